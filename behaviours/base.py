@@ -2,7 +2,7 @@
 
 Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
-multiplies them by the trait's weight in the bot file, sums them over all traits, and makes the move with the largest sum.
+multiplies them by the trait's weight in the bot file and sums them over all traits. It makes the move with the largest sum.
 
 An **anytime** trait is a generator: each ``yield`` gives a better answer than the previous ``yield``, and the last answer before
 the deadline counts. A search may answer with a `SearchInfo`: votes with depth, score and expected moves.
@@ -34,6 +34,7 @@ from sim.board import draw
 from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
 from sim.maps import Map, map_of
 from sim.rules import effective_moves, step
+from sim.svg import draw_svg
 
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or None for no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
@@ -111,7 +112,8 @@ class View:
     - `map`: walls, taverns, mines, spawns and distances. If the caller does not give the map, the view computes it at the first
       use.
 
-    ``print(view)`` draws the board. In tests, ``vindibot.testing.view`` makes a view of a drawn board.
+    ``print(view)`` draws the board, and a notebook shows a picture of it. In tests, ``vindibot.testing.view`` makes a view of a
+    drawn board.
     """
 
     def __init__(
@@ -143,6 +145,10 @@ class View:
         """Return a line with our hero and its moves, then the drawing of `sim.board.draw`, which `sim.board.parse` can read."""
         moves = ", ".join(DIRECTIONS[move] for move in self.moves)
         return f"@{self.me + 1} is to move: {moves}\n{draw(self.games).rstrip()}"
+
+    def _repr_svg_(self) -> str:
+        """Return what a notebook shows: a picture of the board."""
+        return draw_svg(self.games, me=self.me)
 
     @cached_property
     def map(self) -> Map:
@@ -284,7 +290,8 @@ class SplitBehaviour(Behaviour):
     def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> Votes | SearchInfo:
         """Return votes, or a `SearchInfo`, from the latest statistics of one or more parts. Part 0 comes first.
 
-        It runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the arrays.
+        This method runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the
+        arrays.
         """
         raise NotImplementedError
 

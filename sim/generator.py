@@ -107,9 +107,9 @@ def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], 
 def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDArray[np.int64]) -> int:
     """Write the squares that are candidates for a tavern into `places`. Return their number.
 
-    The original server joins the left halves of all rows, and reads the result as a square board. The rows of this board have
-    another length. The server searches this board for the coordinates in reach of the spawn's coordinates. It then uses the
-    coordinates found on the real board.
+    The original server joins the left halves of all rows, and reads the result as a square board. The rows of this second board
+    have another length. On the second board, the server finds all squares in reach of the square with the spawn's coordinates.
+    The squares with the same coordinates on the real board are the candidates.
     """
     half = size // 2
     width = int64(np.sqrt(size * half))

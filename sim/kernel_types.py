@@ -1,6 +1,6 @@
 """Types of kernels (compiled functions): for annotations, which people and mypy read, and for signatures, which numba reads.
 
-numba ignores annotations. mypy knows no Python type with the fields of a record, so each kind of record has a name that stands
+numba ignores annotations. mypy knows no Python type with the fields of a record. So each kind of record has a name that stands
 for `Any`. For mypy, an integer is an `int`. In compiled code, ``int64(x)`` is the cast that the value of a narrow field needs.
 """
 

@@ -12,9 +12,9 @@ numba's own cache depends only on the file of the entry function. After a change
 would load old machine code. So the name of our cache folder is a digest. It covers all source files of ``sim`` and
 ``behaviours``, and the versions of numba, numpy and Python. The folders used least recently are removed.
 
-The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. Its name is a digest of
-the module's file and of the user's files that the module imports. After a change in one of these files, only the kernels of this
-module are compiled again. Two bots may have modules of the same name.
+The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. The name of this folder
+is a digest of the module's file and of the user's files that the module imports. After a change in one of these files, only the
+kernels of this module are compiled again. Two bots may have modules of the same name.
 
 After `warm`, no entry can be compiled. An argument of a new type (for example, a read-only array) raises an error that names the
 kernel. Without this rule, the compilation would pause a running game for seconds.
@@ -86,7 +86,7 @@ class _Entry:
     def compile(self) -> None:
         """Load the machine code, or compile it."""
         hidden = {name: sys.modules.get(name) for name in self.modules}
-        sys.modules.update(self.modules)  # meanwhile these names may stand for another bot's modules
+        sys.modules.update(self.modules)  # another bot's modules may have these names by now
         try:
             self.dispatcher.compile(self.signature)
         finally:
@@ -201,7 +201,7 @@ def _jit_is_off() -> bool:
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the entries of a folder that this process has imported."""
+    """Return the names of the entries that this process has imported and that belong to a folder."""
     return {entry.name for entry in _entries if entry.folder == folder}
 
 

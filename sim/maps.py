@@ -170,7 +170,7 @@ _LINE_END = re.compile("\r\n|\n|\f")
 
 
 def parse_map(text: str, name: str = "") -> Map:
-    """Read a custom square map like the original server.
+    """Read a custom square map, in the same way as the original server.
 
     A line is a row of pairs of characters. Short lines are filled up with air, and missing lines are air. ``$`` with a digit is a
     mine that the hero with this digit owns. ``$`` with another character is a mine without an owner. ``@`` with a digit is a

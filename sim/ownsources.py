@@ -44,7 +44,7 @@ def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]
     """Return the files in `start` and all files that they import, directly or indirectly, by the names of their modules.
 
     `locate` takes the name of a module and returns a mapping of this name to the module's file. The mapping may also hold the
-    files of the packages that contain the module. It is empty for a module that does not exist or is to be left out.
+    files of the packages that contain the module. The mapping is empty for a module that does not exist or is to be left out.
     """
     found: dict[str, Path] = {}
     waiting = list(start.items())

@@ -147,9 +147,9 @@ def _next_steps(
 def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
     """Return, for every square, the first step of a shortest way to a square with distance 0, as uint8[1024].
 
-    A step is a direction. If several directions are equally good, the step is the lowest of them. It is 0 if there is no way, or
-    if the distance is 0 already. Heroes do not block. `cells` is a padded board, and `distances` (int16[1024]) are distances on
-    this board, such as a row of `all_pairs`. Both arrays must be writable.
+    A step is a direction. If several directions are equally good, the step is the lowest of them. The step is 0 if there is no
+    way, or if the distance is 0 already. Heroes do not block. `cells` is a padded board, and `distances` (int16[1024]) are
+    distances on this board, such as a row of `all_pairs`. Both arrays must be writable.
     """
     steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(STRIDE, CELLS - STRIDE):

@@ -43,8 +43,8 @@ from sim.kernels import entry, inlined, kernel
 
 # An unsigned index needs no test for negative values. This saves time in the kernels that are called most.
 _WORD = uintp
-# Small numbers as bytes, read from memory. In compiled code a computed byte becomes a word, and every value that is combined with
-# a word becomes a word, too.
+# Small numbers as bytes. A byte that compiled code reads from memory stays a byte. A computed byte becomes a word, and so does
+# every value that is combined with a word.
 _BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 

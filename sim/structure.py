@@ -41,8 +41,8 @@ def chokes_and_dead_ends(cells: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], N
     """Return the choke points (1, else 0) and the depths of dead ends of a map, both uint8[1024] by square.
 
     `cells` is a padded board (uint8[1024]) without heroes. The depth of a square in a dead end is the number of moves to the
-    exit, 1 to 255 (255: 255 or more moves). It is 0 for all other squares. The kernel removes each square in turn and looks at
-    the branches that are left. This takes about as long as `sim.paths.all_pairs`.
+    exit, 1 to 255 (255: 255 or more moves). The depth is 0 for all other squares. The kernel removes each square in turn and
+    looks at the branches that are left. This takes about as long as `sim.paths.all_pairs`.
     """
     choke, dead_end, size_of = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.int64)
     rest, seen_from, source = cells.copy(), np.zeros(CELLS, np.int64), np.empty(1, np.int64)

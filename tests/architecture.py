@@ -17,8 +17,10 @@ PICTURE = TOP / "docs" / "architecture.svg"
 #: The rooms of the top floor, from the top: a room imports only rooms that stand behind it here.
 ROOMS = (
     "cli",
+    "review",
     "devtools",
     "challenge",
+    "tuning",
     "cluster",
     "arena",
     "session",
@@ -117,10 +119,12 @@ def _reached(every: set[tuple[str, str]], start: str) -> set[str]:
 PURPOSES = {
     "vindibot": "the program",
     "cli": "one file per command",
+    "review": "where gold was lost",
     "devtools": "tools for authors of traits",
     "challenge": "play by hand",
     "cluster": "tournaments on many machines",
     "arena": "tournaments and ratings",
+    "tuning": "parameters learned from games",
     "session": "whole games of one bot",
     "server": "the game server, leagues",
     "viewer": "the page of a game",

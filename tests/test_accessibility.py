@@ -22,12 +22,14 @@ from tests.support.axe import SCHEMES, Scheme, violations
 from tests.support.browser import DESKTOP, PHONE, visiting
 from tests.support.challenges import hosting
 from tests.support.recorded import record, states_of
+from tests.support.reviewed import SAMPLE
 from tests.support.serving import Bot, playing, serving
 from vindibot.arena.report import report
 from vindibot.arena.summary import summarise
 from vindibot.challenge.routes import PATH
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
+from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -77,6 +79,15 @@ def game_page(tmp_path_factory: pytest.TempPathFactory) -> str:
 async def test_the_page_of_a_recorded_game(browser: Any, game_page: str, size: tuple[int, int]) -> None:
     async with opened(browser, game_page, size=size):
         pass
+
+
+@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow)], ids=["desktop", "phone"])
+async def test_the_page_of_a_reviewed_game(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    path = replay_file(SAMPLE, tmp_path / "game.html")
+    async with opened(browser, f"{path.as_uri()}#turn=92", size=size) as page:
+        await page.keyboard.press("p")
+        await page.keyboard.press("Space")
+        await page.get_by_role("button", name="Back to the game").wait_for()
 
 
 @pytest.mark.slow

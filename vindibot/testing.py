@@ -17,6 +17,10 @@ In a Python session ``view("last", turn=212)`` is a turn of the newest recording
 
 `sim.board` describes the drawings of boards.
 
+`vindibot review --tests` writes tests of the worst moves of a game. They ask a whole bot::
+
+    assert best_moves("mybot", moment("test_worst.states.jsonl", turn=212)) <= {"North"}
+
 `check_trait` runs all checks of the conformance suite, on many unusual boards. One test per check::
 
     @pytest.mark.parametrize("check", CHECKS, ids=str)
@@ -38,16 +42,18 @@ if _hidden := hidden_package():
     raise ImportError(_hidden)
 
 from behaviours.base import Behaviour, SearchInfo, View, as_votes, plain_info, plain_votes
-from vindibot.devtools import CHECKS, MOST_ANSWERS, Check, ConformanceError, check_trait, check_turn
-from vindibot.games import NODES as NODES, view
+from vindibot.devtools import CHECKS, MOST_ANSWERS, Check, ConformanceError, best_moves, check_trait, check_turn
+from vindibot.games import NODES as NODES, moment, view
 
 __all__ = [
     "CHECKS",
     "Check",
     "ConformanceError",
+    "best_moves",
     "check_trait",
     "check_turn",
     "favourites",
+    "moment",
     "search_info",
     "view",
     "votes",

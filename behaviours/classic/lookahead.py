@@ -1,8 +1,8 @@
 """Look-ahead: the value of our next moves if no other hero interferes.
 
-The search tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. To
-save time, it keeps a table of positions, and it stops a sequence when no mine is near enough to be taken. Neither changes the
-result.
+The search tries all sequences of our own moves. The other heroes are off the board. The search keeps the best value per first
+move. To save time, it stores positions in a table, and it stops a sequence when no mine is near enough to be taken. The table and
+the early stops do not change the result.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _mines_in_reach(
 
 @kernel
 def _key_of(position: _Position, left: int) -> tuple[int, int]:
-    """Return the key of a position with `left` moves to go, in two words. The key holds all that decides the rest of a sequence.
+    """Return the key of a position with `left` moves to go: two integers that hold all that decides the rest of a sequence.
 
     Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as one era.
     """
@@ -108,7 +108,8 @@ def _quiet_value(
 ) -> int:
     """Return the value that the rest of a sequence adds to the present gold, or -1 if only a search can tell.
 
-    No search is needed after the last move, before the last move (only a mine beside us counts), or if no mine is in reach.
+    No search is needed in three cases: no move is left; one move is left, so that only a mine beside us counts; no mine is in
+    reach.
     """
     square, life, _, mines, era, _ = position
     if left == 0:
@@ -250,10 +251,11 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
 
 
 def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.int64]:
-    """Return the best final 10 x gold + 200 x mines of hero `me` (0..3) over all its sequences of `depth` (1..9) moves.
+    """Return the best value of hero `me` (0..3) over all its sequences of `depth` (1..9) moves.
 
-    The result is int64[5] by first direction, -1 for a direction without an effect. The other heroes are off the board, but they
-    keep their mines. The end of the game is ignored. The game does not change.
+    The value is 10 x gold + 200 x mines after the last move. The result is int64[5] by first direction, -1 for a direction
+    without an effect. The other heroes are off the board, but they keep their mines. The end of the game is ignored. The game
+    does not change.
     """
     values: NDArray[np.int64] = _look_ahead(games, index, me, depth)
     return values

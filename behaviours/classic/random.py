@@ -11,7 +11,7 @@ _MOVES = (NORTH, SOUTH, EAST, WEST)
 class Random(Behaviour):
     """Vote 1 for North, South, East or West, all equally likely.
 
-    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay instead, which leads to the same position. A bot
+    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay instead. Stay leads to the same position. A bot
     makes only moves with an effect.
     """
 

@@ -18,8 +18,8 @@ class TavernFinder(Behaviour):
     - Otherwise, if life is at most `life_threshold`: vote 1 for the first step of a shortest way to the nearest tavern. Heroes,
       walls and mines block the way.
 
-    A hero without the gold for a beer does not vote if it owns no mine. If it owns a mine, it goes to the tavern too, and waits
-    there for the gold (vote 1 for Stay).
+    If our hero lacks the gold for a beer and owns no mine, the trait does not vote. If it lacks the gold but owns a mine, it goes
+    to the tavern as usual. There it waits for the gold (vote 1 for Stay).
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")

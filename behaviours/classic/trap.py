@@ -1,9 +1,9 @@
 """Trap avoidance: avoid dead ends, and to a smaller degree corners.
 
-A square is **blocked** on a side if its neighbour there is not air, or is a trap that is itself blocked on that side. A square
-with three or four blocked sides is a **trap**. A square with two blocked sides is half a trap. Squares beside a tavern are
-neither, because a hero can drink there. In this drawing, T marks the traps of a dead end, and t marks a corner, which is half a
-trap::
+A square is **blocked** on a side if its neighbour on this side is not air. It is also blocked there if the neighbour is a trap
+that is itself blocked on the same side. A square with three or four blocked sides is a **trap**. A square with two blocked sides
+is half a trap. Squares beside a tavern are neither, because a hero can drink there. In this drawing, T marks the traps of a dead
+end, and t marks a corner, which is half a trap::
 
     ##  ##########
     ##      T T T##

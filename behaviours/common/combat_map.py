@@ -64,7 +64,7 @@ def _add_enemy(values: NDArray[np.float64], game: GameRecord, me: int, enemy: in
             square = near + OFFSET[second]
             if square == pos or not _is_open(game, square):
                 continue
-            # Two ways lead to a diagonal square: count it once, along the first open one.
+            # Two ways lead to a diagonal square. Count the square once, for the first of the ways that is open.
             if second < direction and _is_open(game, pos + OFFSET[second]):
                 continue
             _add(values, game, square, at_two, safe_at_tavern)

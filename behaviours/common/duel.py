@@ -104,7 +104,7 @@ def duel_table() -> NDArray[np.uint8]:
 
 @kernel
 def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, enemy_life: int, enemy_gold: int, blows: int) -> int:
-    """Return the best result of a step to a square beside an enemy that is two squares away, in the form of `exchange`.
+    """Return the best result, in the form of `exchange`, of a step that leads beside an enemy two squares away.
 
     Return -`MAX_LIFE` - 1 if there is no such step.
     """

@@ -57,7 +57,7 @@ class Weights(NetWorthWeights):
     """Weights of the evaluation. A weight of 0 switches its feature off."""
 
     reach: float = Field(
-        0.3, ge=0, le=3, description="share of a foreign mine's value that counts if we reach it first, before `step_discount`"
+        0.3, ge=0, le=3, description="share of a foreign mine's value that counts if we reach it first; less with `step_discount`"
     )
     contested: float = Field(0.3, ge=0, le=1, description="factor of the share in `reach` for a mine that an enemy reaches first")
     step_discount: float = Field(
@@ -66,20 +66,20 @@ class Weights(NetWorthWeights):
     stamina: float = Field(
         85, ge=25, le=100, description="life at which mines in reach count in full; with less life, taverns count more"
     )
-    tavern: float = Field(0.6, ge=0, le=5, description="share of the value of the life from a beer that counts near a tavern")
+    tavern: float = Field(0.6, ge=0, le=5, description="factor of the value of the life that a beer heals; less far from taverns")
     loss: float = Field(0.1, ge=0, le=2, description="share of an own mine's value, subtracted if an enemy reaches it first")
     danger: float = Field(0.25, ge=0, le=2, description="share of our mines' value, subtracted if an enemy can strike and win")
     prey: float = Field(0.15, ge=0, le=2, description="share of an enemy's mines' value, added if we can strike it and win")
     dead_end: float = Field(
-        0.0, ge=0, le=50, description="gold lost per move out of a dead end with an enemy near; falls to 0 at the end"
+        0.0, ge=0, le=50, description="gold lost per move to the exit of a dead end, with an enemy near; falls to 0 at the end"
     )
     spawn: float = Field(2.0, ge=0, le=100, description="gold lost on an enemy's spawn square; falls to 0 at the end")
 
 
 #: Weights, and tables computed from them. Two tables have an entry per number of own plies left: `mine_value` is the gold that a
-#: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life: `life_value` is in
-#: gold, `safe` is the share of the hero's mines that it is expected to keep, and `able` is the weight of mines in reach. `pull`
-#: has an entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
+#: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life. `life_value` is in
+#: gold. `safe` is the share of its mines that the hero is expected to keep. `able` is the weight of mines in reach. `pull` has an
+#: entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
 WEIGHTS = record(
     **dict.fromkeys(Weights.model_fields, "f8"),
     mine_value=("f8", MAX_PLIES + 1),
@@ -176,7 +176,7 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
 
 @kernel
 def _row(game: GameRecord, hero: int) -> int:
-    """Return the index in `to_mine` of the first distance from a hero's square. From an absent hero all mines are far away."""
+    """Return the index in `to_mine` at which the row of a hero's square begins. An absent hero is far away from all mines."""
     return int64(game.hero[hero].pos) * MAX_MINES
 
 
@@ -216,7 +216,10 @@ def _fight_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me
 
 @kernel
 def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
-    """Return the net worth of hero `me`, and the mean and the largest net worth of its rivals (0 without rivals), in gold."""
+    """Return three amounts of gold.
+
+    These are the net worth of hero `me`, and the mean and the largest net worth of its rivals (0 without rivals).
+    """
     total, best = 0.0, 0.0
     count = 0
     for step in range(1, 4):

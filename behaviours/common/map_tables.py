@@ -21,13 +21,13 @@ from sim.paths import step_table
 MAX_MINES = 128
 #: Number of nearest mines listed per square.
 LISTED = 24
-#: The distance in the tables of a square that is out of reach, or that is 255 or more moves away.
+#: The distance that the tables hold for a square that is out of reach, or 255 or more moves away.
 AWAY = 255
 #: The entry after the last mine of a list of mines.
 NO_MINE = 255
 
 #: `mine` holds the squares of the `mines` mines. The other tables have one entry or row per square: `to_mine` is the number of
-#: moves to each mine, `nearest` lists the nearest mines sorted by distance, and `tavern` is the square of the nearest tavern.
+#: moves to each mine. `nearest` lists the nearest mines, sorted by distance. `tavern` is the square of the nearest tavern.
 #: `to_tavern` is the number of moves to this tavern, and `tavern_step` is the direction of the first of these moves. `to_square`
 #: is the number of moves to every square. `dead_end` is the number of moves out of a dead end (0 elsewhere). `mine_step` has a
 #: row per mine: the direction of the first move to the mine, for each square.

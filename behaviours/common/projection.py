@@ -26,7 +26,8 @@ def projected_gold(view: View) -> list[int]:
 def rival(view: View) -> int | None:
     """Return the enemy (0..3) with the most projected gold, or None if there are no enemies.
 
-    If several enemies have the most gold, the one with the most mines counts, then the one with the lowest index.
+    If several enemies have the most gold, return the enemy with the most mines among them. If these are equal too, the lowest
+    index counts.
     """
     gold, mines = projected_gold(view), view.games["hero"]["mines"][0].tolist()
     return max(view.enemies, key=lambda enemy: (gold[enemy], mines[enemy], -enemy), default=None)

@@ -2,7 +2,7 @@
 
 - `policy`: the rollout policy. `policy_params`: its parameters.
 - `plans`: the list of plans. `playouts`: the simulation of plans.
-- `opponents`: the policy for each rival, the one that predicts its latest moves best. `repetition`: the moves that rivals repeat.
+- `opponents`: for each rival, the policies that predict its latest moves best. `repetition`: the moves that rivals repeat.
 - `trait`: `Rollout`, which turns the outcomes into votes.
 """
 

@@ -45,6 +45,19 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
     return np.array(plans, np.int16)
 
 
+def plans_of_moves(view: View, mines: int, uncontested_mines: int = 3) -> dict[int, NDArray[np.int16]]:
+    """Return for each direction with an effect the plans that begin with it: int16[n, 1 + `GOALS`].
+
+    After the direction, the plans are those of `plans_of` that do not begin with a direction. So all directions have the same
+    plans.
+    """
+    near, far = _goals(view, mines, uncontested_mines)
+    rest = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far))]
+    rest += [(first, second) for first in near for second in near if first != second]
+    rest += [(GOAL_TAVERN, goal) for goal in far if GOAL_TAVERN in near]
+    return {move: np.array([(GOAL_MOVE + move, *goals) for goals in rest], np.int16) for move in view.moves}
+
+
 def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], list[int]]:
     """Return the near goals, and the uncontested mines farther away."""
     tables, pos = map_tables_of(view.map)[0], view.pos

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_value
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
-from behaviours.rollout.plans import GOAL_MOVE, GOALS
+from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
@@ -87,9 +87,9 @@ class Scene(NamedTuple):
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-_PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS], Players)
-_BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
-_ROLLOUT_PARAMS = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
+PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS], Players)
+BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
+ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 
@@ -136,7 +136,58 @@ def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsReco
 @kernel
 def _goal_of(plan: NDArray[np.int16], part: int) -> int:
     """Return goal number `part` of a plan, or `NO_GOAL` after the last goal."""
-    return int64(plan[uintp(part)]) if part < GOALS else int64(NO_GOAL)
+    return int64(plan[uintp(part)]) if part < len(plan) else int64(NO_GOAL)
+
+
+@kernel
+def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int, spent: int) -> tuple[int, int, int, int]:
+    """Return our next move by a plan: (move, tile, part, spent).
+
+    `part` is the number of the current goal of the plan, and `spent` the number of our plies on this goal. The result has their
+    new values. `tile` is the tile on the square toward which the move goes.
+    """
+    me = int64(scene.setup.me)
+    goal = _goal_of(plan, part)
+    while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
+        part, spent = part + 1, int64(0)
+        goal = _goal_of(plan, part)
+    move = policy_move(game, scene.tables, scene.weights, scene.params, me, goal) if goal < GOAL_MOVE else goal - GOAL_MOVE
+    spent += 1
+    tile: int = tile_at(game, int64(game.hero[me].pos) + OFFSET[uintp(move)])
+    if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and tile == TAVERN):
+        part, spent = part + 1, int64(0)
+    return move, tile, part, spent
+
+
+@kernel
+def rival_move(
+    game: GameRecord,
+    scene: Scene,
+    policies: NDArray[np.void],
+    drawn: NDArray[np.int64],
+    repeats: NDArray[np.int8],
+    state: int,
+) -> tuple[int, int]:
+    """Return the move of the rival to move in a playout, and the next state of the random generator.
+
+    ``drawn[hero]`` is the policy number of a rival, `state` the state of the random generator.
+    """
+    mover = int64(game.turn) & 3
+    state = next_random(state)
+    if below(state, EPSILON_UNIT) < scene.setup.epsilon:
+        state = next_random(state)
+        return below(state, 5), state
+    return opponent_move(game, scene.tables, scene.weights, policies[uintp(drawn[uintp(mover)])], repeats, mover), state
+
+
+@kernel
+def draw_policies(draws: NDArray[np.int64], drawn: NDArray[np.int64], seed: int, scenario: int) -> int:
+    """Write the policy numbers of all heroes in a scenario into `drawn`, and return the state of the random generator."""
+    state = uint64(random_state(seed, scenario))
+    for hero in range(4):
+        state = next_random(state)
+        drawn[hero] = draws[hero, below(state, DRAWS)]
+    return state
 
 
 @kernel
@@ -156,7 +207,7 @@ def _play_out(
     """
     setup = scene.setup
     me = int64(setup.me)
-    part, goal, spent = int64(0), int64(plan[0]), int64(0)
+    part, spent = int64(0), int64(0)
     share, gained, value = 1.0, 0.0, 0.0
     first = True
     for _ in range(setup.plies):
@@ -169,29 +220,12 @@ def _play_out(
                 value = _value_of(game, scene.weights, setup)
                 gained += share * (1.0 - setup.round_discount) * value
                 share *= setup.round_discount
-            while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
-                part, spent = part + 1, int64(0)
-                goal = _goal_of(plan, part)
-            if goal >= GOAL_MOVE:
-                move = goal - GOAL_MOVE
-            else:
-                move = policy_move(game, scene.tables, scene.weights, scene.params, me, goal)
-            spent += 1
-            tile: int = tile_at(game, int64(game.hero[me].pos) + OFFSET[uintp(move)])
+            move, tile, part, spent = own_move(game, scene, plan, part, spent)
             drinks, hunts = tile == TAVERN, not first and tile <= TAVERN
-            if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
-                part, spent = part + 1, int64(0)
-                goal = _goal_of(plan, part)
             if first:
                 stat.first, first = move, False
         else:
-            state = next_random(state)
-            if below(state, EPSILON_UNIT) < setup.epsilon:
-                state = next_random(state)
-                move = below(state, 5)
-            else:
-                params = policies[uintp(drawn[uintp(mover)])]
-                move = opponent_move(game, scene.tables, scene.weights, params, repeats, mover)
+            move, state = rival_move(game, scene, policies, drawn, repeats, state)
         life = int64(game.hero[me].life)
         play(game, move, None)
         if hunts and int64(game.hero[me].mines) > mines:
@@ -203,7 +237,7 @@ def _play_out(
     stat.count += 1
 
 
-@entry(types.void(GAMES, MAP_TABLES_ARRAY, WEIGHT_ARRAY, _PLAYERS, _ROLLOUT_PARAMS, _BATCH, _PLAN_STATS, _INT64S))
+@entry(types.void(GAMES, MAP_TABLES_ARRAY, WEIGHT_ARRAY, PLAYERS, ROLLOUT_PARAMS_ARRAY, BATCH, _PLAN_STATS, _INT64S))
 def play_plans(
     games: Games,
     tables_array: NDArray[np.void],
@@ -233,10 +267,7 @@ def play_plans(
         if stop[0] or spent >= batch.limit:
             return
         for number in batch.chosen:
-            state = uint64(random_state(setup.seed, scenario))
-            for hero in range(4):
-                state = next_random(state)
-                drawn[hero] = draws[hero, below(state, DRAWS)]
+            state = draw_policies(draws, drawn, setup.seed, scenario)
             scratch[0] = games[0]
             stat = stats[number]
             before = stat.plies

@@ -34,8 +34,8 @@ FLIGHT = 3
 NEAR_TAVERN = 5
 #: Largest distance of an enemy at which a hero avoids dangerous squares, in moves.
 CLOSE = 4
-#: If the next blow kills an enemy, and a tavern is beside the hero, a hero with this life or less drinks instead of staying. Both
-#: moves strike the enemy.
+#: Largest life with which a hero beside a tavern drinks instead of staying if its next blow kills an enemy. Both moves strike the
+#: enemy.
 _DRINK_BELOW = MAX_LIFE - 30
 
 
@@ -179,7 +179,10 @@ def _danger(
 
 @kernel
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
-    """Return the least dangerous move. Of equal moves take `want`, else a move toward a tavern (with `freeze`: `STAY`)."""
+    """Return the least dangerous move of a hero.
+
+    Among equally dangerous moves, `want` comes first, then a beer or a move toward a tavern (with `freeze`: `STAY`).
+    """
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     tavern = tables.to_tavern[uintp(pos)]
@@ -278,7 +281,8 @@ def follow(
 ) -> int:
     """Return `policy_move` of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with `goal`, for Python code.
 
-    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`, `weights` that of
-    `behaviours.common.evaluation.compiled_weights` (only its table of duels is used), `policies` that of `compiled_policies`.
+    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`. `weights` is the result of
+    `behaviours.common.evaluation.compiled_weights`; only its table of duels is used. `policies` is the result of
+    `compiled_policies`.
     """
     return int64(policy_move(games[index], tables_array[0], weights[0], policies[number], hero, goal))

@@ -55,8 +55,8 @@ POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
 PolicyRecord = Any
 
 #: Policies that rivals may have: some fight duels that they win, avoid every fight, fear no enemy, hunt or dodge; some play
-#: carefully, wait, stay near taverns or repeat moves. No policy imitates a certain bot. `behaviours.rollout.opponents` finds the
-#: policies that predict a rival's moves.
+#: carefully, wait, stay near taverns or repeat moves. No policy is a copy of a known bot. `behaviours.rollout.opponents` finds
+#: the policies that predict a rival's moves.
 LIBRARY = (
     PolicyParams(drink=75),
     PolicyParams(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),

@@ -24,7 +24,7 @@ from sim.game import PLIES_PER_ROUND, STAY
 SCENARIOS = 2
 #: Smallest budget of nodes for plans of two goals. With fewer nodes these plans make the votes worse.
 TWO_GOALS_FROM = 60_000
-#: The value of a plan with few playouts is at least this much gold below that of the best plan with many playouts.
+#: A plan with few playouts gets a value at least this much gold below the value of the best plan with many playouts.
 UNSURE = 1.0
 #: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to the seed, so
 #: each part has different scenarios.
@@ -43,9 +43,9 @@ class Rollout(SplitBehaviour):
     that predicted its last moves best. The outcome of a direction is the outcome of the best plan that begins with it.
 
     Successive halving (Karnin, Koren and Somekh 2013) compares the plans: after each stage only the better half gets more
-    playouts. It runs again and again, each time with more playouts. The trait is anytime: it answers after each stage, and its
-    first answer is the move of our own policy. Several workers can share its work: each part compares all plans in its own
-    scenarios, and the votes come from the scenarios of all parts.
+    playouts. The halving runs again and again, each time with more playouts. The trait is anytime: it answers after each stage,
+    and its first answer is the move of our own policy. Several workers can share its work: each part compares all plans in its
+    own scenarios, and the votes come from the scenarios of all parts.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
@@ -79,7 +79,7 @@ class Rollout(SplitBehaviour):
         3, ge=0, le=100, description="value of one gold of the lead over the richest rival, at a lead of 0"
     )
     lead_scale: float = Field(
-        0.05, ge=0, le=100, description="scale of this lead, in gold per remaining round; leads well beyond it add little"
+        0.05, ge=0, le=100, description="scale of the lead, in gold per remaining round; leads well beyond the scale add little"
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="share of random moves among the rivals' moves in playouts")
     likelihood_weight: float = Field(
@@ -132,7 +132,7 @@ class Rollout(SplitBehaviour):
         return self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
 
     def _compare(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
-        """Yield what `statistics` yields after each stage.
+        """Yield the array of `statistics` after each stage.
 
         In a cycle all plans are simulated in some scenarios, then the better half of the plans in more scenarios, and so on. Each
         cycle has twice as many scenarios as the cycle before.
@@ -214,7 +214,7 @@ def compare_plans(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[n
     The reference plan is the plan with the most playouts. `totals` and `counts` are the sums of outcomes and the numbers of
     playouts in each stage alone, arrays [stages, plans]. The first stage has all plans. A gain counts only the scenarios that
     both plans met, because outcomes differ more between scenarios than between plans. A gain is sure if the plan has at least
-    half as many playouts as the reference plan. Among many plans with few playouts, one always seems excellent by chance.
+    half as many playouts as the reference plan. Among many plans with few playouts, one plan always seems excellent by chance.
     """
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]
@@ -229,7 +229,7 @@ def _effective(view: View, move: int) -> int:
 
 
 def _turns_on_squares(view: View) -> Counter[int]:
-    """Return the number of our turns on each square since we last took a mine or gained life, with this turn."""
+    """Return the number of our turns on each square since we last took a mine or gained life. This turn is included."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())

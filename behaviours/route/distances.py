@@ -44,7 +44,7 @@ class DistanceTable(NamedTuple):
 
 @kernel
 def distance(distances: DistanceTable, place: int, to: int) -> int:
-    """Return the number of moves from one place to another. Only the first place may be a start."""
+    """Return the number of moves between two places. `place` may be a start (see `DistanceTable`), `to` may not."""
     if place >= distances.known:
         return int64(distances.reach[place - distances.known, distances.places[to]])
     return int64(distances.table[distances.places[place], distances.places[to]])
@@ -64,8 +64,8 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
-    A side of a mine is left out if a shortest way to it passes another side of the same mine. The hero takes the mine sooner from
-    the other side.
+    A side of a mine is left out if a shortest way to this side passes another side of the same mine. From that other side the
+    hero takes the mine sooner.
     """
     count = 0
     for mine in range(len(distances.sides)):
@@ -164,7 +164,10 @@ def make_distances(
 
 @kernel
 def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_taverns: NDArray[np.int64]) -> tuple[float, float]:
-    """Return two means over all mines: the number of moves to take the nearest other mine, and half the number to a tavern."""
+    """Return two means over all mines.
+
+    The first is the number of moves to take the nearest other mine. The second is half the number of moves to the nearest tavern.
+    """
     pace, detour = 0.0, 0.0
     for mine in mines:
         nearest, tavern = int64(FAR), int64(FAR)
@@ -176,7 +179,7 @@ def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_tav
             away = int64(table[mine, stand])
             if away < tavern:
                 tavern = away
-        # The way from a square beside this mine to a square beside the other, and the move that takes the other mine.
+        # The way from a square beside this mine to a square beside the other mine, and the move that takes the other mine.
         pace += nearest - 1 if 1 < nearest < FAR else 1
         detour += tavern if tavern < FAR else 1
     return pace / max(1, len(mines)), 0.5 * detour / max(1, len(mines))

@@ -12,8 +12,8 @@ takes the mine to the end of the game. If an enemy can be at the mine before us,
 beer costs 2. Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no
 beers that heal nothing.
 
-**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. The runs end
-when one leaves no route out, or when the budget is used up.
+**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. The last run is
+the run that leaves no route out, or the run in which the budget is used up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The search for routes, which extends the best routes with k mines to routes with k + 1 mines, for k = 0, 1, 2 and so on.
+"""The search for routes. It extends the best routes with k mines to routes with k + 1 mines, for k = 0, 1, 2 and so on.
 
 A route may drink beers between two mines. Of all routes with k mines, the search extends the `width` most promising ones. It
 extends a route to the `fan` nearest mines and to the `taverns` nearest squares beside taverns. Urgent mines, which an enemy can
@@ -6,8 +6,8 @@ take soon after us, come first. The search drops
 
 - routes that life, gold or time do not allow;
 - routes whose upper bound (`bound_and_estimate`) is not above the best value;
-- dominated routes. If two routes took the same mines and end on the same square, the first dominates the second if the first is
-  not later and has no less life, gold and value.
+- dominated routes. Of two routes that took the same mines and end on the same square, the first dominates the second on these
+  conditions: the first is not later, and it has no less life, gold and value.
 
 If no route was left out because of `width`, `fan` or `taverns`, the best route found is optimal.
 """
@@ -61,7 +61,8 @@ class Effort(NamedTuple):
     """The effort of a search.
 
     The search extends the `width` most promising routes of each length to the `fan` nearest mines and to the `taverns` nearest
-    squares beside taverns. It ends after about `limit` nodes, and drops routes that cannot be worth more than `least` gold.
+    squares beside taverns. The search ends after about `limit` nodes. It drops routes that cannot be worth more than `least`
+    gold.
     """
 
     width: int
@@ -121,9 +122,9 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
     The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
     distance: the hero reaches the k-th mine at the earliest after its distance, and at the earliest k plies after the nearest
-    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the best number of mines
-    counts. For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went
-    straight to this mine.
+    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the first part is the
+    largest value over all numbers of mines. For each mine, the second part counts the difference between its weight and the
+    smallest weight. It assumes that the hero goes straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -157,7 +158,7 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
             above += weight * straight
             continue
         above += (weight - terms.least) * straight
-        # Thirst always leaves 1 life, so after the first beer only the life that mines cost is certain.
+        # A hero with 1 life loses nothing to thirst. So after the first beer, it is only certain that the mines cost life.
         short = terms.floor + MINE_COST * rank - life
         beers = (short + BEER_HEALS - 1) // BEER_HEALS if short > 0 else 0
         if beers == 0 and short + max(moves, first + rank) - 1 > 0:
@@ -235,8 +236,8 @@ def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves
     """Extend the route `parent` by one mine, and write the new route to `row`.
 
     `moves` is the number of moves, including the move that takes the mine. `place` is the place beside the mine. `owned` is the
-    number of our mines that the route did not take. Return False if the life at the mine is below `terms.floor`, the least life
-    to take a mine, or if the mine is worth nothing.
+    number of our mines that the route did not take. Return False if the hero has less than `terms.floor` life at the mine, or if
+    the mine is worth nothing.
     """
     route, last = table.routes[row], table.routes[parent]
     time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
@@ -391,7 +392,7 @@ def search(
             best_row = found if found >= 0 else best_row
             beers = size
             size, drunk, fewer_beers = _expand_beers(terms, distances, table, effort, parent, size, owned, best)
-            # A beer adds no mine, so these routes are extended together with the routes of the same number of mines.
+            # A beer adds no mine. So a route with one more beer is extended in this round, which is for its number of mines.
             for row in range(beers, size):
                 table.chosen[open_count] = row
                 open_count += 1

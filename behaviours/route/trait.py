@@ -35,7 +35,7 @@ class Route(Behaviour):
         0, ge=0, le=600, description="rounds after which the income of a mine counts only a third (0: all income counts in full)"
     )
     rival: float = Field(
-        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 plus this value"
+        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from an enemy's mine is worth 1 plus this"
     )
     late: float = Field(0.6, ge=0, le=1, description="factor of the value of a mine that an enemy can reach before us")
     home: float = Field(0.2, ge=0, le=2, description="cost in gold per move from the last mine to a tavern")

@@ -129,7 +129,7 @@ def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero
 
 @inlined
 def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
-    """Return the default move of `hero`: `STAY` for our hero and if the mode requires it, else the policy's move."""
+    """Return the default move of `hero`: `STAY` for our hero and in modes that require it, otherwise the policy's move."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
@@ -308,8 +308,9 @@ def search_below(
     """Return the score of ``games[0]`` after `move` of the hero to move, from a search of `depth` plies with `move` counted.
 
     If `move` is -1, the position itself is searched. A score inside the `window` (alpha, beta) is exact. A score outside the
-    window is a bound. `works` is an array of one `WORK` record, in which the task is set. The kernel adds to ``task.nodes``, sets
-    ``task.aborted`` to 1 if it ends before the result is known, and leaves the principal variation after `move` in ``frames[0]``.
+    window is a bound. `works` is an array of one `WORK` record, in which the task is set. The kernel adds to ``task.nodes``. If
+    it ends before the result is known, it sets ``task.aborted`` to 1. It leaves the principal variation after `move` in
+    ``frames[0]``.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]

@@ -40,7 +40,7 @@ def _dangers(game: GameRecord, me: int, fear: float, crowd: float) -> NDArray[np
 
 @entry(FLOATS(GAMES, types.int64, types.int64, INT64S, types.float64, types.float64))
 def _way_costs(games: Games, index: int, me: int, goals: NDArray[np.int64], fear: float, crowd: float) -> NDArray[np.float64]:
-    """Return the cheapest way to each goal and the bit set of its first move: float64[2 x goals]."""
+    """Return the cost of the cheapest way to each goal, then the first move (1..4) of each of these ways: float64[2 x goals]."""
     game: GameRecord = games[index]
     costs = _dangers(game, me, fear, crowd)
     ways, first = np.full(CELLS, _UNREACHED), np.zeros(CELLS, np.int64)

@@ -1,4 +1,4 @@
-"""Max-n: every hero chooses a goal, in turn, and expects that each other hero chooses the goal that is best for that hero.
+"""Max-n: the heroes choose goals one after another. Each hero expects that every other hero chooses the best goal for itself.
 
 The tree has one level per hero, ours first, and one branch per goal: near foreign mines, a tavern, the enemies, or waiting. A
 leaf is a playout: all heroes go for their goals, and then follow the cheap policy (`behaviours.common.policy`). At each level the

@@ -194,9 +194,9 @@ def _plan(
 class HarvestRoute:
     """A route: the squares of its `mines` in order, and its `waypoints`, the squares from which the hero takes these mines.
 
-    `first_steps` are the directions that begin the route. The list is empty if there is no mine to take and our hero is beside a
-    tavern or has no tavern to go to. `cost` is the cost of the route, `nodes` the number of nodes searched. `complete` is true if
-    all routes were considered.
+    `first_steps` are the directions that begin the route. If there is no mine to take, the list is empty in two cases: our hero
+    is beside a tavern, or has no tavern to go to. `cost` is the cost of the route, `nodes` the number of nodes searched.
+    `complete` is true if all routes were considered.
     """
 
     mines: tuple[int, ...]

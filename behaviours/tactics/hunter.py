@@ -19,8 +19,8 @@ class Hunter(Behaviour):
 
     - It owns at least `mines` mines. We can strike it within `reach` moves and kill it with at most `blows` blows. The life that
       it loses to thirst until then is counted.
-    - It cannot drink before the last blow. Either its way to a tavern takes more moves than our way to the enemy and the blows
-      together, or it has no gold for a beer and no mine that earns the gold.
+    - It cannot drink before the last blow, for one of two reasons. It has no gold for a beer and no mine that earns the gold. Or
+      its way to a tavern takes more moves than our way to the enemy and the blows together.
     - We do not lose the fight if the enemy turns to fight us after our move.
     - If it is more than one step away, it was farther away on our last turn: we cannot catch an enemy that runs away, because it
       is as fast as we are.

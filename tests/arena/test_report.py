@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 
 from sim.maps import named_map
 from sim.rules import step
+from tests.games.test_review import HEADER, turn
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
@@ -26,6 +27,7 @@ from vindibot.arena.summary import summarise
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason
+from vindibot.games.review import write_review_line
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}
@@ -307,3 +309,21 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
     for text in (ranges(drawn, "x", "unit", zero=True), lines([Curve(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
         ElementTree.fromstring(text)
         assert "nan" not in text
+
+
+def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:
+    games = [game_line(("a", "b", "c", "d"), (4, 3, 2, 1), block=block, record=f"g{block}") for block in range(4)]
+    results = tmp_path / "cup.jsonl"
+    assert "Gold lost" not in report(summarise(games), games, results=results)
+    headers = [HEADER.model_copy(update={"game": game.record}) for game in games]
+    review = [line for header in headers for line in (header, turn(0, 30), turn(1, 10, hero=2, kind=""))]
+    path = tmp_path / "cup.games.review.jsonl"
+    path.write_bytes(b"".join(write_review_line(line) + b"\n" for line in review))
+    page = report(summarise(games), games, results=results)
+    _, _, section = page.partition("Gold lost per 100 moves")
+    assert [*re.findall(r"<td>(\d+)</td><td>(\d+)</td><td>(\d+ to \d+)</td>", section)] == [
+        ("4", "1000", "1000 to 1000"),
+        ("4", "3000", "3000 to 3000"),
+    ]
+    path.write_bytes(b'{"review":{}}\n')
+    assert "Gold lost" not in report(summarise(games), games, results=results), "a damaged review is left out"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,10 +19,12 @@ from sim.generator import generate
 from sim.replay import events_of
 from sim.rules import step
 from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
+from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
 from vindibot.games.between import move_between
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
 from vindibot.games.protocol import read_game
+from vindibot.games.review import Review
 
 
 def moves_in(states: list[Games]) -> list[int]:
@@ -176,3 +180,29 @@ def test_a_history_is_read_from_a_recording_or_a_file_of_records(tmp_path: Path)
     records = [record_of(generate(1, size=8), moves, id=name) for name, moves in (("one", [1]), ("two", [1, 2]))]
     path.write_bytes(b"\n".join(map(dumps, records)))
     assert GameHistory.read(str(path), "two").moves == [1, 2]
+
+
+def test_a_notebook_shows_the_board_and_the_gold(tmp_path: Path) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(2), 1))
+    shown = history._repr_html_()
+    board, curves = re.findall(r"<svg.*?</svg>", shown, re.DOTALL)
+    assert "turn 120 of 120" in board
+    lines = [
+        line.get("points", "").split() for line in ElementTree.fromstring(curves).iter("{http://www.w3.org/2000/svg}polyline")
+    ]
+    assert [len(points) for points in lines] == [121] * 4
+    highest = [min(float(point.split(",")[1]) for point in points) for points in lines]
+    gold = history.last["hero"]["gold"][0].tolist()
+    assert min(range(4), key=lambda hero: highest[hero]) == gold.index(max(gold))
+    assert "&lt;GameHistory abcd1234" in shown
+    assert GameHistory("<b>")._repr_html_() == "&lt;GameHistory &lt;b&gt;: no states&gt;"
+
+
+def test_a_notebook_shows_a_review() -> None:
+    shown = REVIEW._repr_html_()
+    assert f"{len(TURNS)} turns, {len(WORST)} bad moves" in shown
+    losses = [float(loss) for loss in re.findall(r"<td>([\d.]+) ± [\d.]+</td>", shown)]
+    assert losses == [round(one.loss, 1) for one in WORST[:10]]
+    assert shown.count("<polyline") == 4
+    assert shown in HISTORY._repr_html_()
+    assert "<svg" not in Review(REVIEW.header)._repr_html_()

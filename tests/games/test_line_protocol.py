@@ -138,14 +138,14 @@ def test_columns_come_first() -> None:
         ("5\nH", "\nH", "line 7: the number of entities must be a whole number from 0 to 1024, not ''"),
         ("5\nH", "6\nH", "line 7: there must be 5 entities, 4 heroes and 1 mines, not 6"),
         ("5\nH", "1 2 x\n5\nH", "line 7: y must be a whole number from -1000000 to 1000000, not 'x'"),
-        ("HERO 1", "HERO 0", "line 9: hero 0 is told twice: 'HERO 0 3 0 100 0'"),
-        ("HERO 1 3 0", "HERO 1 1 1", "line 9: hero 1 is on no empty square: 'HERO 1 1 1 100 0'"),
+        ("HERO 1", "HERO 0", "line 9: hero 0 occurs twice: 'HERO 0 3 0 100 0'"),
+        ("HERO 1 3 0", "HERO 1 1 1", "line 9: hero 1 is not on an empty square: 'HERO 1 1 1 100 0'"),
         ("HERO 1 3 0", "HERO 1 4 0", "line 9: x must be a whole number from 0 to 3, not '4'"),
         ("HERO 1 3 0 100", "HERO 1 3 0 101", "line 9: life must be a whole number from 0 to 100, not '101'"),
         ("HERO 1 3 0", "ELF 1 3 0", "line 9: an entity is HERO id x y life gold, or MINE owner x y -1 -1, not 'ELF 1 3 0 100 0'"),
         ("MINE -1", "MINE 4", "line 12: the owner of a mine must be a whole number from -1 to 3, not '4'"),
         ("MINE -1 2 0", "MINE -1 1 0", "line 12: the mine is not on the board: 'MINE -1 1 0 -1 -1'"),
-        ("HERO 3 0 3 100 0", "MINE -1 2 0 -1 -1", "line 12: the mine is told twice: 'MINE -1 2 0 -1 -1'"),
+        ("HERO 3 0 3 100 0", "MINE -1 2 0 -1 -1", "line 12: the mine occurs twice: 'MINE -1 2 0 -1 -1'"),
     ],
 )
 def test_wrong_lines(old: str, new: str, words: str) -> None:

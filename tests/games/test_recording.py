@@ -252,7 +252,7 @@ def test_a_recording_cut_anywhere_has_its_whole_lines(tmp_path: Path) -> None:
             lambda value: value | {"votes": [{"label": "x", "weight": 1, "votes": [1]}]},
             r"line 3: votes.0.votes: ",
         ),
-        (3, lambda value: value | {"turn": 8}, "line 3: the line is of turn 8, its state of turn 4"),
+        (3, lambda value: value | {"turn": 8}, "line 3: the line is of turn 8, but its state is of turn 4"),
         (3, lambda value: value | {"state": value["state"] | {"turn": "4"}}, "line 3: state.turn: "),
         (3, lambda value: value | {"state": value["state"] | {"board": {"size": 10, "tiles": "##"}}}, "line 3: state: .*tiles"),
         (3, lambda value: {"outcome": {}}, "line 3: outcome.reason: "),
@@ -285,7 +285,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
 
 def test_turns_must_be_our_own_and_rise(tmp_path: Path) -> None:
     states = states_of(1)
-    for turns, message in [((4, 0), "line 3: turn 0 comes after turn 4"), ((0, 5), "line 3: turn 5 is not one of hero 1")]:
+    for turns, message in [((4, 0), "line 3: turn 0 comes after turn 4"), ((0, 5), "line 3: turn 5 is not a turn of hero 1")]:
         with Recorder(tmp_path, HEADER) as recorder:
             for turn in turns:
                 recorder.turn(raw(states[turn]), BALLOT)

@@ -1,7 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
 ``--rules`` takes only the pictures of docs/rules.md, ``--report`` only the picture of the arena's report, ``--viewer`` only the
-pictures of docs/viewer.md.
+pictures of docs/viewer.md, ``--review`` only the picture of a review.
 
 The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
 moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
@@ -26,6 +26,7 @@ from sim.generator import generate
 from tests.support.browser import DESKTOP, PHONE, launch, visiting
 from tests.support.documents import commands
 from tests.support.paths import TOP
+from tests.support.reviewed import SAMPLE
 from tests.support.rule_scenes import SCENES
 from vindibot.base import log
 from vindibot.challenge.host import LOOPBACK, Host
@@ -34,6 +35,7 @@ from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
 from vindibot.viewer.page import whole_page
+from vindibot.viewer.replay import replay_file
 
 FOLDER = TOP / "docs" / "screenshots"
 #: The window in which the report is shown.
@@ -62,6 +64,9 @@ SHOTS = [
     Shot("viewer-phone", PHONE, "dark", "End Home K"),
     Shot("viewer-phone-why", PHONE, "light", "End Home K", ".why"),
 ]
+
+#: The review of the game in `tests/data/reviewed.review.jsonl`.
+REVIEW = Shot("viewer-review", DESKTOP, "dark", "End Home B B", ".review")
 
 MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
 #: Pictures of the page of challenges. Their keys are moves, their part is the hero whose votes are shown.
@@ -109,6 +114,13 @@ async def shoot_viewer(browser: Browser, address: str, folder: Path) -> None:
     for shot in SHOTS:
         path = await shoot(browser, address, shot, folder)
         print(f"{path}: {path.stat().st_size // 1000} kB")
+
+
+async def shoot_review(browser: Browser, folder: Path) -> None:
+    """Take the picture of a review."""
+    with tempfile.TemporaryDirectory() as place:
+        page = replay_file(SAMPLE, Path(place) / "game.html")
+        await shoot(browser, page.as_uri(), REVIEW, folder)
 
 
 async def keep(page: Page, path: Path) -> Path:
@@ -189,6 +201,8 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
             if "--viewer" in only:
                 with tempfile.TemporaryDirectory() as game:
                     await shoot_viewer(browser, play(Path(game)).as_uri(), folder)
+            if "--review" in only:
+                await shoot_review(browser, folder)
             await browser.close()
         return
     with tempfile.TemporaryDirectory() as game:
@@ -196,6 +210,7 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
         async with async_playwright() as playwright:
             browser = await launch(playwright)
             await shoot_viewer(browser, address, folder)
+            await shoot_review(browser, folder)
             for shot in CHALLENGES:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import pytest_asyncio
+from PIL import Image
 
-from sim.game import RUNNING, Games, square
+from sim.game import RUNNING, Games, row_column, square
 from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import SourceFile, whole_page
+from vindibot.viewer.painting import Painter
 from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -80,6 +84,25 @@ async def state(page: Any) -> int:
 def happened(bundle: dict[str, Any], *kinds: str) -> list[int]:
     """Return the states after the events of these kinds."""
     return [k for k, ply in enumerate(bundle["plies"], 1) if any(event[0] in kinds for event in ply.get("e", []))]
+
+
+# ---- The board ----
+
+
+async def test_the_board_looks_as_in_pictures(page: Any) -> None:
+    """The viewer and `vindibot.viewer.painting` draw the same land and the same mines."""
+    data = await page.evaluate("document.querySelector('.layer-land').toDataURL()")
+    first = states()[0]
+    size = int(first["size"].item(0))
+    painted = Painter(first).paint(first)
+    images = [Image.open(BytesIO(base64.b64decode(data.partition(",")[2]))), painted.crop((0, 0, 32 * size, 32 * size))]
+    one, other = (np.asarray(image.convert("RGB").resize((4 * size, 4 * size), Image.Resampling.BOX), float) for image in images)
+    differences = np.abs(one - other).mean(axis=2).reshape(size, 4, size, 4).mean(axis=(1, 3))
+    for pos in first["hero"]["pos"][0].tolist():  # heroes are on another layer of the page, and cover squares beside them
+        row, column = row_column(pos)
+        differences[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
+    assert np.count_nonzero(differences) > 50
+    assert differences.max() < 8, differences.round()
 
 
 # ---- Time ----

@@ -1,31 +1,73 @@
-from .dispatch import Elsewhere as Elsewhere
+from .charts import (
+    Curve as Curve,
+    Range as Range,
+    lines as lines,
+    ranges as ranges,
+)
+from .dispatch import (
+    Dispatcher as Dispatcher,
+    Elsewhere as Elsewhere,
+    Stop as Stop,
+)
+from .entrants import (
+    Entrant as Entrant,
+    Limits as Limits,
+)
 from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,
     GENERIC as GENERIC,
     MachineStatus as MachineStatus,
 )
 from .live import ConsoleReporter as ConsoleReporter
+from .local import local_workers as local_workers
+from .mapsets import (
+    MapSet as MapSet,
+    read_map_set as read_map_set,
+)
 from .proof import BuildProof as BuildProof
+from .ratings import Rating as Rating
 from .remote import (
     RemoteError as RemoteError,
     RemotePlayer as RemotePlayer,
     answer_of as answer_of,
 )
 from .report import write_report as write_report
-from .results import MachineLine as MachineLine
-from .sandbox import PlayedGame as PlayedGame
-from .schedule import GameTask as GameTask
+from .results import (
+    GameLine as GameLine,
+    MachineLine as MachineLine,
+    read_results as read_results,
+)
+from .sandbox import (
+    PlayedGame as PlayedGame,
+    play_task as play_task,
+)
+from .schedule import (
+    GameTask as GameTask,
+    SeatTask as SeatTask,
+    wall_seconds as wall_seconds,
+)
+from .seeds import derive_seed as derive_seed
 from .settings import (
     ArenaSettings as ArenaSettings,
     ClusterSettings as ClusterSettings,
+    MapSettings as MapSettings,
+    SprtSettings as SprtSettings,
 )
-from .store import setup_path as setup_path
-from .summary import summarise as summarise
+from .store import (
+    LINE as LINE,
+    records_path as records_path,
+    setup_path as setup_path,
+)
+from .summary import (
+    Summary as Summary,
+    summarise as summarise,
+)
 from .table import show as show
 from .tournament import (
     Tournament as Tournament,
     interruptible as interruptible,
     prepare as prepare,
+    stopping as stopping,
 )
 from .travel import (
     RemoteGame as RemoteGame,

@@ -43,10 +43,10 @@ def reason(output: str) -> str:
 
     The line has at most `REASON_LENGTH` characters. It is empty if the program wrote nothing.
 
-    If there is an error with a stack near the end of the output, its line is returned. Otherwise it is the first line near the
-    end that is marked as an error, or else the last line. If there are several uncaught errors in a row, the first one counts. If
-    there are several tracebacks of Python, the last one counts. If many ordinary lines follow an error, the program survived the
-    error, so it is ignored.
+    If there is an error with a stack near the end of the output, the line of this error is returned. Otherwise the result is the
+    first line near the end that is marked as an error. If there is no such line either, it is the last line. If there are several
+    uncaught errors in a row, the first one counts. If there are several tracebacks of Python, the last one counts. If many
+    ordinary lines follow an error, the program survived the error, so it is ignored.
     """
     lines = output.splitlines()
     found = _with_stack(lines)

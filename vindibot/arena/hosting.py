@@ -26,8 +26,8 @@ from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Seconds between two checks of the programs.
 CHECK_SECONDS = 0.02
-#: Seconds that a program may still run after the game. Seconds that it has to join if its launcher has already ended with exit
-#: code 0.
+#: Seconds that a program may still run after the game. If a program's launcher has already ended with exit code 0, the program
+#: has the same time to join.
 EXIT_SECONDS = 0.3
 LAUNCHER_SECONDS = 2.0
 #: The server's time limit in milliseconds for a seat whose time the arena itself limits: a day.

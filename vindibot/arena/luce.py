@@ -88,8 +88,8 @@ def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players
 def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[tuple[int, ...], float]]:
     """Return the choice sets of one game with their weights. The players of each set are sorted.
 
-    The set of the last player alone is included. All orders of tied players are equally likely. So if `m` of `k` tied players
-    are still to be drawn, each group of `m` players has the same weight, and these weights add up to 1.
+    The set that has only the last player is included. All orders of tied players are equally likely. So if `m` of `k` tied
+    players are still to be drawn, each group of `m` players has the same weight. These weights add up to 1.
     """
     found = []
     for place in sorted(set(places)):

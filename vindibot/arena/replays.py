@@ -26,7 +26,7 @@ def page_name(key: GameKey) -> str:
 
 
 def check_pages(results: Path) -> None:
-    """Raise `UsageError` if the arena would overwrite a file that it did not make: in place of the folder or of a page in it."""
+    """Raise `UsageError` if a file that the arena did not make has the path of the folder for pages or of a page."""
     folder = replays_path(results)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{short(folder)} is there already and is no folder: move it away, or {INSTEAD}")

@@ -38,8 +38,8 @@ from vindibot.arena.store import (
 from vindibot.arena.summary import BotStats, Summary
 from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, match_lines, percent, points
 from vindibot.arena.versions import builds, mixed_versions
-from vindibot.base import render
-from vindibot.games import GameHistory
+from vindibot.base import VindibotError, render
+from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot, read_reviews, review_path
 
 #: Largest number of games in the list (games with forfeits come first), and of games that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200
@@ -90,6 +90,8 @@ def report(
         gold=_gold(played, number),
         records=records is not None,
         gold_over_time=_gold_over_time(results, games, played, number) if results is not None else "",
+        losses=_losses(results, games) if results is not None else {},
+        kinds=KINDS_OF_LOSS,
         sizes=sorted({size for one in played for size in one.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
@@ -105,6 +107,18 @@ def report(
         figures=figures,
         percent=percent,
     )
+
+
+def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
+    """Return the gold that each bot lost in the games that have a review; empty without a readable review beside the records."""
+    path = review_path(records_path(results))
+    if not path.is_file():
+        return {}
+    lines = {line.record: line for line in games if line.record}
+    with suppress(VindibotError):
+        found = [(lines[one.header.game], one.turns) for one in read_reviews(path) if one.header.game in lines]
+        return losses_by_bot((line.block, line.bots, turns, PLIES_PER_ROUND * line.rounds) for line, turns in found)
+    return {}
 
 
 def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
+from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import NoReturn
 
 from sim import kernels

@@ -10,8 +10,8 @@ Under H1, it is s1, the score for `elo1` points. The log likelihood ratio (LLR) 
 
     LLR = (n - 3)/2 * log( (v + (m - s0)^2) / (v + (m - s1)^2) )
 
-This is the LLR of normal scores, with the most likely variance under each hypothesis. The factor is n - 3 and not n, because 1/v,
-estimated from n scores, is too large by n / (n - 3) on average.
+This is the LLR of normal scores, with the most likely variance under each hypothesis. The factor is n - 3 and not n. The reason
+is that 1/v is estimated from n scores. On average this estimate is too large by the factor n / (n - 3).
 
 - The verdict is H1 when the LLR reaches log((1 - beta) / alpha), and H0 when it reaches log(beta / (1 - alpha)).
 - The LLR grows in steps, so at the verdict it exceeds a bound by about 0.583 standard deviations of a step (Siegmund). So both

@@ -1,10 +1,10 @@
 """Programs that speak the line protocol of the CodinGame port over standard input and output.
 
-The arena starts the program for each game. Before its first ply the program gets the board's size, the board (``.`` empty,
-``#`` wall, ``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and the id of its hero, 0 to 3. On each of its
-plies it gets the number of entities and a line per entity: ``HERO id x y life gold`` or ``MINE owner x y -1 -1``. Here x is the
-COLUMN and y the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``. Any
-text after it is a message.
+The arena starts the program for each game. Before its first ply the program gets the board's size, the board, and the id of its
+hero, 0 to 3. In the board, ``.`` is empty, ``#`` a wall, ``T`` a tavern, ``M`` a mine, and ``0`` to ``3`` are the heroes' spawn
+squares. On each of its plies it gets the number of entities and a line per entity: ``HERO id x y life gold`` or
+``MINE owner x y -1 -1``. Here x is the COLUMN and y the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``,
+``SOUTH``, ``WEST`` or ``MOVE x y``. Any text after it is a message.
 
 If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. There x and y are the
 square at which the hero's last move aimed. The rules are those of the original game, not those of the port.
@@ -209,9 +209,9 @@ def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
 def towards(games: Games, me: int, row: int, column: int) -> int:
     """Return the first direction on a shortest path of hero `me` to a square. Return Stay if the hero is already on the square.
 
-    If the hero cannot reach the square, the path leads to the reachable square with the smallest distance to it in rows plus
-    columns. Of several such squares, the one with the fewest steps for the hero counts. If shortest paths begin with different
-    directions, the lowest direction is returned.
+    If the hero cannot reach the square, the path leads to the reachable square that is nearest to it, in rows plus columns. Of
+    several such squares, the one with the fewest steps for the hero counts. If shortest paths begin with different directions,
+    the lowest direction is returned.
     """
     size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
     if 0 <= row < size and 0 <= column < size:

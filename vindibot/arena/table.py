@@ -94,7 +94,7 @@ def figures(one: BotStats) -> dict[str, str]:
 
 
 def _table(*columns: str, words: bool = False) -> Table:
-    """Return an empty table. The first column is aligned left, the others right, or with `words` left."""
+    """Return an empty table. The first column is aligned left. The others are aligned right, or left if `words` is true."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1))
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number and not words else "left", no_wrap=not words)

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -122,7 +122,7 @@ class Tournament:
     def _has_verdict(self) -> bool:
         """Return whether the sequential test has a verdict that ends the match.
 
-        Without the setting sprt.stop, no verdict does.
+        Without the setting sprt.stop, no verdict ends the match.
         """
         sprt = self.settings.sprt
         return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")
@@ -229,12 +229,18 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
+    """Handle Ctrl-C and SIGTERM in the ``with`` block, as `stopping` does."""
+    with stopping(tournament.stop, reporter.note):
+        yield
+
+
+@contextlib.contextmanager
+def stopping(stop: Stop, note: Callable[[str], None]) -> Iterator[None]:
     """Handle Ctrl-C and SIGTERM in the ``with`` block.
 
     After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
-    immediately. This helps if the program waits for a process that does not answer.
+    immediately. This helps if the program waits for a process that does not answer. `note` gets a line of text for people.
     """
-    stop = tournament.stop
 
     def interrupted(number: int, frame: object) -> None:
         if stop.soon:
@@ -243,7 +249,7 @@ def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
             interrupts.at_once_again()
         else:
             stop.soon = True
-            reporter.note("finishing the games that are running; once more to stop at once")
+            note("finishing the games that are running; once more to stop at once")
 
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

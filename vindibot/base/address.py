@@ -1,8 +1,8 @@
 """The address of a server, its URLs, and the old domain that must not get a key.
 
 A key and the token of a game go only to the origin (scheme, host and port) that the user configured. In the URL for moves
-(``playUrl``), a server may state any host. The client uses only the path of this URL, so that no answer can send a token
-elsewhere.
+(``playUrl``), a server may state any host. The client uses only the path of this URL. So no answer can make it send a token to
+another host.
 """
 
 from __future__ import annotations
@@ -130,6 +130,6 @@ def _is_ip(host: str) -> bool:
 def lan_address() -> str:
     """Return the address of this machine in its network, or the machine's name if there is no network. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.connect(("192.0.2.1", 9))  # an address for documentation; the route to this address shows the interface
+        asked.connect(("192.0.2.1", 9))  # sends nothing, but selects the network interface
         return str(asked.getsockname()[0])
     return socket.gethostname()

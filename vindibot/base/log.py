@@ -139,7 +139,7 @@ def _word(value: Any) -> str:
 
 
 class _ConsoleHandler(logging.Handler):
-    """A handler that prints lines on a console of rich, which keeps a live board intact."""
+    """A handler that prints lines on a console of rich. If the console shows a live board, the board stays intact."""
 
     def __init__(self, console: Console, level: int) -> None:
         super().__init__(level)

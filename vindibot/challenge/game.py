@@ -74,7 +74,7 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """The decisions of all bots, in order of time. It is an observer of the bots' players."""
+    """The decisions of all bots, in order of time. This object observes the bots' players."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False

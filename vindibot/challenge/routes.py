@@ -1,8 +1,8 @@
 """The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
 
 The routes answer requests from this page only. They require JSON, and a host that is an address or a name of this machine.
-Without these checks, another page in the same browser could start bots or read votes. It could even be a page of a foreign host
-whose name resolves to this machine.
+Without these checks, another page in the same browser could start bots or read votes. The other page could even come from a
+foreign host whose name resolves to this machine.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import click
 from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts, say
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,8 +46,6 @@ SPELLED = {
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
-#: The key of `context.meta` under which the words of the command line are kept.
-WORDS = "vindibot.arena.words"
 #: The exit code if a bot forfeited more games than allowed.
 FORFEITS = 6
 
@@ -169,16 +167,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     return FORFEITS if forfeits else 0
 
 
-class _RecordedCommand(click.Command):
-    """A command that stores the words of its command line in ``context.meta``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
-        ctx.meta[WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
-
-
-@click.command("arena", cls=_RecordedCommand, short_help="Play tournaments between bots, with ratings.")
+@click.command("arena", cls=RecordedCommand, short_help="Play tournaments between bots, with ratings.")
 @click.argument("bots", nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
 @click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="continue the tournament of this results file")
@@ -211,7 +200,7 @@ def arena_command(
     sizes: tuple[int, ...],
     **options: Any,
 ) -> None:
-    """Play a tournament between bots, and show which is better and how certain this is.
+    """Play a tournament between bots, and show which bot is better and how certain this is.
 
     A BOT is a bot file or the name of one; random or stay (built in); the name of a table in the configuration; http:COMMAND for
     a program that connects to a server; or stdio:COMMAND for a program that reads and writes lines. LABEL=BOT gives the bot the
@@ -234,7 +223,7 @@ def arena_command(
     given = overrides(options)
     if match is not None:
         if bots or given["format"] is not None:
-            raise UsageError("--match A B names both bots and the format: leave out the others")
+            raise UsageError("--match A B sets the bots and the format: leave out other bots and --format")
         bots, given["format"] = match, "ab"
     given["bots"] = list(bots) or None
     given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None

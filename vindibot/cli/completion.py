@@ -29,7 +29,11 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """Return the names of TOML files in the current folder, of built-in ones without the suffix, and of folders of bots."""
+    """Return the names of TOML files in the current folder and in its subfolder `folder`.
+
+    The result also has the names of built-in files, without the suffix. With `folder`, it has the names of folders that contain a
+    ``bot.toml`` too.
+    """
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
     own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]

@@ -21,6 +21,18 @@ Decorator = Callable[[Function], Function]
 #: A function that click calls for the completions of a value.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
+#: The key of `context.meta` under which `RecordedCommand` stores the words of the command line.
+WORDS = "vindibot.words"
+
+
+class RecordedCommand(click.Command):
+    """A command that stores the words of its command line in ``context.meta``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click."""
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
     """Return the option's name for each key of a model (``time.margin_ms``). `spelled` has names that do not follow from keys."""
@@ -59,7 +71,10 @@ METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a command's options by the keys of the settings. `options` has them by the names of the parameters."""
+    """Return the values of a command's options, by the keys of the settings (``time.margin_ms``).
+
+    `options` has these values by the names of the command's parameters (``time__margin_ms``).
+    """
     return {name.replace("__", "."): value for name, value in options.items()}
 
 

@@ -31,7 +31,7 @@ from vindibot.cli.completion import complete_bots
     type=click.IntRange(1, 100_000),
     default=150,
     metavar="N",
-    help="length of the game in rounds, which is no part of the protocol [default: 150]",
+    help="length of the game in rounds, which the protocol does not state [default: 150]",
 )
 @click.option(
     "--nodes",

@@ -25,7 +25,8 @@ from vindibot.cli.parameters import RECORDING, nodes_option, recorded_bot_option
     "--pdb",
     "debugger",
     is_flag=True,
-    help="start Python's debugger at the line that raises an error or runs at the limit, else at the first line of vote",
+    help="start Python's debugger: at the line that raises an error, at the line that runs at the limit, or else at the start of"
+    " vote",
 )
 def turn_command(
     recording: Path,

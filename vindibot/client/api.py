@@ -49,7 +49,7 @@ class GameApi:
     def network_seconds(self) -> float:
         """The network time of a request and its reply in seconds, 0 before a measurement.
 
-        The network time is the median of the idle requests, but at least the time of the fastest connection.
+        The network time is the median of the idle requests, but at least the time that the fastest connection took to open.
         """
         return max(self._idle_seconds or 0.0, self._transport.connect_seconds or 0.0)
 

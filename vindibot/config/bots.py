@@ -61,7 +61,7 @@ def _check_name(name: str) -> str:
 
 
 class TraitTable(BaseModel):
-    """The table of a trait in a bot file. The keys that are no fields are parameters of the trait."""
+    """The table of a trait in a bot file. Keys other than the fields of this class are parameters of the trait."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -86,7 +86,7 @@ class BotFile(BaseModel):
         min_length=1, max_length=LONGEST_NAME, description="the name of the bot, as it is shown"
     )
     version: int = Field(1, ge=1, le=LARGEST_VERSION, description="raise it when the bot plays differently than before")
-    extends: str = Field("", min_length=1, description="a file of the same kind; its values count unless they are set here")
+    extends: str = Field("", min_length=1, description="a bot file to inherit from; this file overrides its values")
     traits: dict[str, TraitTable] = Field({}, description="a table per trait")
 
 
@@ -281,8 +281,8 @@ def _message_if_slow(words: str) -> Iterator[None]:
 def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
     """Build a behaviour with strict types: a text is not accepted as a number, nor `true` as a whole number.
 
-    The parameters are converted to JSON first, because JSON has lists for tuples, and texts for enumerations and paths, as TOML
-    has.
+    The parameters are converted to JSON first. TOML and JSON have no tuples, enumerations and paths, but lists and texts. With
+    strict types, pydantic converts lists and texts to these types only if they come from JSON.
     """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 

@@ -125,7 +125,7 @@ def load_play(
 
 
 def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
-    """Return the settings that name files: from a key to a path that works from the current folder."""
+    """Return, for each key of a setting that names a file, a path that works from the current folder."""
     found: dict[str, Any] = {}
     for key in ("bot", "against", "key_file", "map"):
         value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
@@ -153,9 +153,9 @@ def load_config(
 
     `config` is a configuration file or the name of one (``arena``). Without `config`, the variable VINDIBOT_CONFIG names the
     file. Without this variable, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
-    is read like an environment variable. The value None stands for an option that was not given. `option_names` maps keys to
-    options whose names do not follow from the key, as ``--time-margin-ms`` does. `environ` replaces the environment of the
-    process.
+    is read like an environment variable. The value None stands for an option that was not given. The name of an option follows
+    from its key (``--time-margin-ms``). `option_names` maps keys to options with other names. `environ` replaces the environment
+    of the process.
 
     Raises `UsageError` with all errors of the first layer that has errors.
     """

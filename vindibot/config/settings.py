@@ -178,7 +178,7 @@ class PlaySettings(Settings):
     mode: Literal["training", "arena"] = Field(
         default="training", description="training: play against the server's bots; arena: play against other players"
     )
-    server: Server = Field(default="", description="address of the server; empty: start an embedded one for this command")
+    server: Server = Field(default="", description="address of the server; empty: start an embedded server for this command")
     bot: str = Field(default="seed", min_length=1, description="our bot: a bot file, or the name of one")
     against: str = Field(
         default="", description="bot of the other three heroes, on the embedded server only; empty: the server's bots"
@@ -246,7 +246,7 @@ class PlaySettings(Settings):
         if self.mode == "arena" and self.map and self.server:
             found.append(("map", "mode", "is for training games; a server chooses the maps of its arena"))
         if self.mode == "arena" and not self.server and not self.against:
-            found.append(("mode", "server", "arena needs other players: set server, or against for a game on the embedded one"))
+            found.append(("mode", "server", "arena needs other players: set server, or set against for an embedded server"))
         if self.time.limit_ms is not None and self.time.margin_ms >= self.time.limit_ms:
             found.append(("time.margin_ms", "time.limit_ms", "must be less than the limit, or no time is left to think"))
         return found

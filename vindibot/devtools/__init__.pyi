@@ -1,4 +1,7 @@
-from .asking import find_bot as find_bot
+from .asking import (
+    best_moves as best_moves,
+    find_bot as find_bot,
+)
 from .bench import time_traits as time_traits
 from .catalogue import (
     all_traits as all_traits,

@@ -16,12 +16,14 @@ from pydantic import ValidationError
 
 from behaviours.base import Behaviour, View
 from behaviours.registry import BehaviourError, find as find_behaviour
+from sim.game import DIRECTIONS
+from sim.kernels import warm as warm_quietly
 from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
 from vindibot.devtools.trial import stopping
 from vindibot.devtools.watchdog import Watchdog
 from vindibot.engine import Vote, failure, own_traceback, parse_answer, run
-from vindibot.games import Recording
+from vindibot.games import BallotEntry, Recording, tally
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
@@ -89,6 +91,23 @@ def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limi
         if interrupted():
             raise KeyboardInterrupt
     return [votes[number] for number in sorted(votes)]
+
+
+def best_moves(bot: Bot | str | Path, view: View) -> set[str]:
+    """Return the moves that a bot may choose: the candidates with the largest sum of votes, by their names in the protocol.
+
+    Several moves may tie. `bot` is a bot, its file, or its name. The traits have the budget of the view. Raises `UsageError` for
+    a bot that cannot be loaded.
+    """
+    loaded = bot if isinstance(bot, Bot) else load_bot(str(bot))
+    traits = loaded.build()
+    warm_quietly()
+    votes = ask([behaviour for _, behaviour in traits], view, SECONDS if view.budget.nodes is None else None)
+    answers = [None if vote.votes is None else list(vote.votes) for vote in votes]
+    entries = [BallotEntry(spec.label, spec.weight, answer) for (spec, _), answer in zip(traits, answers, strict=True)]
+    ballot = tally(entries, view.moves, lambda: view.rng("tie"))
+    most = max(ballot.sums[move] for move in ballot.candidates)
+    return {DIRECTIONS[move] for move in ballot.candidates if ballot.sums[move] == most}
 
 
 @contextmanager

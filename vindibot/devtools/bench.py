@@ -25,8 +25,8 @@ from vindibot.devtools.trial import TrialPosition
 from vindibot.engine import Vote, debug_command, warm
 from vindibot.games import BallotEntry, read_recording, tally
 
-#: The players of new games, and the boards: (size, percent of walls, percent of mines). None for a percentage that the seed
-#: decides.
+#: The players of new games, and the boards: (size, percent of walls, percent of mines). If a percentage is None, the seed of the
+#: game decides it.
 PLAYERS = ("seed", "malvert", "seed", "malvert")
 BOARDS: tuple[tuple[int, int | None, int | None], ...] = ((28, None, None), (28, 20, 9), (16, None, None))
 #: Default for the largest number of turns to measure.

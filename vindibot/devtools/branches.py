@@ -69,7 +69,7 @@ class SearchTree:
 
 
 def build_tree(view: View, params: SearchParams, weights: Weights, depth: int, top: int) -> SearchTree:
-    """Return the first `top` plies of a search of `depth` plies (at least 1). It comes after searches of all smaller depths.
+    """Return the first `top` plies of a search of `depth` plies (at least 1). Searches of all smaller depths run before.
 
     The game must be running, with ``params.me`` to move. Equal arguments give equal trees. The view does not change.
     """

@@ -222,7 +222,7 @@ def _obstacle(own: RecordedTurn, me: int, wanted: int) -> str:
 
 
 def _consequences(ballot: Ballot, wanted: int) -> list[str]:
-    """Return lines about the result without single traits.
+    """Return lines about how the result depends on single traits.
 
     There is a line about the traits without which `wanted` would have won, and a line about the traits without votes.
     """

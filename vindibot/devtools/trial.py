@@ -30,7 +30,7 @@ from vindibot.engine import Needs, TraitPlan, context, parse_answer
 MOST_ANSWERS = 10_000
 #: Largest number of seconds for building a trait in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
-#: The attributes that each view has. A trait has added all others.
+#: The attributes that each view has. If a view has another attribute, a trait has added it.
 _VIEW_ATTRIBUTES = {
     *vars(View(np.zeros(1, GAME), 0)),
     *(name for name, attribute in vars(View).items() if isinstance(attribute, cached_property)),

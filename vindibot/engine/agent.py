@@ -29,7 +29,8 @@ from vindibot.games import Ballot, BallotEntry, tally
 
 log = structlog.get_logger("vindibot.engine.agent")
 
-#: The traits, with weights, that choose the move if no vote comes in time. They drink if life is low, else go to a mine.
+#: The traits, with weights, that choose the move if no vote comes in time. The hero drinks if its life is low, and otherwise goes
+#: to a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
 
 

@@ -1,8 +1,8 @@
 """Finds the trait that made a worker end: the trait that ran then, or a trait that ran earlier and damaged the process.
 
 The trait that ran then becomes a suspect: the pool runs it alone, in its own worker. If it answers there, it is innocent, and one
-of the traits that had run before it may have damaged the process. A trait that ran before two such ends of workers becomes a
-suspect too.
+of the traits that had run before it may have damaged the process. If the same earlier trait had run in two workers that ended
+like this, this trait becomes a suspect too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from vindibot.engine.health import TraitHealth
 
-#: A trait becomes a suspect after this number of ends of workers, if it ran in them before a trait that proved innocent.
+#: A trait becomes a suspect if it had run in this number of ended workers, each time before a trait that proved innocent.
 COINCIDENCES = 2
 
 

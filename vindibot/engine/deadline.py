@@ -29,7 +29,7 @@ MAX_PAUSES = 10
 
 @dataclass
 class Deadline:
-    """Computes the deadline of each turn. Times are in seconds. Moments are times of `time.monotonic`.
+    """Computes the deadline of each turn. Durations are in seconds. Points in time are values of `time.monotonic`.
 
     `margin` is the configured safety margin. An overrun is the time from the deadline to the decision. The largest overrun of
     the last `OVERRUN_WINDOW` turns widens the margin.

@@ -38,7 +38,10 @@ _DESCRIPTORS = 6
 
 
 def request(board_size: int, setup_size: int) -> bytes:
-    """Return the message that requests a worker. The sizes in bytes are those of its `worker.Board` and of its setup."""
+    """Return the message that requests a worker.
+
+    `board_size` and `setup_size` are the sizes in bytes of the worker's `worker.Board` and of its setup.
+    """
     return _REQUEST.pack(board_size, setup_size)
 
 
@@ -87,7 +90,7 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
     adopt_orphans()
     born = _Children()
     gone = select.poll()
-    gone.register(requests, 0)  # reports the end of the socket only: the server reads the requests
+    gone.register(requests, 0)  # reports only the end of the socket, because the server reads the requests
     gone.register(born.descriptor, select.POLLIN)
     workers: set[int] = set()  # the workers of servers that have ended
     pause = PAUSES[0]
@@ -99,7 +102,7 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        told = {**told, "needs": []}  # a module may have killed the server; then each worker loads it and reports the fault
+        told = {**told, "needs": []}  # a module may have killed the server; so the workers load the modules and report faults
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 

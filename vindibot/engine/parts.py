@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, SplitBehaviour, View, plain_statistics
 
-#: When time is up, the leader waits at most this number of seconds for the last statistics of the helpers. It has already
-#: published votes by then, and the pool takes the votes `STOP_AHEAD` seconds after the stop word is set.
+#: When time is up, the leader waits at most this number of seconds for the last statistics of the helpers. This wait makes no
+#: vote late. The leader has already published votes, and the pool takes votes `STOP_AHEAD` seconds after the stop word is set.
 LAST_WAIT = 0.003
 #: Seconds between two checks of the statistics during this wait.
 LAST_PAUSE = 0.0002

@@ -39,7 +39,8 @@ log = structlog.get_logger("vindibot.engine.pool")
 POLL_TIME = 0.001
 #: Seconds after which the pool gives the traits that wait behind a slow trait to idle workers.
 RESCUE_AFTER = 0.020
-#: If no worker works on the turn, the pool waits for one during this share of the remaining time. A replacement takes much less.
+#: If no worker works on the turn, the pool waits for one during this share of the remaining time. A replacement is usually ready
+#: much sooner.
 IDLE_SHARE = 0.25
 #: Largest number of suspects that get a worker of their own. Further suspects share workers with the other traits.
 MAX_SUSPECTS = 8

@@ -166,7 +166,7 @@ def _info(
 def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
     """Return the turn in the form that all workers read: the number of recent games in it, and its bytes.
 
-    The bytes are those of the game, then those of the recent games (at most `RECENT_TURNS`).
+    First come the bytes of the game, then the bytes of the recent games (at most `RECENT_TURNS`).
     """
     latest = recent[-RECENT_TURNS:]
     return len(latest), games.tobytes() + latest.tobytes()

@@ -25,7 +25,8 @@ log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
 START_TIMEOUT = 60.0
-#: If this number of workers in a row die before they are ready, a pause comes before the next replacement, and it grows.
+#: If this number of workers in a row die before they are ready, each further replacement comes after a pause. Each pause is
+#: longer than the pause before it.
 START_ATTEMPTS = 3
 #: Seconds to wait for a worker's exit code after its answer pipe has been closed.
 EXIT_CODE_TIMEOUT = 0.05
@@ -163,7 +164,7 @@ class Workers:
             asyncio.get_running_loop().run_in_executor(None, self._server.close)
 
     def _replace(self, one: WorkerProcess) -> None:
-        """Replace a worker that has died. If workers repeatedly die before they are ready, wait before that, each time longer."""
+        """Replace a worker that has died. If workers repeatedly die before they are ready, pause first, longer each time."""
         self._died_at.setdefault(one.index, time.monotonic())
         failed = self._failed_starts[one.index] = 0 if one.ready else self._failed_starts.get(one.index, 0) + 1
         if failed < START_ATTEMPTS:
@@ -182,7 +183,7 @@ class Workers:
     # -- answers --
 
     def _with_log_context(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
-        """Call `react` so that its log lines name the current game and turn, not the ones in which the worker was started."""
+        """Call `react`. Its log lines name the current game and turn, not the game and turn in which the worker was started."""
         self.log_context.run(react, one)
 
     def _read_answers(self, one: WorkerProcess) -> None:

@@ -26,6 +26,18 @@ from .line_protocol import (
     LineGame as LineGame,
 )
 from .lines import fault as fault
+from .losses import (
+    KINDS_OF_LOSS as KINDS_OF_LOSS,
+    MARKS as MARKS,
+    PHASES as PHASES,
+    BotLosses as BotLosses,
+    Losses as Losses,
+    losses_by_bot as losses_by_bot,
+)
+from .moments import (
+    moment as moment,
+    write_moment as write_moment,
+)
 from .newest import (
     find_recording as find_recording,
     newest_recording as newest_recording,
@@ -65,12 +77,29 @@ from .recording import (
     recording_folder_problem as recording_folder_problem,
     unwritable_reason as unwritable_reason,
 )
+from .review import (
+    LONGEST_LINE as LONGEST_LINE,
+    REVIEW_SUFFIX as REVIEW_SUFFIX,
+    Kind as Kind,
+    MoveValue as MoveValue,
+    Review as Review,
+    ReviewedTurn as ReviewedTurn,
+    ReviewHeader as ReviewHeader,
+    Thresholds as Thresholds,
+    is_review_line as is_review_line,
+    parse_review as parse_review,
+    read_review as read_review,
+    read_reviews as read_reviews,
+    review_path as review_path,
+    write_review_line as write_review_line,
+)
 from .verify import verify_files as verify_files
 from .views import (
     NODES as NODES,
     view as view,
 )
 from .vote_line import (
+    PV_LETTERS as PV_LETTERS,
     write_entry as write_entry,
     write_pv as write_pv,
 )

@@ -20,7 +20,7 @@ from sim.game import DIRECTIONS
 #: The result of a trait on a turn.
 #:
 #: - "ok": the trait answered (perhaps without an opinion).
-#: - "late": the trait gave no answer, or had not given its last answer, when the deadline came.
+#: - "late": the trait had not answered at the deadline. An anytime trait is late only if it had no votes yet.
 #: - "error": the trait raised an error.
 #: - "killed": the trait's worker ended or was killed while the trait ran.
 #: - "benched": the trait is not asked any more in this game.
@@ -37,8 +37,8 @@ class BallotEntry:
     """The votes of one trait in a turn.
 
     - `votes`: five finite numbers in the order of the directions, not yet multiplied by the weight. None for no opinion or no
-      valid answer. Votes count with any status. For example, if an anytime trait is "late", its last votes before the deadline
-      count.
+      valid answer. Votes count with any status. For example, if the worker of an anytime trait is killed, the last votes
+      of the trait count.
     - `ms`: the time that the trait took, in milliseconds.
     - `note`: the fault, "" without a fault.
     - `info`: the result of the search that computed the votes. This object repeats the votes. None if the trait gave votes only.
@@ -90,8 +90,8 @@ def tally(
     """Count the votes and return the ballot. The candidate (0..4) with the largest weighted sum wins.
 
     `rng`, a generator or a function that returns one, is used only for ties. The result does not depend on the order of the
-    entries or candidates. `fallback` is a direction, or a function that returns a direction. The fallback is chosen if it is
-    given, no entry has votes, and no entry is "ok". Raises ValueError if there are no candidates, or if a candidate is not a
+    entries or candidates. `fallback` is a direction, or a function that returns a direction. It is chosen if no entry has
+    votes and no entry is "ok". None for no fallback. Raises ValueError if there are no candidates, or if a candidate is not a
     direction.
     """
     entries = list(entries)

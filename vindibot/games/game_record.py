@@ -19,6 +19,7 @@ from sim.maps import Map, MapError, parse_map
 from vindibot.base import VindibotError
 from vindibot.games.lines import fault, read_lines
 from vindibot.games.outcome import Reason
+from vindibot.games.review import PREFIX
 
 #: Version of the format that this program writes and reads.
 VERSION = 2
@@ -137,8 +138,13 @@ def loads(line: bytes | str, where: str = "game record") -> GameRecord:
 
 
 def read_records(path: Path) -> Iterator[GameRecord]:
-    """Yield the records in a file. Raises `GameRecordError` with the file, the line and the reason."""
+    """Yield the records in a file. Raises `GameRecordError` with the file, the line and the reason.
+
+    The lines of reviews are left out (`vindibot.games.read_review`).
+    """
     for number, line in read_lines(path, GameRecordError):
+        if line.startswith(PREFIX):
+            continue
         yield loads(line, f"{path}, line {number}")
 
 

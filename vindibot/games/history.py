@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +23,17 @@ from sim.events import EVENT, Events
 from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games, copy_of, equal
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from vindibot.base import printable
+from sim.svg import draw_svg
+from vindibot.base import printable, render
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
+from vindibot.games.curves import gold_curves
 from vindibot.games.game_file import read_game_file
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, to_games
 from vindibot.games.recording import Recording
+from vindibot.games.review import Review, read_review
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF
@@ -80,6 +84,7 @@ class GameHistory:
     - `complete`: whether nothing can be added any more.
     - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about this
       reason.
+    - `review`: the review of the game, None if there is none.
     - `begins_late`: whether the first known state is later than the state before the first ply.
 
     Only the moves (a byte per ply) and the states that do not follow from moves are stored: the first state, and the states after
@@ -103,6 +108,7 @@ class GameHistory:
         self.ballots: dict[int, Ballot] = {}
         self.complete, self.message = False, ""
         self.ending: Reason | None = None
+        self.review: Review | None = None
         self.begins_late = False
         self._moves = bytearray()
         self._turns = array("i")  # of every state
@@ -120,7 +126,11 @@ class GameHistory:
 
         Raises `VindibotError` for a file that cannot be read, and if `game` does not choose exactly one game.
         """
-        return cls.of(read_game_file(Path(path), game))
+        found = read_game_file(Path(path), game)
+        history = cls.of(found)
+        if isinstance(found, GameRecord):
+            history.review = read_review(path, found.id)
+        return history
 
     @classmethod
     def of(cls, game: Recording | GameRecord) -> GameHistory:
@@ -136,6 +146,7 @@ class GameHistory:
             return history
         header, outcome = game.header, game.outcome
         history = cls(header.game, game.players, game.me, started=header.started, limit_ms=header.limit_ms)
+        history.review = game.review
         for own in game.turns:
             history.append(own.games, own.ballot)
         if game.last is not None:
@@ -357,3 +368,11 @@ class GameHistory:
     def __str__(self) -> str:
         """Return a drawing of the newest board (`sim.board.draw`)."""
         return repr(self) if self._last is None else draw(self._last)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the newest board, the gold of the four heroes over time, and the review."""
+        if self._last is None:
+            return escape(repr(self))
+        board = draw_svg(self._last, names=[printable(name) for name in self.names], me=self.me)
+        review = "" if self.review is None else self.review._repr_html_()
+        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self), review=review))

@@ -1,9 +1,9 @@
 """The player's side of the line protocol. This module reads the states of one game from lines of text.
 
-The protocol (see docs/arena.md) does not tell the turn, the last moves and the number of rounds. The turn follows from our hero's
-id, because our plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to the new
-state. Several moves may have the same effect. After the message EXPERT_INPUT, a referee sends further lines with the targets of
-the moves, and these lines decide between such moves.
+The protocol (see docs/arena.md) does not state the turn, the last moves and the number of rounds. The turn follows from our
+hero's id, because our plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to
+the new state. Several moves may have the same effect. After the message EXPERT_INPUT, a referee sends further lines with the
+targets of the moves, and these lines decide between such moves.
 """
 
 from __future__ import annotations
@@ -150,13 +150,13 @@ class LineGame:
                 life, gold = self._integer(words[3], "life", 0, MAX_LIFE), self._integer(words[4], "gold", 0, LARGEST)
                 if hero in heroes or tiles[place] != AIR:
                     raise self._wrong(
-                        f"hero {hero} {'is told twice' if hero in heroes else 'is on no empty square'}: {line[:40]!r}"
+                        f"hero {hero} {'occurs twice' if hero in heroes else 'is not on an empty square'}: {line[:40]!r}"
                     )
                 heroes[hero] = square(row, column), life, gold
             else:
                 owner = self._integer(words[0], "the owner of a mine", -1, 3)
                 if place in owners or tiles[place] < MINE:
-                    raise self._wrong(f"the mine {'is told twice' if place in owners else 'is not on the board'}: {line[:40]!r}")
+                    raise self._wrong(f"the mine {'occurs twice' if place in owners else 'is not on the board'}: {line[:40]!r}")
                 owners[place] = owner
         return [heroes[hero] for hero in _HEROES], owners
 
@@ -182,9 +182,9 @@ class LineGame:
 def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, int]) -> list[int]:
     """Return the last directions of all heroes in `after`, a state at most four plies after `before`.
 
-    `own` is the move of the hero that moves first, None if unknown. `targets` holds, by hero, the square at which the hero's move
-    was aimed. If no moves lead from `before` to `after` by the rules, the directions are derived from `targets` and the heroes'
-    squares.
+    `own` is the move of the hero that moves first, None if unknown. `targets` holds, by hero, the square to which the hero's move
+    pointed, even if the hero could not enter it. If no moves lead from `before` to `after` by the rules, the directions are
+    derived from `targets` and the heroes' squares.
     """
     found: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vindibot.base import UsageError
 from vindibot.games.recording import SUFFIX
+from vindibot.games.review import REVIEW_SUFFIX
 
 #: The word that stands for the newest recording.
 LAST = "last"
@@ -14,8 +15,12 @@ FOLDER = Path("recordings")
 
 
 def newest_recording(folder: Path = FOLDER) -> Path:
-    """Return the recording in `folder` that has the latest modification time. Raises `UsageError` if there is no recording."""
-    found = [(path.stat().st_mtime_ns, path.name, path) for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
+    """Return the recording in `folder` that has the latest modification time.
+
+    Files with reviews do not count. Raises `UsageError` if there is no recording.
+    """
+    files = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file() and not path.name.endswith(REVIEW_SUFFIX)]
+    found = [(path.stat().st_mtime_ns, path.name, path) for path in files]
     if not found:
         raise UsageError(
             f"there is no recording in {folder}/ of the current folder, but {LAST!r} means the newest one:"

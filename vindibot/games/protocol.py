@@ -163,7 +163,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
 
 
 def check_answer(answer: Answer) -> None:
-    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if not the answer's hero is to move."""
+    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if the answer's hero is not the hero to move."""
     check_hero_id(answer)
     game, number = answer.game, answer.hero.id
     to_games(game)

@@ -34,6 +34,7 @@ from vindibot.games.ballot import Ballot
 from vindibot.games.lines import fault, is_no_json
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
+from vindibot.games.review import PREFIX, Review, parse_review
 from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
 #: The format of the file, and the version that this program writes and reads.
@@ -263,6 +264,7 @@ class Recording:
     - `outcome`: the outcome, None if the file has no outcome because the recording was interrupted.
     - `last`: the last state, None if the file has no last state.
     - `cut`: whether the last line of the file was unfinished, and was left out for this reason.
+    - `review`: the review of the game, None if the file has none.
     """
 
     path: Path
@@ -271,6 +273,7 @@ class Recording:
     outcome: Outcome | None = None
     last: LastState | None = None
     cut: bool = False
+    review: Review | None = None
 
     @property
     def me(self) -> int:
@@ -325,9 +328,12 @@ def read_recording(path: Path | str) -> Recording:
     outcome: Outcome | None = None
     last: LastState | None = None
     cut = False
+    reviewed: list[tuple[int, bytes]] = []
     for number, line in enumerate(lines, 1):
         try:
-            if header is None:
+            if line.startswith(PREFIX):
+                reviewed.append((number, line))
+            elif header is None:
                 header = Header.model_validate_json(line)
             elif outcome is not None:
                 raise RecordingError("the outcome must be the last line")
@@ -348,7 +354,8 @@ def read_recording(path: Path | str) -> Recording:
             raise RecordingError(f"{path}, line {number}: {problem.message}") from None
     if header is None:
         raise RecordingError(f"{path}: the file is empty, it is no recording")
-    return Recording(path, header, tuple(turns), outcome, last, cut)
+    review = next(iter(parse_review(reviewed, path, ended)), None)
+    return Recording(path, header, tuple(turns), outcome, last, cut, review)
 
 
 def _read_turn(text: bytes, header: Header, before: int) -> RecordedTurn:
@@ -356,11 +363,11 @@ def _read_turn(text: bytes, header: Header, before: int) -> RecordedTurn:
     line = _TurnLine.model_validate_json(text)
     games = _games(line.state, header)
     if line.state.turn != line.turn:
-        raise RecordingError(f"the line is of turn {line.turn}, its state of turn {line.state.turn}")
+        raise RecordingError(f"the line is of turn {line.turn}, but its state is of turn {line.state.turn}")
     if line.turn <= before:
         raise RecordingError(f"turn {line.turn} comes after turn {before}")
     if line.turn % 4 != header.hero - 1:
-        raise RecordingError(f"turn {line.turn} is not one of hero {header.hero}, the recording's own")
+        raise RecordingError(f"turn {line.turn} is not a turn of hero {header.hero}, our hero in this recording")
     entries = [vote.entry() for vote in line.votes]
     direction, margin = DIRECTIONS.index(line.move), read_number(line.margin_ms)
     ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)

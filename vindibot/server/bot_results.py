@@ -15,7 +15,7 @@ from operator import itemgetter
 from sim.game import SEATS
 from vindibot.server.ratings import winner_of
 
-#: Number of a bot's latest games that count, games of training included.
+#: Number of a bot's latest games that are looked at. Training games are among these games, but have no part in the results.
 LATEST = 1000
 #: Largest number of rivals in the table. The rivals with the most games come first.
 RIVALS = 12
@@ -84,7 +84,7 @@ class BotResults:
 
 
 def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[ArchivedGame]:
-    """Return a bot's finished games, oldest first. Only its latest `limit` games count. Training games are left out."""
+    """Return the finished games among a bot's latest `limit` games, oldest first. Training games are left out."""
     games = []
     for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
         bots: list[str | None] = [None] * SEATS

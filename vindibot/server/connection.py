@@ -108,13 +108,13 @@ class LimitedConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
         # h11 is idle from the end of one request to the end of the next request's head. It is not idle while an answer is still
-        # to be sent. Bytes that arrive then belong to a later request, and their time is not stored.
+        # to be sent. Bytes that arrive during this time belong to a later request, and the time of their arrival is not stored.
         if self._began is None and self.conn.their_state is h11.IDLE:
             self._began = self.loop.time()
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Handle the bytes that have arrived. Called when bytes arrive, and after an answer if bytes arrived before it."""
+        """Handle the bytes that have arrived. Called when bytes arrive, and after an answer if more bytes arrived meanwhile."""
         super().handle_events()
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()

@@ -226,9 +226,9 @@ def _lock(path: Path) -> FileLock:
     if path.is_dir():
         raise DatabaseError(f"{path}: this is a folder; name a file")
     with suppress(OSError):  # the message of sqlite3 is better
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # for its owner only
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # so that only the owner can read the file
     beside = Path(f"{path}.lock")
-    if beside.is_file() and beside.stat().st_size:  # our lock is empty
+    if beside.is_file() and beside.stat().st_size:  # a lock file of ours is empty
         raise DatabaseError(f"{path}: {beside} exists and is not a lock file of vindibot; name another database", exit_code=2)
     lock = FileLock(beside, blocking=False, thread_local=False)
     try:

@@ -106,7 +106,7 @@ class Scheduled(Protocol):
 class Pacer(Protocol):
     """Decides when the moves of a game are played. For example, it slows a game down so that people can watch it.
 
-    The player has already sent its move then, so a pause never makes a move late.
+    A pause comes after the player has sent its move. So a pause never makes a move late.
     """
 
     def schedule(self, play: Callable[[], None], since: float) -> Scheduled:
@@ -229,8 +229,8 @@ class Room:
         `turn` is the turn that the move is for, None if the client does not name it. A second move for the same turn is a
         repeat: it is not played and gets the same answer as the first one.
 
-        `arrived` is the time at which the first byte of the request arrived, None for now. Without `turn`, a request that
-        arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
+        `arrived` is the time at which the first byte of the request arrived. None stands for the present time. Without `turn`, a
+        request that arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
 
         Raises `Refusal` for a move that is refused.
         """
@@ -251,7 +251,7 @@ class Room:
         return waiter
 
     def withdraw(self, seat: RoomSeat) -> None:
-        """Make the hero of this seat crash. It crashes now if it is the hero's turn, else on the hero's next turn."""
+        """Make the hero of this seat crash: immediately if it is the hero's turn, otherwise on the hero's next turn."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
         seat.withdrawn = True

@@ -115,7 +115,7 @@ def _number(request: Request, parameter: str) -> int | None:
 def _add_files(app: FastAPI) -> None:
     @app.get("/viewer/{name}", response_class=Response)
     async def viewer_file(name: str) -> Response:
-        """A script or a style sheet of the page of a game. All pages use the theme."""
+        """A script or a style sheet of the page of a game. All pages use the files of the theme."""
         found = static_files().get(name)
         return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
 

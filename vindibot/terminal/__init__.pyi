@@ -1,6 +1,7 @@
 from .board import (
     Frame as Frame,
     layout as layout,
+    part_of_board as part_of_board,
     rounds as rounds,
 )
 from .display import (

@@ -164,6 +164,12 @@ def _around(games: Games, hero: int, height: int, width: int) -> list[list[int]]
     return [cells[left : left + width] for cells in _rows(games)[top : top + height]]
 
 
+def part_of_board(games: Games, hero: int, side: int) -> list[Line]:
+    """Return the part of the board around a hero (0..3), at most `side` x `side` squares, with two characters per square."""
+    side = min(side, int(games[0]["size"]))
+    return _board(_around(games, hero, side, side))
+
+
 def _small_board(games: Games) -> list[Line]:
     """Return the board in half the width and height: one character shows two squares, one above the other."""
     rows = _rows(games)
@@ -309,7 +315,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_tim
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     """Return the table of weighted votes in at most `height` lines, [] if the table does not fit.
 
-    If the votes are those of an earlier turn, the first line says so. Otherwise it is empty.
+    If the votes are those of an earlier turn, the first line says so. Otherwise the first line is empty.
     """
     ballot = frame.ballot
     entries = ballot.entries if ballot is not None else []

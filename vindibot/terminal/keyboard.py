@@ -1,6 +1,6 @@
 """Reads the keys of the terminal on standard input, one by one and without echo.
 
-The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also gets it back
+The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also has this mode
 while the program is stopped (Ctrl-Z).
 """
 
@@ -149,7 +149,7 @@ class _Keys:
     async def _stop(self) -> None:
         await self._stopping()
         self._release()
-        # The default action stops this process here, unless no shell could continue it.
+        # The default action stops this process here. If there is no shell that could continue the process, it does not stop.
         self._loop.remove_signal_handler(signal.SIGTSTP)
         os.kill(os.getpid(), signal.SIGTSTP)
         self._loop.add_signal_handler(signal.SIGTSTP, self._stop_soon)

@@ -25,7 +25,7 @@ def ending_text(history: GameHistory) -> str:
 def lines_of(history: GameHistory, start: int = 0) -> Iterator[str]:
     """Yield a line per state, beginning with state number `start`.
 
-    A line has the move that led to the state, and the hero that made this move, as it is after the move.
+    A line shows the move that led to the state, and the hero that made this move. The hero is shown as it is after the move.
     """
     if start == 0 and history:
         known = "what came before is not known" if history.begins_late else "the first state"

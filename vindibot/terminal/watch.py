@@ -103,7 +103,7 @@ class Playback:
         return max(0.0, self._since + 1 / (self.speed * PLIES_PER_SECOND) - now) if self.moving else None
 
     def frame(self) -> Frame:
-        """Return the frame of the current state. It has the last ballot of ours until this state, if there is one."""
+        """Return the frame of the current state, with our latest ballot up to this state, if there is one."""
         history, number = self.history, self.position
         ply = history[number - 1] if number else None
         games = ply.after if ply is not None else history.state(0)

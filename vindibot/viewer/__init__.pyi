@@ -12,6 +12,10 @@ from .page import (
     served_policy as served_policy,
     static_files as static_files,
 )
+from .pictures import (
+    gif_file as gif_file,
+    svg_file as svg_file,
+)
 from .replay import (
     page_output as page_output,
     record_page as record_page,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from vindibot.games import GameHistory, GameRecord, Header, Recording, RecordingError
+from vindibot.games import GameHistory, GameRecord, Header, Recording, RecordingError, Review
+from vindibot.viewer.reviews import review_part
 from vindibot.viewer.states import StateWriter, result_of
 from vindibot.viewer.votes import VotesWriter
 
@@ -41,16 +42,23 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
         "results": None,
         "map": writer.structure(),
         "why": None,
+        "review": None,
     }
 
 
-def bundle_of(game: Recording | GameRecord) -> Bundle:
-    """Return the complete bundle of a game. Raises `GameRecordError`. Raises `RecordingError` for a recording without a state."""
+def bundle_of(game: Recording | GameRecord, review: Review | None = None) -> Bundle:
+    """Return the complete bundle of a game. `review` is the review of a game record; a recording has its own.
+
+    Raises `GameRecordError`. Raises `RecordingError` for a recording without a state.
+    """
     history = GameHistory.of(game)
     if not history and isinstance(game, Recording):
         raise RecordingError(f"{game.path}: there is nothing to show, the game ended before our first turn", 2)
     writer = BundleWriter(history, game.header if isinstance(game, Recording) else None)
     writer.patch()
+    review = review or history.review
+    if review is not None:
+        writer.bundle["review"] = review_part(review, history, StateWriter(history.first))
     return writer.bundle
 
 

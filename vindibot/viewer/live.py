@@ -1,8 +1,8 @@
 """A server for the pages of our own running games, with the votes of our bot.
 
 The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. On our own
-server, the player learns every ply immediately, and a page is updated once per ply. Otherwise it is updated once per turn of
-ours.
+server, the player learns every ply immediately, and a page is updated once per ply. On other servers, a page is updated once per
+turn of ours.
 """
 
 from __future__ import annotations

@@ -18,11 +18,14 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+from sim import sprites
 from vindibot.base import render
 
 #: The module that starts the page, and the style sheets. Pages of other rooms link ``theme.css`` too, so that all pages look
 #: alike.
 MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
+#: The module that is made from `sim.sprites`.
+SHAPES = "shapes.js"
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 #: This mark is in the first bytes of a page that is one file.
@@ -31,9 +34,19 @@ MARK = '<meta name="generator" content="vindibot replay">'
 
 @cache
 def static_files(room: str = "viewer") -> dict[str, bytes]:
-    """Return the scripts and style sheets of a room (a folder such as ``viewer``) by name. They are read once per process."""
+    """Return the scripts and style sheets of a room (a folder such as ``viewer``) by name. They are read once per process.
+
+    The viewer's module ``shapes.js`` has the drawings of `sim.sprites`.
+    """
     found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
-    return {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
+    contents = {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
+    return contents | {SHAPES: _shapes()} if room == "viewer" else contents
+
+
+def _shapes() -> bytes:
+    """Return the drawings of the things on a board as a module."""
+    names = "HERO_COLOURS", "CRASHED", "LANDS", "SPRITES"
+    return "".join(f"export const {name} = {json.dumps(getattr(sprites, name))};\n" for name in names).encode()
 
 
 def modules() -> list[str]:

@@ -6,7 +6,17 @@ import re
 from pathlib import Path
 
 from vindibot.base import Output, UsageError
-from vindibot.games import GameRecord, Recording, dumps, read_game_file
+from vindibot.games import (
+    REVIEW_SUFFIX,
+    GameRecord,
+    Recording,
+    Review,
+    dumps,
+    read_game_file,
+    read_review,
+    review_path,
+    write_review_line,
+)
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import MARK, SourceFile, whole_page
 
@@ -14,9 +24,10 @@ from vindibot.viewer.page import MARK, SourceFile, whole_page
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
     """Write the page of the game in the file `path` to `out`, or into the current folder. Return the path of the page.
 
-    If the file has several games, `game` selects one: an id, or a number from 1. An earlier page of this command is
-    overwritten. Raises `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and
-    is no page of this command.
+    If the file has several games, `game` selects one: an id, or a number from 1. The page shows the review of the game if the
+    file has one, or if ``x.review.jsonl`` beside ``x.jsonl`` has one. An earlier page of this command is overwritten. Raises
+    `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and is no page of this
+    command.
     """
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
@@ -24,14 +35,29 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
     output = page_output(target, "--html names another file")
     output.check()
     found = read_game_file(path, game)
-    output.write(whole_page(bundle_of(found), source_file(found)))
+    review = _review(path, found)
+    output.write(whole_page(bundle_of(found, review), source_file(found, review)))
     return target
 
 
-def source_file(game: Recording | GameRecord) -> SourceFile:
-    """Return the file that the page of a game offers for download: the unchanged recording, or a file with this game record."""
+def _review(path: Path, game: Recording | GameRecord) -> Review | None:
+    """Return the review of a game in its file, or in the file beside it that `vindibot review` writes."""
+    name = game.id if isinstance(game, GameRecord) else game.header.game
+    beside = review_path(path)
+    return read_review(path, name) or (read_review(beside, name) if beside.is_file() else None)
+
+
+def source_file(game: Recording | GameRecord, review: Review | None = None) -> SourceFile:
+    """Return the file that the page of a game offers for download: the unchanged recording, or a file with this game record.
+
+    `review` is the review of a game record, which the file then has too.
+    """
     if isinstance(game, GameRecord):
-        return SourceFile(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', game.id)[:60]}.games.jsonl", dumps(game) + b"\n")
+        lines = [dumps(game)]
+        if review is not None:
+            lines += [write_review_line(review.header), *map(write_review_line, review.turns)]
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", game.id)[:60] + (".games.jsonl" if review is None else REVIEW_SUFFIX)
+        return SourceFile(name, b"".join(line + b"\n" for line in lines))
     path = game.path
     # The user may send the page to others, so it has no absolute path of this machine.
     inside = not path.is_absolute() and ".." not in path.parts

@@ -88,7 +88,8 @@ def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str,
 def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
     """Return the squares of the principal variation, the moves that a search expects.
 
-    There is one square per ply: where the ply's hero then stands. The list ends before the first ply that cannot be played.
+    There is one square per ply: the square of the ply's hero after the ply. The list ends before the first ply that cannot be
+    played.
     """
     games = copy_of(games)
     path: list[int] = []

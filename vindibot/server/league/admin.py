@@ -175,7 +175,10 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/bots", dependencies=allowed, openapi_extra=_roster_body())
     async def add_bots(request: Request) -> Response:
-        """Register the bots of a roster. It is JSON (a list of names, or of objects with name and key) or CSV (name,key)."""
+        """Register the bots of a roster.
+
+        The roster is JSON (a list of names, or of objects with name and key) or CSV (name,key).
+        """
         text = (await read_body(request, settings)).decode("utf-8-sig", "replace")
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
         roster = roster_from_csv(text) if is_csv else roster_from_json(text)

@@ -214,7 +214,7 @@ class Director:
         except TimeoutError:
             pass
         finally:
-            self._take_back(self._lobby.withdraw(match))  # if the game has not begun: its clients that still wait
+            self._take_back(self._lobby.withdraw(match))  # if the game has not begun, some of its clients may still wait
             del self.running[id(fixture)]
             now = self._loop.time()
             for number in fixture.entrants:

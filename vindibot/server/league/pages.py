@@ -101,7 +101,7 @@ def _league(director: Director) -> dict[str, Any]:
 
 
 def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
-    """Return the further values for the page for a projector: `columns` of the table, its `size`, boards and results."""
+    """Return the values that only the page for a projector has: `columns` of the table, its `size`, boards and results."""
     table = director.league.table()
     shown = table[:MOST_ROWS]
     rows = len(shown) if len(shown) <= FEW_ROWS else -(-len(shown) // 2)

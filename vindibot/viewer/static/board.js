@@ -10,7 +10,19 @@
 
 import { drawEffects, drawNumbers } from 'viewer/effects.js';
 import { Marker } from 'viewer/marks.js';
-import { FONT, HEROES, LANDS, TAU, canvas, drawForestFloor, drawGround, drawTavern, drawTree, sheet } from 'viewer/sprites.js';
+import {
+  FONT,
+  HEROES,
+  LANDS,
+  canvas,
+  drawForestFloor,
+  drawGround,
+  drawOurs,
+  drawSpawn,
+  drawTavern,
+  drawTree,
+  sheet,
+} from 'viewer/sprites.js';
 
 export const AIR = 0,
   WOOD = 1,
@@ -137,7 +149,7 @@ export class Board {
     each((tile) => tile === WOOD && drawForestFloor(c, side, land));
     each((tile, x, y, i) => {
       const hero = this.spawns.indexOf(i);
-      if (hero >= 0) this._paintSpawn(c, hero);
+      if (hero >= 0) drawSpawn(c, side, hero);
     });
     each((tile, x, y) => {
       if (tile === WOOD) drawTree(c, side, land, x, y);
@@ -146,17 +158,6 @@ export class Board {
     this.still = still;
     this.land.drawImage(still, 0, 0);
     this.painted = new Int8Array(tiles.length).fill(-2);
-  }
-
-  _paintSpawn(c, hero) {
-    const s = this.side;
-    c.strokeStyle = HEROES[hero].main;
-    c.globalAlpha = 0.5;
-    c.lineWidth = Math.max(1, s * 0.06);
-    c.setLineDash([s * 0.16, s * 0.1]);
-    c.beginPath();
-    c.arc(s / 2, s / 2, s * 0.38, 0, TAU);
-    c.stroke();
   }
 
   _paintMines(owners) {
@@ -196,11 +197,10 @@ export class Board {
       side = this.sheet.hero;
     c.globalAlpha = hero.alpha ?? 1;
     if (index === this.me) {
-      c.strokeStyle = '#ffd23e';
-      c.lineWidth = Math.max(2, s * 0.08);
-      c.beginPath();
-      c.ellipse((hero.x + 0.5) * s, (hero.y + 0.9) * s, s * 0.48, s * 0.17, 0, 0, TAU);
-      c.stroke();
+      c.save();
+      c.translate(hero.x * s, hero.y * s);
+      drawOurs(c, s);
+      c.restore();
     }
     const image = this.sheet.heroes[index][hero.crashed ? 1 : 0];
     c.drawImage(image, Math.round((hero.x + 0.5) * s - side / 2), Math.round((hero.y + 1.02) * s - side));

@@ -1,9 +1,12 @@
-// Charts of gold, mines and life of the four heroes over time, and of the scores of our searches. The curves are drawn again only
+// Charts of gold, mines and life of the four heroes over time, of the gold that a review expects, and of the scores of our
+// searches. The curves are drawn again only
 // when the game grows or the size changes. One line over the curves moves with the time. The curves end at the latest state that
 // was shown, so that they do not tell the result, until the game was shown to its end or the user asks for the whole game.
 
 import { el, set } from 'viewer/dom.js';
+import { diamond } from 'viewer/marks.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
+import { MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 import { amount } from 'viewer/why.js';
 
@@ -48,9 +51,12 @@ export class Charts {
       { field: GOLD, title: 'Gold', draw: this._curves },
       { field: MINES, title: 'Mines', draw: this._curves },
       { field: LIFE, title: 'Life', draw: this._bands },
+      { title: 'Expected', draw: this._expected },
       { title: 'Score', draw: this._scores },
     ].map((chart) => this._build(host, chart, jump));
-    this.score = this.charts.at(-1);
+    [this.expected, this.score] = this.charts.slice(-2);
+    this.expected.legend.textContent = ' gold at the end, by the review';
+    this.expected.figure.hidden = !game.expected.length;
     this.score.figure.hidden = true;
     this.resizes = new ResizeObserver(() => {
       this.draw();
@@ -100,7 +106,9 @@ export class Charts {
       const values =
         chart === this.score
           ? this._scoresAt(state)
-          : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
+          : chart === this.expected
+            ? this._expectedAt(state)
+            : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
       chart.hint.textContent = ` turn ${game.turns[state]}: ${values}`;
     }
   }
@@ -108,6 +116,11 @@ export class Charts {
   _scoresAt(state) {
     const scored = this.game.turnFor(state)?.votes.filter(({ score }) => score !== undefined) ?? [];
     return scored.map(({ trait, score }) => `${trait} ${amount(score)}`).join(' · ') || 'no score';
+  }
+
+  _expectedAt(state) {
+    const found = this.game.expected.findLast((one) => one.state <= state);
+    return found ? found.gold.map(Math.round).join(' · ') : 'not reviewed';
   }
 
   _stateAt(x, width) {
@@ -185,6 +198,7 @@ export class Charts {
 
   _label(chart) {
     if (chart === this.score) return `Score of ${[...this.scores.keys()].join(', ')} over time, in gold`;
+    if (chart === this.expected) return 'Expected gold of the four heroes at the end, over time';
     const start = `${chart.title} of the four heroes over time`;
     if (!this.whole) return start;
     const { game } = this;
@@ -234,6 +248,33 @@ export class Charts {
       }
       c.stroke();
     });
+  }
+
+  /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
+  _expected(c, chart, width, height, look) {
+    const { expected, marked } = this.game;
+    if (!expected.length) return;
+    const x = (state) => this._x(state, width),
+      y = this._axis(c, width, height, look, Math.max(1, ...expected.flatMap(({ gold }) => gold)));
+    c.lineJoin = 'round';
+    for (const hero of this._order()) {
+      c.strokeStyle = HEROES[hero].main;
+      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
+      c.lineWidth = this.hero === hero ? 2.6 : 1.7;
+      c.beginPath();
+      expected.forEach(({ state, gold }, i) => {
+        // turns of a hero are four plies apart; a longer way was not reviewed
+        if (!i || state - expected[i - 1].state > 8) c.moveTo(x(state), y(gold[hero]));
+        else c.lineTo(x(state), y(gold[hero]));
+      });
+      c.stroke();
+    }
+    for (const { ply, hero, mark } of marked) {
+      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
+      const { gold } = expected.find(({ state }) => state === ply);
+      diamond(c, x(ply), y(gold[hero]), MARKS[mark].size);
+    }
+    c.globalAlpha = 1;
   }
 
   /** Draw the labels and lines of a vertical axis. Return the function from a value to its place. */

@@ -1,4 +1,6 @@
-// Facts about decisions of our bot. A decision is a turn of `why` (docs/viewer-format.md).
+// Facts about decisions. A decision of our bot is a turn of `why`, a reviewed one is a turn of `review` (docs/viewer-format.md).
+
+import { DIRECTIONS } from 'viewer/names.js';
 
 /** A decision is close if the lead of the move is at most this share of its lead over the worst candidate. */
 const CLOSE = 0.05;
@@ -26,4 +28,10 @@ export function lateReason(turn) {
   const slow = turn.votes.filter(({ status }) => status === 'late' || status === 'killed').map(({ trait }) => trait);
   if (slow.length) said.push(`no last answer of ${slow.join(', ')}`);
   return said.join('; ');
+}
+
+/** Return what a reviewed turn says of a bad move, in words. */
+export function badMove({ mark, move, best, loss, kind }) {
+  const why = kind ? ` (${kind})` : '';
+  return `${mark}, ${DIRECTIONS[move]} loses ${Math.round(loss)} gold against ${DIRECTIONS[best]}${why}`;
 }

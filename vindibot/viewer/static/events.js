@@ -1,9 +1,11 @@
 // The events of the game: buttons that jump to the next or the previous event of a kind, and a list of the events of the chosen
 // kinds.
 
-import { lateReason, runnerUp } from 'viewer/decisions.js';
-import { button, el, foreign, icon, set } from 'viewer/dom.js';
-import { DIRECTIONS, describe } from 'viewer/model.js';
+import { badMove, lateReason, runnerUp } from 'viewer/decisions.js';
+import { button, el, foreign, icon } from 'viewer/dom.js';
+import { JumpList } from 'viewer/list.js';
+import { describe } from 'viewer/model.js';
+import { DIRECTIONS } from 'viewer/names.js';
 import { amount } from 'viewer/why.js';
 
 const PREVIOUS = ['M14.5 6l-6 6 6 6', ''],
@@ -31,6 +33,13 @@ export const KINDS = [
     shown: true,
   },
   {
+    kind: 'bad',
+    key: 'B',
+    label: 'bad move',
+    sign: 'M9 8.5a3.2 3.2 0 113.8 3.2c-.9.3-1 1-1 2.3M11.8 18v.6',
+    shown: true,
+  },
+  {
     kind: 'ours',
     key: 'T',
     label: 'turn of ours',
@@ -39,8 +48,9 @@ export const KINDS = [
   },
 ];
 
-/** Return whether a game can have events of a kind. Only our own turns have decisions. */
+/** Return whether a game can have events of a kind. Only our own turns have decisions, and a review finds bad moves. */
 export function possible(game, kind) {
+  if (kind === 'bad') return Boolean(game.review);
   return kind !== 'ours' && kind !== 'close' ? true : game.me >= 0 && Boolean(game.bundle.why);
 }
 
@@ -52,15 +62,8 @@ export class Events {
     this.hero = -1;
     this.shown = new Set(KINDS.filter(({ shown }) => shown).map(({ kind }) => kind));
     this.rows = [];
-    this.at = -1; // the selected row
     this.counts = new Map();
-    this.list = el('ol', {
-      class: 'list',
-      role: 'listbox',
-      tabindex: 0,
-      'aria-label': 'Events',
-      on: { keydown: (event) => this._key(event), click: (event) => this._click(event) },
-    });
+    this.list = new JumpList('event', 'Events', (state) => acts.halt(state));
     this.none = el('p', { class: 'none' });
     host.append(
       el('h2', { id: 'events-title', text: 'Events' }),
@@ -69,7 +72,7 @@ export class Events {
         { class: 'jumps', role: 'group', 'aria-label': 'Jumps' },
         KINDS.filter(({ kind }) => possible(game, kind)).map((one) => this._jump(one)),
       ),
-      this.list,
+      this.list.element,
       this.none,
     );
     this.draw();
@@ -116,34 +119,33 @@ export class Events {
       const events = game.events[kind].filter(({ heroes }) => this.hero < 0 || heroes.includes(this.hero));
       count.textContent = events.length;
       if (!this.shown.has(kind)) continue;
-      for (const { state, turn } of events) {
-        const id = turn ? state + 0.5 : state; // a decision comes after the ply that led to its state
-        if (!found.has(id)) found.set(id, { state, turn, kinds: [] });
-        found.get(id).kinds.push(kind);
+      for (const { state, turn, reviewed } of events) {
+        const id = turn || reviewed ? state + 0.5 : state; // a decision comes after the ply that led to its state
+        if (!found.has(id)) found.set(id, { state, kinds: [] });
+        const row = found.get(id);
+        row.turn ??= turn;
+        row.reviewed ??= reviewed;
+        row.kinds.push(kind);
       }
     }
     this.rows = [...found].sort(([a], [b]) => a - b).map(([, row]) => row);
-    this.at = -1;
-    this.list.replaceChildren(...this.rows.map((row, index) => this._row(row, index)));
-    this.list.hidden = !this.rows.length;
+    this.list.fill(this.rows.map((row) => ({ state: row.state, parts: this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
     this.none.textContent = this.shown.size ? 'No such event.' : 'Choose a kind of event to list.';
   }
 
-  _row({ state, turn, kinds }, index) {
+  _parts({ state, turn, reviewed, kinds }) {
     const { game } = this,
       sign = KINDS.find(({ kind }) => kind === kinds[0]).sign;
-    return el(
-      'li',
-      { role: 'option', id: `event-${index}`, 'data-index': index, 'data-state': state, 'aria-selected': 'false' },
+    const said =
+      turn || reviewed
+        ? decisionText(game, turn, reviewed, kinds)
+        : describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ');
+    return [
       el('span', { class: 'turn', text: game.turns[state] }),
       el('span', { class: 'sign' }, icon(sign)),
-      foreign(
-        turn
-          ? decisionText(game, turn, kinds)
-          : describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. '),
-      ),
-    );
+      foreign(said),
+    ];
   }
 
   /** Select the last event at or before a state. */
@@ -152,47 +154,14 @@ export class Events {
     const after = this.rows.findIndex((row) => row.state > state),
       last = (after < 0 ? this.rows.length : after) - 1;
     // A row that the user has selected stays selected, if several events belong to its state.
-    this._select(this.rows[this.at]?.state === state ? this.at : last);
-  }
-
-  _select(at) {
-    if (at === this.at) return;
-    const { children } = this.list;
-    if (this.at >= 0) set(children[this.at], { 'aria-selected': 'false' });
-    this.at = at;
-    set(this.list, { 'aria-activedescendant': at >= 0 ? `event-${at}` : null });
-    if (at < 0) return;
-    const row = children[at],
-      top = row.offsetTop - this.list.offsetTop;
-    set(row, { 'aria-selected': 'true' });
-    // `scrollIntoView` would scroll the page too
-    if (top < this.list.scrollTop) this.list.scrollTop = top;
-    else if (top + row.offsetHeight > this.list.scrollTop + this.list.clientHeight)
-      this.list.scrollTop = top + row.offsetHeight - this.list.clientHeight;
-  }
-
-  _go(index) {
-    if (!this.rows[index]) return;
-    this._select(index);
-    this.acts.halt(this.rows[index].state);
-  }
-
-  _click(event) {
-    const row = event.target.closest('[data-index]');
-    if (row) this._go(Number(row.dataset.index));
-  }
-
-  _key(event) {
-    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!way) return;
-    event.preventDefault();
-    this._go(Math.max(0, Math.min(this.rows.length - 1, this.at + way)));
+    this.list.select(this.rows[this.list.at]?.state === state ? this.list.at : last);
   }
 }
 
-/** Return a late or close decision in words. */
-function decisionText(game, turn, kinds) {
+/** Return a bad move, or a late or close decision, in words. */
+function decisionText(game, turn, reviewed, kinds) {
   const said = [];
+  if (kinds.includes('bad')) said.push(badMove(reviewed));
   if (kinds.includes('late')) said.push(lateReason(turn));
   if (kinds.includes('close')) {
     const other = runnerUp(turn),
@@ -204,5 +173,6 @@ function decisionText(game, turn, kinds) {
         : `${DIRECTIONS[turn.move]} and ${name} equal`,
     );
   }
-  return `${game.me + 1} ${game.names[game.me]}: ${said.join('; ')}`;
+  const hero = turn ? game.me : reviewed.hero;
+  return `${hero + 1} ${game.names[hero]}: ${said.join('; ')}`;
 }

@@ -16,12 +16,13 @@ export function keyList() {
     ...KINDS.map(({ key, label }, i) => [key, `next ${label}${i ? '' : ' (with Shift: previous)'}`]),
     ['↑ ↓', 'the event before or after, in the list of events'],
     ['A 1 … 4', 'events and distances of all heroes, of hero 1 … 4'],
+    ['P Q', 'in a review: play what would have happened after the best move, after the played move'],
     ['L', 'jump to live'],
     ...OVERLAYS.map(({ label, key, tip }) => [key, `${label.toLowerCase()}: ${tip}`]),
     ['N', 'names on the board'],
     ['I', 'dark or light colours'],
     ['?', 'this list'],
-    ['Esc', 'close it'],
+    ['Esc', 'close it; back from a line of a review to the game'],
   ];
 }
 

@@ -9,9 +9,11 @@ import { button, el, foreign, icon, set } from 'viewer/dom.js';
 import { gameFile, turnCommand } from 'viewer/download.js';
 import { Events, KINDS, possible } from 'viewer/events.js';
 import { helpWindow } from 'viewer/help.js';
+import { Line } from 'viewer/line.js';
 import { follow } from 'viewer/live.js';
 import { Game, describe } from 'viewer/model.js';
 import { OVERLAYS, marksOf } from 'viewer/overlays.js';
+import { ReviewPanel } from 'viewer/review.js';
 import { Scenes } from 'viewer/scene.js';
 import { HeroTable } from 'viewer/table.js';
 import { watchMotion, watchTheme } from 'viewer/theme.js';
@@ -33,12 +35,19 @@ const CURVES_EVERY = 300;
 /** Milliseconds from the end of a live game until the page shows the next game, if the page is set to do so. */
 const NEXT_AFTER = 8000;
 
+/** Return the board of a state in words. */
+function boardText(game, state) {
+  const heroes = game.heroes(state).map(({ life, gold, mines }, i) => `${game.names[i]}: life ${life}, gold ${gold}, mines ${mines}`);
+  return `The board at turn ${game.turns[state]}. ${heroes.join('; ')}.`;
+}
+
 class Page {
   constructor(main, data) {
     this.game = new Game(JSON.parse(data.textContent));
     this.scenes = new Scenes(this.game);
     this.hero = -1; // the hero of jumps and distances, -1 for all
-    this.shown = new Set(this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
+    this.shown = new Set(this.game.review ? ['review'] : this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
+    this.line = null; // the line of a review that is on the board instead of the game
     this.still = false;
     this.clock = new Clock(
       () => this.game.last,
@@ -66,6 +75,7 @@ class Page {
       events: el('section', { class: 'panel events-panel', 'aria-labelledby': 'events-title' }),
       overlays: el('fieldset', { class: 'overlays' }),
       table: el('section', { class: 'panel', 'aria-label': 'Heroes' }),
+      review: el('section', { class: 'panel review', 'aria-labelledby': 'review-title', hidden: !game.review }),
       why: el('section', { class: 'panel why', 'aria-labelledby': 'why-title' }),
       charts: el('section', { class: 'panel charts', 'aria-labelledby': 'charts-title' }),
     };
@@ -93,14 +103,17 @@ class Page {
     });
     const acts = {
       toggle: () => this.clock.toggle(),
-      halt: (state) => this.clock.halt(state),
+      halt: (state) => this.inGame(() => this.clock.halt(state)),
       step: (plies) => this.clock.step(plies),
-      seek: (state) => this.clock.go(state),
+      seek: (state) => this.inGame(() => this.clock.go(state)),
       speed: (speed) => this.clock.setSpeed(speed),
-      jump: (kind, way) => this.jump(kind, way),
-      live: () => this.clock.follow(),
+      jump: (kind, way) => this.inGame(() => this.jump(kind, way)),
+      live: () => this.inGame(() => this.clock.follow()),
+      explore: (reviewed, which) => this.explore(reviewed, which),
     };
     this.acts = acts;
+    this.controls = parts.transport;
+    this.stage = el('div', { class: 'stage' }, parts.board);
     this.transport = new Transport(parts.transport, game, this.clock, acts);
     this.table = new HeroTable(parts.table, game, (hero) => this.choose(hero));
     const commands = this.file && bundle.why;
@@ -108,13 +121,14 @@ class Page {
     this.why = new Why(parts.why, game, commands ? [this.command] : []);
     this.events = new Events(parts.events, game, acts);
     if (!bundle.why) parts.why.hidden = true;
-    this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
+    if (game.review) this.review = new ReviewPanel(parts.review, game, acts);
+    this.charts = new Charts(parts.charts, game, acts.seek);
     this._overlays(parts.overlays);
     main.classList.add('game');
     document.documentElement.classList.add('game-page');
     main.append(
       header,
-      el('div', { class: 'stage' }, parts.board),
+      this.stage,
       el(
         'div',
         { class: 'side' },
@@ -122,6 +136,7 @@ class Page {
         this.said,
         parts.overlays,
         parts.table,
+        parts.review,
         parts.why,
         parts.events,
         parts.charts,
@@ -138,8 +153,8 @@ class Page {
       this.boxes.set(id, box);
       host.append(el('label', { title: `${tip} (${key})` }, box, el('span', { text: label })));
     };
-    for (const { id, key, label, tip, votes } of OVERLAYS)
-      if (!votes || this.game.bundle.why) toggle(id, label, key, tip, this.shown.has(id));
+    for (const { id, key, label, tip, votes, review } of OVERLAYS)
+      if ((!votes || this.game.bundle.why) && (!review || this.game.review)) toggle(id, label, key, tip, this.shown.has(id));
     toggle('names', 'Names', 'N', 'names of the heroes', true);
     this._feed();
   }
@@ -164,6 +179,7 @@ class Page {
     });
     watchMotion((still) => {
       this.still = this.clock.still = still;
+      if (this.line) this.line.clock.still = still;
       document.documentElement.classList.toggle('still', still);
     });
   }
@@ -189,6 +205,7 @@ class Page {
     this.hero = hero;
     this.charts.stress(hero);
     this.events.stress(hero);
+    this.review?.stress(hero);
     this.marked = null;
     this.show();
   }
@@ -203,6 +220,73 @@ class Page {
   /** Show a message where the events of the state are shown, until the state changes. */
   tell(text) {
     this.said.textContent = text;
+  }
+
+  // ---- Lines of a review ----
+
+  /** Put the line of a reviewed turn on the board; `which` is "best" or "played". If this line is there already, go back to the
+   *  game. */
+  explore(reviewed, which) {
+    const { line } = this;
+    const shown = line?.reviewed === reviewed && line.which === which;
+    this.leave();
+    if (shown) return;
+    if (!reviewed?.[`${which}_line`]?.length) {
+      this.tell('There is no line of this turn. Bad moves have lines: B goes to the next one.');
+      return;
+    }
+    this.clock.halt(reviewed.ply);
+    this.line = new Line(this.game, reviewed, which, { shown: () => this.show(), back: () => this.leave() });
+    this.line.clock.still = this.still;
+    this.line.clock.speed = this.clock.speed;
+    this.review.setLine(which);
+    this.scrolled = window.scrollY;
+    this.stage.scrollIntoView({ block: 'nearest' });
+    this.controls.hidden = true;
+    this.controls.after(this.line.host);
+    this.stage.classList.add('elsewhere');
+    this.line.clock.play();
+  }
+
+  /** Go back from a line to the game. */
+  leave() {
+    if (!this.line) return;
+    const focused = this.line.host.contains(document.activeElement);
+    this.line.clock.pause();
+    this.line.host.remove();
+    this.line = null;
+    this.controls.hidden = false;
+    if (focused) this.transport.toggle.focus();
+    this.stage.classList.remove('elsewhere');
+    this.review.setLine(null);
+    window.scrollTo(0, this.scrolled);
+    this.marked = this.describedState = null;
+    this.show();
+  }
+
+  /** Do something with the time of the game. */
+  inGame(act) {
+    this.leave();
+    act();
+  }
+
+  _showLine() {
+    const { line, board, table } = this,
+      { clock, game } = line,
+      { state } = clock;
+    const moving = clock.pace > 0,
+      now = performance.now();
+    board.frame(line.scenes.at(clock.time, this.still ? 0 : clock.pace));
+    board.mark(state ? null : marksOf(new Set(['review']), this.game, { reviewed: line.reviewed }));
+    if (moving && now - (this.panelsAt ?? 0) < PANELS_EVERY) return;
+    this.panelsAt = now;
+    line.transport.show(state);
+    table.game = game;
+    table.show(state);
+    table.game = this.game;
+    set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
+    this.said.textContent = line.said;
+    if (!moving) board.describe(`${line.title}: ${boardText(game, state)}`);
   }
 
   // ---- Copies, and the file of the game ----
@@ -228,20 +312,27 @@ class Page {
 
   /** Show the clock's time. The board is updated at once; during playback, the texts are updated a few times per second. */
   show() {
+    if (this.line) this._showLine();
+    else this._showGame();
+  }
+
+  _showGame() {
     const { clock, game, board } = this,
       state = clock.state,
       moving = clock.pace > 0;
     board.frame(this.scenes.at(clock.time, this.still ? 0 : clock.pace));
     this.charts.show(state);
-    const turn = game.turnFor(state);
+    const turn = game.turnFor(state),
+      reviewed = game.reviewFor(state, this.hero);
     const now = performance.now();
-    if (clock.pace < HASTE || now - (this.marksAt ?? 0) >= PANELS_EVERY) this._mark(state, turn, now);
+    if (clock.pace < HASTE || now - (this.marksAt ?? 0) >= PANELS_EVERY) this._mark(state, turn, reviewed, now);
     if (moving && now - (this.panelsAt ?? 0) < PANELS_EVERY) return;
     this.panelsAt = now;
     this.transport.show(state);
     this.table.show(state);
     this.events.show(state);
     this.why.show(turn, state);
+    this.review?.show(reviewed, state);
     if (turn && this.command && turn !== this.commanded) {
       this.commanded = turn;
       set(this.command, { title: turnCommand(this.file, turn.turn) });
@@ -253,12 +344,12 @@ class Page {
   }
 
   /** Update the overlays. */
-  _mark(state, turn, now) {
+  _mark(state, turn, reviewed, now) {
     const { game, board } = this;
     if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
       [this.marked, this.markedLast, this.marksAt] = [state, game.last, now];
       const hero = this.hero >= 0 ? this.hero : Math.max(0, game.me);
-      board.mark(marksOf(this.shown, game, { state, turn, hero }));
+      board.mark(marksOf(this.shown, game, { state, turn, hero, reviewed }));
     } else if (!this.shown.size && this.marked !== undefined) {
       this.marked = undefined;
       board.mark(null);
@@ -278,12 +369,7 @@ class Page {
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;
     if (!moving)
-      this.board.describe(
-        `The board at turn ${game.turns[state]}. ${game
-          .heroes(state)
-          .map((hero, i) => `${game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}`)
-          .join('; ')}.`,
-      );
+      this.board.describe(boardText(game, state));
   }
 
   _status() {
@@ -304,7 +390,7 @@ class Page {
   // ---- Keys ----
 
   _key(event) {
-    const { clock, acts } = this,
+    const { clock, acts } = this.line ?? this,
       { target, key, shiftKey: shift } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     if (target.closest?.('select, textarea, input:not([type=range]):not([type=checkbox])')) return;
@@ -324,7 +410,7 @@ class Page {
       '-': () => clock.faster(-1),
       _: () => clock.faster(-1),
       '−': () => clock.faster(-1),
-      L: () => this.game.live && !this.game.ending && clock.follow(),
+      L: () => this.game.live && !this.game.ending && this.acts.live(),
       N: () => this.toggle('names', !this.boxes.get('names').checked),
       I: () => this.switchTheme(),
       '?': () => this.help.showModal(),
@@ -334,8 +420,13 @@ class Page {
       3: () => this.table.choose(2),
       4: () => this.table.choose(3),
     };
-    for (const { kind, key: name } of KINDS) if (possible(this.game, kind)) keys[name] = () => this.jump(kind, way);
+    for (const { kind, key: name } of KINDS) if (possible(this.game, kind)) keys[name] = () => this.acts.jump(kind, way);
     for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
+    if (this.review) {
+      keys.P = () => this.explore(this.review.turn, 'best');
+      keys.Q = () => this.explore(this.review.turn, 'played');
+      keys.Escape = () => this.leave();
+    }
     const act = keys[letter];
     if (!act) return;
     event.preventDefault();
@@ -366,6 +457,7 @@ class Page {
     const state = game.turns.findLastIndex((turn) => turn <= this.asked);
     // the plies of a stored game may come later
     if (game.turns[game.last] >= this.asked || game.ending) this.asked = null;
+    this.leave();
     clock.halt(Math.max(0, state));
   }
 

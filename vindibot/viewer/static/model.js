@@ -2,8 +2,9 @@
 // while the game runs.
 
 import { isClose, lateReason } from 'viewer/decisions.js';
+import { DIRECTIONS } from 'viewer/names.js';
 
-export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
+
 /** Fields of a hero in a state. */
 export const SQUARE = 0,
   LIFE = 1,
@@ -13,6 +14,8 @@ export const SQUARE = 0,
 const FIELDS = 5,
   HEROES = 4,
   PER_STATE = FIELDS * HEROES;
+/** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
+const PARTS = 60;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -34,8 +37,8 @@ export class Game {
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
-    // Of each kind { state, heroes, ... } in order; `turn` is the turn of a decision.
-    this.events = { kill: [], death: [], mine: [], late: [], close: [], ours: [] };
+    // Of each kind { state, heroes, ... } in order; `turn` is the turn of a decision, `reviewed` that of a review.
+    this.events = { kill: [], death: [], mine: [], late: [], close: [], bad: [], ours: [] };
     this.crashes = [];
     this.late = [];
     this.why = new Map(); // our turns by the state in which we decided
@@ -45,6 +48,12 @@ export class Game {
     this.live = bundle.live;
     this._add(bundle.plies);
     this._file(bundle.why?.turns ?? []);
+    this.review = bundle.review ?? null;
+    for (const reviewed of this.review?.turns ?? [])
+      if (reviewed.mark) this.events.bad.push({ state: reviewed.ply, heroes: [reviewed.hero], reviewed });
+    this.worst = this.events.bad.map(({ reviewed }) => reviewed).sort((a, b) => b.loss - a.loss);
+    this.marked = spread(this.worst, this.last);
+    this.expected = expectedGold(this.review?.turns ?? []);
   }
 
   /** The number of the last known state. */
@@ -84,6 +93,37 @@ export class Game {
     if (ply === undefined) return null;
     for (let k = ply + 1; k <= state; k++) if (this.gaps[k]) return null;
     return this.why.get(ply);
+  }
+
+  /** Return the last reviewed turn at or before a state; null if there is none, or if a gap lies between the turn and the state.
+   *  Only turns of `hero` count, or all turns if `hero` is -1. */
+  reviewFor(state, hero = -1) {
+    const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero)) ?? null;
+    for (let k = (found?.ply ?? state) + 1; k <= state; k++) if (this.gaps[k]) return null;
+    return found;
+  }
+
+  /** Return the bundle of a line: a game that begins in the state of a reviewed turn and goes on with the plies of the line. */
+  lineFrom(state, plies) {
+    const { bundle } = this,
+      owners = this.owners[state];
+    const letters = [...bundle.tiles];
+    this.mineSquares.forEach((square, index) => {
+      letters[square] = owners[index] ? String(owners[index] - 1) : '-';
+    });
+    const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) => [square, life, gold, mines, Number(crashed)]);
+    const start = { turn: this.turns[state], heroes, gap: false };
+    return {
+      ...bundle,
+      tiles: letters.join(''),
+      start,
+      plies,
+      why: null,
+      review: null,
+      ending: null,
+      results: null,
+      live: false,
+    };
   }
 
   /** Apply a patch. Return true if the patch had any news. */
@@ -180,6 +220,27 @@ export class Game {
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }
+}
+
+/** Return the bad moves that sliders and curves mark, the worst last: the worst one of each part of the game. `worst` are the bad
+ *  moves, the worst first. */
+function spread(worst, last) {
+  const found = new Map();
+  for (const one of worst) {
+    const part = Math.floor((one.ply / Math.max(1, last)) * PARTS);
+    if (!found.has(part)) found.set(part, one);
+  }
+  return [...found.values()].reverse();
+}
+
+/** Return the gold that each hero is expected to have at the end: { state, gold } for each reviewed turn, after the move that was
+ *  played. If several heroes were reviewed, `gold` is the mean over the turns of a round. */
+function expectedGold(turns) {
+  const golds = turns.map(({ move, values }) => values.find(([direction]) => direction === move)[1]);
+  return turns.map(({ ply }, i) => {
+    const round = golds.filter((_, k) => k <= i && turns[k].ply > ply - HEROES);
+    return { state: ply, gold: [0, 1, 2, 3].map((hero) => round.reduce((sum, gold) => sum + gold[hero], 0) / round.length) };
+  });
 }
 
 /** Return the events of a ply in words, a sentence per event. `name` is a function that returns the name of a hero. */

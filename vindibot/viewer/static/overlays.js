@@ -1,14 +1,22 @@
 // The overlays that explain a state on the board, as marks (see `Board.mark`).
 
 import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
-import { DIRECTIONS, SQUARE } from 'viewer/model.js';
+import { SQUARE } from 'viewer/model.js';
+import { BAD, BEST, DIRECTIONS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
 
-/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot. `fed` returns whether the game has
+/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot, `review` that it needs a review. `fed` returns whether the game has
  *  anything to show, and `without` says what is missing; overlays without `fed` always have something. */
 export const OVERLAYS = [
+  {
+    id: 'review',
+    key: 'W',
+    label: 'Review',
+    tip: 'an arrow for the best move (green) and one for the played move (pink if it was bad, else white)',
+    review: true,
+  },
   {
     id: 'line',
     key: 'E',
@@ -179,6 +187,15 @@ const DRAW = {
     });
   },
 
+  review(marks, game, { reviewed }) {
+    if (!reviewed) return;
+    const { hero, move, best, mark } = reviewed,
+      square = game.value(reviewed.ply, hero, SQUARE);
+    if (square < 0) return;
+    marks.arrows.push({ square, direction: best, colour: BEST, size: 0.9 });
+    if (move !== best) marks.arrows.push({ square, direction: move, colour: mark ? BAD : '#ffffff', size: 0.4 });
+  },
+
   sums(marks, game, { turn }) {
     if (!turn) return;
     const square = game.value(turn.ply, game.me, SQUARE),
@@ -194,7 +211,8 @@ const DRAW = {
   },
 };
 
-/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn }. `turn` is a turn of ours, or null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn, reviewed }. `turn` is a turn of ours or null,
+ *  `reviewed` a reviewed turn or null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);

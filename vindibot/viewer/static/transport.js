@@ -2,6 +2,8 @@
 
 import { button, el, icon, set } from 'viewer/dom.js';
 import { SPEEDS } from 'viewer/clock.js';
+import { diamond } from 'viewer/marks.js';
+import { MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 
 const ICONS = {
@@ -91,7 +93,7 @@ export class Transport {
   }
 
   /** Draw the events again, after the game has grown or the size has changed. Kills and deaths are ticks in the colour of the
-   *  killer, mines are small ticks. */
+   *  killer, mines are small ticks, bad moves of a review are diamonds. */
   draw() {
     const { game, marks } = this,
       ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -117,5 +119,6 @@ export class Transport {
       c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
       c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
     }
+    for (const { ply, mark } of game.marked) diamond(c, x(ply), 6, MARKS[mark].size);
   }
 }

@@ -2,11 +2,10 @@
 
 import { runnerUp } from 'viewer/decisions.js';
 import { el, foreign, set } from 'viewer/dom.js';
-import { DIRECTIONS } from 'viewer/model.js';
+import { ARROWS, DIRECTIONS } from 'viewer/names.js';
 import { lineOf } from 'viewer/overlays.js';
 import { HEROES } from 'viewer/sprites.js';
 
-const ARROWS = ['•', '↑', '↓', '→', '←'];
 const STATUS = {
   late: 'no last answer before the deadline',
   error: 'it raised an error',

@@ -1,0 +1,80 @@
+"""How often the reviewer errs: its classes of moves against those of a reviewer with 30 times the nodes.
+
+The positions come from a file of game records, equally spaced, all four heroes. The two reviewers have different scenarios::
+
+    vindibot arena seed malvert searcher sparring/brawler --blocks 1 --seed 7 --results results/review.jsonl
+    python -m tests.benchmarks.review results/review.games.jsonl --nodes 300000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from sim.kernels import warm
+from vindibot.config import load_bot
+from vindibot.games.game_record import read_records
+from vindibot.games.history import GameHistory
+from vindibot.games.review import ReviewedTurn, Thresholds
+from vindibot.review.positions import TurnPosition, positions
+from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.values import NODES, ROUNDS, SEED
+
+#: The classes, from the largest losses.
+CLASSES = ("blunder", "mistake", "inaccuracy")
+
+
+def spaced(path: Path, count: int) -> list[TurnPosition]:
+    """Return `count` positions of the games in a file, equally spaced."""
+    every = [one for record in read_records(path) for one in positions(GameHistory.of(record))]
+    return [every[number * len(every) // count] for number in range(count)]
+
+
+def at_least(turn: ReviewedTurn, least: str) -> bool:
+    """Return whether the class of a turn is `least` or a worse one."""
+    return turn.mark in CLASSES[: CLASSES.index(least) + 1]
+
+
+def table(pairs: list[tuple[ReviewedTurn, ReviewedTurn]]) -> list[str]:
+    """Return a table in Markdown: precision and recall of the first reviewer if the second one is right."""
+    lines = ["| class or worse | marked | of them right (precision) | with 30 times the nodes | of them found (recall) |"]
+    lines.append("|---|---|---|---|---|")
+    for least in reversed(CLASSES):
+        few, many = [at_least(one, least) for one, _ in pairs], [at_least(one, least) for _, one in pairs]
+        both = sum(one and other for one, other in zip(few, many, strict=True))
+        right, found = both / max(1, sum(few)), both / max(1, sum(many))
+        lines.append(f"| {least} | {sum(few)} | {both} ({right:.0%}) | {sum(many)} | {both} ({found:.0%}) |")
+    return lines
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("games", type=Path)
+    parser.add_argument("--bot", default="strong")
+    parser.add_argument("--nodes", type=int, default=NODES)
+    parser.add_argument("--times", type=int, default=30)
+    parser.add_argument("--positions", type=int, default=500)
+    given = parser.parse_args()
+    warm()
+    bot = load_bot(given.bot)
+    few = Reviewer(bot, given.nodes, ROUNDS, Thresholds(), SEED)
+    many = Reviewer(bot, given.nodes * given.times, ROUNDS, Thresholds(), SEED + 1)
+    began, pairs = time.monotonic(), []
+    for number, position in enumerate(spaced(given.games, given.positions), 1):
+        pairs.append((review_turn(position, few), review_turn(position, many)))
+        if number % 50 == 0:
+            print(f"{number} positions, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    differences = [abs(one.loss - other.loss) for one, other in pairs]
+    print("\n".join(table(pairs)))
+    print(
+        f"\n{len(pairs)} positions, {given.nodes} nodes; mean difference of the losses {sum(differences) / len(pairs):.2f} gold"
+    )
+    kinds = [(one.kind, other.kind) for one, other in pairs if other.mark and one.mark]
+    print(f"the same kind in {sum(one == other for one, other in kinds)} of {len(kinds)} moves that both mark")
+
+
+if __name__ == "__main__":
+    main()

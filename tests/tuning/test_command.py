@@ -1,0 +1,129 @@
+"""``vindibot tune`` as a command: a bot is tuned, promoted or refused; positions are stored and fitted."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from vindibot.cli.main import main
+from vindibot.config import load_bot
+from vindibot.tuning import extra
+
+SMALL = ["--rounds", "12", "--map", "10-1", "--workers", "1"]
+BOT = """
+name = "small"
+extends = "seed"
+[traits.combat]
+weight = 200
+[traits.tavern-finder]
+weight = 0.8
+"""
+
+
+def tune(folder: Path, *words: object) -> tuple[int, str]:
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "100")
+        result = CliRunner().invoke(main, ["tune", *map(str, words)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def test_a_bot_is_tuned(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(BOT)
+    words = ["small.toml", "--parameters", "traits.combat.weight", "--parameters", "traits.tavern-finder.weight", "--games", 40]
+    code, said = tune(tmp_path, "play", *words, "--alpha", 1, "--seed", 2, "--nodes", 100, "--rival", "sparring/miner", *SMALL)
+    assert code == 0, said
+    assert "tavern-finder.weight" in said
+    bot = load_bot(str(tmp_path / "small-tuned.toml"))
+    changed = {spec.label: spec.weight for spec in bot.traits}
+    assert changed["combat"] != 200
+    assert changed["tavern-finder"] != 0.8
+    assert changed["look-ahead"] == 1
+    page = (tmp_path / "small.study.html").read_text()
+    assert "Screening" in page
+    assert "<svg" in page
+    assert "Importance" not in page, "there are too few trials"
+    # the study is complete: nothing is played again, and the same bot is written
+    before = (tmp_path / "small.study.jsonl").read_bytes()
+    code, said = tune(tmp_path, "play", "--resume", "small.study.jsonl")
+    assert code == 0, said
+    assert (tmp_path / "small.study.jsonl").read_bytes() == before
+    assert tomllib.loads((tmp_path / "small-tuned.toml").read_text())["extends"] == "small.toml"
+
+
+def test_wrong_words_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(BOT)
+    for words, message in (
+        (["play"], "name the bot to tune"),
+        (["play", "small.toml", "--range", "traits.combat.weight=5"], "write KEY=LOW:HIGH"),
+        (["play", "small.toml", "--range", "traits.combat.height=1:2"], "has no number 'traits.combat.height'"),
+        (["play", "small.toml", "--parameters", "traits.fight.*"], "no number that matches"),
+        (["play", "--resume", "missing.jsonl"], "there is no such study"),
+        (["fit", "small.toml", "searcher"], "has no positions"),
+        (["fit", "small.toml", "seed"], "has no trait 'search' with weights"),
+        (["games", "--out", "small.toml"], "has no positions"),
+    ):
+        code, said = tune(tmp_path, *words)
+        assert code == 2, said
+        assert message in said
+
+
+def test_the_extra_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extra, "PACKAGES", ("no_such_package", "scipy"))
+    code, said = tune(tmp_path, "play", "seed")
+    assert code == 2
+    assert "needs no_such_package: install the extra with  python -m pip install 'vindibot[tune]'" in said
+
+
+def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
+    few = ["--sprt-fewest", 5, "--rival-blocks", 5, "--family-blocks", 5, "--nodes", 100, *SMALL]
+    words = ["promote", "seed", "random", "--rival", "stay", *few]
+    code, said = tune(tmp_path, *words)
+    assert code == 0, said
+    assert "passed: seed is stronger than its parent random" in said
+    versions = tmp_path / "versions"
+    assert sorted(path.name for path in versions.iterdir()) == ["random-1.toml", "random-2.toml", "tournament.toml"]
+    text = (versions / "random-2.toml").read_text()
+    for part in ("Date: 20", "Parent: random", "Command: vindibot tune promote seed random", "Games: ", "Rating in the family"):
+        assert f"# {part}" in text
+    assert re.search(r"the parent at 0: \+\d+, 95 % \+\d+ \.\. \+\d+", text)
+    stored, seed = load_bot(str(versions / "random-2.toml")), load_bot("seed")
+    assert (stored.name, stored.version) == ("random-2", 2)
+    assert [(spec.label, spec.weight, behaviour) for spec, behaviour in stored.build()] == [
+        (spec.label, spec.weight, behaviour) for spec, behaviour in seed.build()
+    ]
+    assert tomllib.loads((versions / "tournament.toml").read_text())["bots"] == ["random-1.toml", "random-2.toml"]
+
+
+def test_a_weaker_bot_is_refused(tmp_path: Path) -> None:
+    few = ["--blocks", 20, "--sprt-fewest", 5, "--sprt-elo1", 100, "--rival-blocks", 5, "--nodes", 100, *SMALL]
+    code, said = tune(tmp_path, "promote", "random", "seed", *few)
+    assert code == 1, said
+    assert "refused: random is not stronger by enough than its parent seed" in said
+    off = "".join(f"[traits.{name}]\nenabled = false\n" for name in ("tavern-finder", "combat", "look-ahead", "spawn-avoider"))
+    (tmp_path / "weak.toml").write_text(f'extends = "seed"\n{off}')
+    code, said = tune(tmp_path, "promote", "weak.toml", "random", "--rival", "seed", *few, "--rounds", 40)
+    assert code == 1, said
+    assert "passed: weak is stronger than its parent random" in said
+    assert "refused: against seed: -" in said
+    assert not (tmp_path / "versions").exists()
+
+
+def test_positions_are_stored(tmp_path: Path) -> None:
+    words = ["--blocks", 2, "--nodes", 100, "--every", 4, "--rounds", 12, "--workers", 1]
+    code, said = tune(tmp_path, "games", "seed", "random", "--out", "d.npz", *words)
+    assert code == 0, said
+    assert "positions of 12 games on 2 maps" in said
+    assert "bytes per position" in said
+    before = (tmp_path / "d.npz").read_bytes()
+    code, said = tune(tmp_path, "games", "--records", "d.games.jsonl", "--out", "d.npz", "--every", 4)
+    assert code == 0, said
+    assert (tmp_path / "d.npz").read_bytes() == before
+    code, said = tune(tmp_path, "fit", "d.npz", "searcher")
+    assert code == 2
+    assert "a fit needs at least" in said

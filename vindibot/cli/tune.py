@@ -1,0 +1,429 @@
+"""``vindibot tune``: parameters learned from games, and tests whether a tuned bot is stronger."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vindibot.base import UsageError, interrupts
+from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
+from vindibot.cli.parameters import PATH, config_option
+from vindibot.tuning import DatasetSettings, PromoteSettings, TuneSettings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vindibot.arena import Tournament
+    from vindibot.tuning import MatchOutcome, TuneStudy
+
+#: Seconds between two lines of progress.
+EVERY = 15.0
+#: Settings that are lists or tables; the commands declare options for them.
+LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
+#: Defaults that the help shows for settings whose models show others.
+DEFAULTS = {"log.level": "warning"}
+
+map_option = click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="MAP",
+    help="play on this map, a name or a file; repeatable",
+    shell_complete=complete_maps,
+)
+
+
+@click.group(name="tune", short_help="Learn the parameters of a bot from games, and test the result.")
+def tune_command() -> None:
+    """Learn the parameters of a bot from games, and test the result (docs/tune.md).
+
+    \b
+      vindibot tune play mybot --parameters "traits.rollout.*"   writes mybot-tuned.toml
+      vindibot tune promote mybot-tuned.toml mybot               tests it, and stores it as a version
+      vindibot tune games --out data.npz                         plays games, and stores positions
+      vindibot tune fit data.npz strong --trait search           fits the evaluation to the ends of these games
+
+    These commands need the extra: python -m pip install 'vindibot[tune]'
+    """
+
+
+def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | None:
+    found = {}
+    for text in texts:
+        key, _, limits = text.partition("=")
+        try:
+            low, high = map(float, limits.split(":"))
+        except ValueError:
+            raise UsageError(f"--range {text!r}: write KEY=LOW:HIGH, for example traits.rollout.rounds=10:40") from None
+        if not low < high:
+            raise UsageError(f"--range {text!r}: the lowest value must be less than the largest one")
+        found[key.strip()] = (low, high)
+    return found or None
+
+
+@tune_command.command("play", short_help="Tune parameters by games against rivals and against itself.")
+@click.argument("bot", required=False, shell_complete=complete_bots)
+@click.option(
+    "--parameters", "parameters", multiple=True, metavar="KEYS", help="tune these, such as traits.search.weights.*; repeatable"
+)
+@click.option("--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these; repeatable  [default: *.nodes]")
+@click.option("--range", "ranges", multiple=True, metavar="KEY=LOW:HIGH", help="the range of a parameter; repeatable")
+@click.option(
+    "--rival", "pool", multiple=True, metavar="BOT", help="a rival; repeatable  [default: six bots of config/bots/sparring]"
+)
+@click.option("--no-rivals", is_flag=True, help="self-play only")
+@map_option
+@click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
+@config_option
+@settings_options(TuneSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
+def play(
+    bot: str | None,
+    parameters: tuple[str, ...],
+    exclude: tuple[str, ...],
+    ranges: tuple[str, ...],
+    pool: tuple[str, ...],
+    no_rivals: bool,
+    maps: tuple[str, ...],
+    resume: Path | None,
+    config: str | None,
+    **options: Any,
+) -> None:
+    """Tune the parameters of BOT, and write the tuned bot.
+
+    First a screening finds the parameters that matter. Then SPSA (or CMA-ES) tunes these parameters. In each block of two games
+    two variants of the bot exchange their seats. Most blocks have two rivals. Every finished block is saved at once. Ctrl-C ends
+    the study after the current games, and --resume continues it.
+
+    \b
+    Examples:
+      vindibot tune play mybot --parameters "traits.*.weight" --games 2000
+      vindibot tune play strong --parameters "traits.rollout.weights.*" --nodes 20000
+      vindibot tune play --resume mybot.study.jsonl
+    """
+    from vindibot.base import terminal
+    from vindibot.tuning import begin, require_extra, resume as resume_study
+
+    require_extra()
+    given = overrides(options)
+    given |= {"parameters": list(parameters) or None, "exclude": list(exclude) or None, "ranges": _read_ranges(ranges)}
+    given |= {"pool": [] if no_rivals else list(pool) or None, "maps": list(maps) or None}
+    settings = load_settings(TuneSettings, config, given, {"pool": "--rival", "maps": "--map", "ranges": "--range"}).settings
+    if resume is not None:
+        if bot is not None:
+            raise UsageError("--resume names the study: leave out the bot")
+        study = resume_study(resume, settings)
+    else:
+        if bot is None:
+            raise UsageError("name the bot to tune, or a study with --resume")
+        study = begin(settings, bot, settings.study or Path(f"{Path(bot).stem}.study.jsonl"))
+    sys.exit(_play(study, terminal()))
+
+
+def _play(study: TuneStudy, console: Console) -> int:
+    """Play a study, show and write its results, and return the exit code."""
+    from vindibot.arena import Stop, local_workers, stopping
+    from vindibot.base import log, plain_table, say
+    from vindibot.config import cores, short
+    from vindibot.engine import warm
+    from vindibot.tuning import (
+        EFFECT_HEADS,
+        RESULT_HEADS,
+        effect_rows,
+        result_rows,
+        study_parts,
+        tuned_text,
+        write_page,
+        write_tuned,
+    )
+
+    settings, path = study.settings, study.file.path
+    words = f"go on with: vindibot tune play --resume {shlex.quote(short(path))}"
+    slots, stop = settings.workers or cores(), Stop()
+    with log.configured(settings.log.level, settings.log.file, console):
+        with interrupts.saying(f"interrupted: {words}"):
+            warm(console)
+        say(
+            console,
+            f"tuning {len(study.space)} parameters of {study.space.bot.name} in {settings.games} games (seed {study.seed})",
+        )
+        factory = local_workers(study.entrants, slots)
+        note = _Progress(console)
+        with (
+            interrupts.saying(f"interrupted: the finished blocks are saved; {words}"),
+            stopping(stop, lambda text: say(console, text)),
+        ):
+            study.play(factory, slots, stop=stop, note=lambda text: say(console, text, "yellow"), progress=note)
+    result = study.result
+    if result is None:
+        say(console, f"interrupted: {len(study.file.blocks)} of {study.blocks} blocks are saved; {words}", "yellow")
+        return interrupts.INTERRUPTED
+    if result.effects:
+        table = plain_table(*EFFECT_HEADS[:1], *EFFECT_HEADS[3:], left=("parameter", ""))
+        for row in effect_rows(result.effects, study.space, result.chosen)[:12]:
+            table.add_row(row[0], *row[3:])
+        console.print(table)
+    if settings.report:
+        report = write_page(path.with_suffix(".html"), f"Tuning {study.space.bot.name}", study_parts(study))
+        say(console, f"report: {short(report)}", "dim")
+    say(console, f"study: {short(path)}", "dim")
+    if not result.chosen:
+        say(console, "no parameter matters: nothing was tuned, and no bot is written", "yellow")
+        return 0
+    table = plain_table(*RESULT_HEADS, left=("parameter",))
+    for row in result_rows(study.space, result):
+        table.add_row(*row)
+    console.print(table)
+    out = settings.out or path.with_name(f"{study.space.bot.name}-tuned.toml")
+    values = {key: value for key, value in study.space.written(result.point).items() if key in result.chosen}
+    comments = [
+        f"{2 * len(study.file.blocks)} games, seed {study.seed}: {settings.method}, objective {settings.objective}.",
+        "These games do not show that it is stronger: vindibot tune promote tests that.",
+    ]
+    write_tuned(out, tuned_text(study.space.bot, values, out, comments))
+    say(
+        console,
+        f"bot: {short(out)}; test it with: vindibot tune promote {shlex.quote(short(out))} {shlex.quote(study.space.bot.path)}",
+    )
+    return 0
+
+
+class _Progress:
+    """Prints a line about a running study now and then."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._last = console, time.monotonic()
+
+    def __call__(self, iterate: Any, study: TuneStudy) -> None:
+        from vindibot.base import say
+
+        now = time.monotonic()
+        if now - self._last < EVERY:
+            return
+        self._last = now
+        moved = [(key, value) for key, value in iterate.point.items()][:4] if iterate.phase != "screening" else []
+        values = "".join(f", {key.rpartition('.')[2]} {value:.4g}" for key, value in moved)
+        say(self._console, f"{iterate.phase}: {len(study.file.blocks)} of {study.blocks} blocks{values}")
+
+
+@tune_command.command("promote", cls=RecordedCommand, short_help="Test a tuned bot, and store it as a version of its family.")
+@click.argument("candidate", shell_complete=complete_bots)
+@click.argument("parent", shell_complete=complete_bots)
+@click.option(
+    "--rival", "rivals", multiple=True, metavar="BOT", help="a rival; repeatable  [default: six bots of config/bots/sparring]"
+)
+@map_option
+@click.option("--results", type=PATH, metavar="FOLDER", help="the folder of the results  [default: results/promote-CANDIDATE]")
+@config_option
+@settings_options(PromoteSettings, spelled={"move_ms": "--move-ms"}, hidden=LISTS, defaults={**DEFAULTS, "nodes": 20_000})
+def promote(
+    candidate: str,
+    parent: str,
+    rivals: tuple[str, ...],
+    maps: tuple[str, ...],
+    results: Path | None,
+    config: str | None,
+    **options: Any,
+) -> None:
+    """Test whether CANDIDATE is stronger than PARENT, on maps and against rivals that tuning never saw.
+
+    The sequential test must decide for the candidate. No 95 % interval of its difference to a rival may lie below 0. Then the
+    candidate becomes the next version in the folder of versions. The same command again goes on after Ctrl-C.
+
+    Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
+    """
+    from vindibot.arena import ConsoleReporter, interruptible
+    from vindibot.base import log, say, terminal
+    from vindibot.config import load_bot, short
+    from vindibot.engine import warm
+    from vindibot.tuning import Promotion, require_extra
+
+    require_extra()
+    given = overrides(options) | {"rivals": list(rivals) or None, "maps": list(maps) or None}
+    settings = load_settings(PromoteSettings, config, given, {"rivals": "--rival", "maps": "--map"}).settings
+    console = terminal()
+
+    def finish(tournament: Tournament) -> bool:
+        watch = ConsoleReporter(console)
+        with interruptible(tournament, watch):
+            tournament.play(watch)
+        return tournament.complete
+
+    new, old = load_bot(candidate), load_bot(parent)
+    folder = results or Path("results") / f"promote-{new.name}"
+    promotion = Promotion(new, old, settings, folder, finish)
+    names = [load_bot(name).path for name in settings.rivals]
+    interrupted = "interrupted: the finished games are saved; the same command goes on"
+    with log.configured(settings.log.level, settings.log.file, console), interrupts.saying(interrupted):
+        warm(console)
+        steps: list[Callable[[], MatchOutcome | None]] = [promotion.against_parent]
+        steps += [partial(promotion.against, name) for name in names]
+        for step in steps:
+            outcome = step()
+            if outcome is None:
+                say(console, interrupted, "yellow")
+                sys.exit(interrupts.INTERRUPTED)
+            say(console, f"{'passed' if outcome.passed else 'refused'}: {outcome.text}", "" if outcome.passed else "bold red")
+            if not outcome.passed:
+                say(console, f"{new.name} is not promoted after {promotion.games} games; results: {short(folder)}")
+                sys.exit(1)
+        rating = promotion.rating()
+        if rating is None:
+            say(console, interrupted, "yellow")
+            sys.exit(interrupts.INTERRUPTED)
+    words = shlex.join(["vindibot", "tune", "promote", *click.get_current_context().meta[WORDS]])
+    path = promotion.store(rating, words)
+    say(
+        console,
+        f"promoted: {short(path)}; all versions: vindibot arena --config {shlex.quote(short(path.with_name('tournament.toml')))}",
+    )
+
+
+@tune_command.command("games", short_help="Play games, and store positions of them as columns of numbers.")
+@click.argument("bots", nargs=-1, shell_complete=complete_bots)
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="the file of positions, such as data.npz")
+@click.option(
+    "--records", type=PATH, multiple=True, metavar="FILE", help="read these game records, and play no games; repeatable"
+)
+@map_option
+@config_option
+@settings_options(DatasetSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
+def games(
+    bots: tuple[str, ...], out: Path, records: tuple[Path, ...], maps: tuple[str, ...], config: str | None, **options: Any
+) -> None:
+    """Play a tournament between BOTS, and store positions of its games.
+
+    The games are stored as game records beside FILE, and the positions are computed again from them. With --records, the
+    positions come from games that are there already, such as those of vindibot arena. The same command again goes on after
+    Ctrl-C. docs/tune.md says which positions are stored, and which maps are for validation.
+    """
+    from vindibot.arena import ArenaSettings, ConsoleReporter, interruptible, prepare, records_path
+    from vindibot.base import log, say, terminal
+    from vindibot.config import load_config, short
+    from vindibot.engine import warm
+    from vindibot.tuning import dataset_of, is_positions, require_extra
+
+    require_extra()
+    if not is_positions(out):
+        raise UsageError(f"{short(out)} is there already and has no positions: --out names another file")
+    given = overrides(options) | {"bots": list(bots) or None, "maps": list(maps) or None}
+    settings = load_settings(DatasetSettings, config, given, {"bots": "BOTS", "maps": "--map"}).settings
+    if records and bots:
+        raise UsageError("--records reads games that are there: leave out the bots")
+    console = terminal()
+    if not records:
+        path = out.with_suffix(".jsonl")
+        wanted = {
+            "bots": settings.bots,
+            "blocks": settings.blocks,
+            "rounds": settings.rounds,
+            "seed": settings.seed,
+            "workers": settings.workers,
+            "results": str(path),
+            "replays": 0,
+            "limits.nodes": settings.nodes,
+            **({"maps.names": settings.maps} if settings.maps else {"maps.set": "random"}),
+        }
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        with (
+            log.configured(settings.log.level, settings.log.file, console),
+            interrupts.saying("interrupted: the same command goes on"),
+        ):
+            tournament = prepare(load_config(ArenaSettings, None, wanted, environ={}), resume=path.is_file())
+            warm(console)
+            watch = ConsoleReporter(console)
+            with interruptible(tournament, watch):
+                tournament.play(watch)
+        if not tournament.complete:
+            say(console, f"{tournament.error or 'interrupted'}: the same command goes on", "yellow")
+            sys.exit(1 if tournament.error else interrupts.INTERRUPTED)
+        records = (records_path(path),)
+    found = dataset_of(records, settings.every, settings.holdout)
+    found.save(out)
+    training, held = found.split()
+    each = found.bytes / len(found)
+    say(console, f"{short(out)}: {len(found)} positions of {len(found.bots)} games on {len(found.maps)} maps")
+    say(console, f"{len(training)} positions for fitting, {len(held)} on other maps for validation")
+    say(
+        console,
+        f"memory: {found.bytes / 1e6:.1f} MB, {each:.0f} bytes per position; {each / 1e3:.2f} GB per million positions",
+    )
+
+
+@tune_command.command("fit", short_help="Fit the weights of an evaluation to the ends of games.")
+@click.argument("data", type=PATH)
+@click.argument("bot", required=False, default="strong", shell_complete=complete_bots)
+@click.option("--trait", default="search", show_default=True, metavar="LABEL", help="the trait of the bot that has the weights")
+@click.option(
+    "--target", type=click.Choice(["lead", "first"]), default="lead", show_default=True, help="the target of the bot's weights"
+)
+@click.option("--without", multiple=True, metavar="LABEL", help="use games of this bot for validation only; repeatable")
+@click.option("--out", type=PATH, metavar="FILE", help="the bot with the fitted weights  [default: BOT-fitted.toml beside DATA]")
+def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], out: Path | None) -> None:
+    """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.
+
+    A fit says how well values predict the ends of games. It does not say that a bot plays better with them: test the bot with
+    vindibot tune promote.
+    """
+    from behaviours.common.evaluation import Weights
+    from vindibot.base import plain_table, say, terminal
+    from vindibot.config import load_bot, short
+    from vindibot.tuning import (
+        COEFFICIENT_HEADS,
+        FITTED,
+        QUALITY_HEADS,
+        Dataset,
+        coefficient_rows,
+        declared_range,
+        fit as fit_weights,
+        fit_parts,
+        quality_rows,
+        require_extra,
+        summary_lines,
+        tuned_text,
+        write_page,
+        write_tuned,
+    )
+
+    require_extra()
+    loaded = load_bot(bot)
+    behaviours = {spec.label: behaviour for spec, behaviour in loaded.build()}
+    weights = getattr(behaviours.get(trait), "weights", None)
+    if weights is None:
+        raise UsageError(f"--trait {trait}: {loaded.name} has no trait {trait!r} with weights of an evaluation")
+    dataset = Dataset.load(data)
+    result = fit_weights(dataset, Weights(**weights.model_dump()), without)
+    console = terminal()
+    shown = [[*row[:5], row[7]] for row in coefficient_rows(result)]
+    for heads, rows, left in (
+        ([*COEFFICIENT_HEADS[:5], ""], shown, ("weight", "")),
+        (QUALITY_HEADS, quality_rows(result), ()),
+    ):
+        table = plain_table(*heads, left=left)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    for line in summary_lines(result):
+        say(console, line)
+    report = write_page(data.with_suffix(".fit.html"), f"Fit to {data.name}", fit_parts(result, dataset))
+    say(console, f"report: {short(report)}", "dim")
+    fields = type(weights).model_fields
+    found = {name: value for name, value in result.weights(target).items() if name in FITTED and name in fields}
+    ends = {name: declared_range(fields[name]) for name in found}
+    inside = {
+        f"traits.{trait}.weights.{name}": min(max(value, ends[name][0] or 0.0), ends[name][1] or value)
+        for name, value in found.items()
+    }
+    path = out or data.with_name(f"{loaded.name}-fitted.toml")
+    comments = [
+        f"Weights fitted to {data.name}, target {target}. Games do not show yet that they are better: vindibot tune promote."
+    ]
+    write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
+    say(console, f"bot: {short(path)}")

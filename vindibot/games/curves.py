@@ -1,0 +1,93 @@
+"""Curves of the four heroes over time, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sim.game import PLIES_PER_ROUND
+from sim.sprites import HERO_COLOURS
+
+if TYPE_CHECKING:
+    from vindibot.games.history import GameHistory
+    from vindibot.games.review import ReviewedTurn
+
+#: Largest number of points of a curve.
+_MOST_POINTS = 400
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves of a value over time, one per hero.
+
+    `turns` are the turns of the points, ascending. `rows` has the four values of each point. The other fields are the size of the
+    picture, and the edges of the curves in it, in pixels.
+    """
+
+    title: str
+    turns: Sequence[int]
+    rows: Sequence[Sequence[float]]
+    width: int = 420
+    height: int = 220
+    left: int = 44
+    right: int = 408
+    top: int = 26
+    bottom: int = 196
+
+    @property
+    def first(self) -> int:
+        """The first turn."""
+        return self.turns[0]
+
+    @property
+    def last(self) -> int:
+        """The last turn."""
+        return self.turns[-1]
+
+    @property
+    def _most(self) -> float:
+        return max(1.0, *(value for row in self.rows for value in row))
+
+    def _y(self, value: float) -> float:
+        return round(self.bottom - (self.bottom - self.top) * value / self._most, 1)
+
+    @property
+    def levels(self) -> list[tuple[float, str]]:
+        """The horizontal lines: the height of each, and its label."""
+        rough = self._most / 5
+        power: int = 10 ** (len(str(int(rough))) - 1)
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+        return [(self._y(value), str(value)) for value in range(0, int(self._most) + 1, step)]
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The colour of each hero, and the points of its curve in the form of SVG."""
+        most, span = self._most, max(1, self.last - self.first)
+        across = [round(self.left + (self.right - self.left) * (turn - self.first) / span, 1) for turn in self.turns]
+        tall = self.bottom - self.top
+        lines = []
+        for hero, colours in enumerate(HERO_COLOURS):
+            points = (f"{x},{self.bottom - tall * row[hero] / most:.1f}" for x, row in zip(across, self.rows, strict=True))
+            lines.append((colours["main"], " ".join(points)))
+        return lines
+
+
+def gold_curves(history: GameHistory) -> Curves:
+    """Return the curves of the gold of the four heroes. The history must have a state."""
+    every = -(-(len(history) + 1) // _MOST_POINTS)
+    shown = sorted({*range(0, len(history) + 1, every), len(history)})
+    rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
+    return Curves("gold", [history.turn(number) for number in shown], rows)
+
+
+def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
+    """Return the curves of the gold that a review expects at the end of the game, after the moves that were played.
+
+    `turns` has at least one turn. The reviewed turns of one round make one point, their mean.
+    """
+    rounds: dict[int, list[Sequence[float]]] = {}
+    for one in turns:
+        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
+    rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
+    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)

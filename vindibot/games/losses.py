@@ -1,0 +1,116 @@
+"""The gold that a bot lost in reviewed games: per 100 moves, by class, by kind and by phase of the game."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from vindibot.games.review import ReviewedTurn
+
+#: The classes of moves, the smallest losses first.
+MARKS = ("inaccuracy", "mistake", "blunder")
+#: Name of the kind of a bad move to which no rule applies.
+OTHER_KIND = "other"
+#: The kinds of bad moves, in the order of reports.
+KINDS_OF_LOSS = (
+    *("walked into a fight", "stood still", "drank too late"),
+    *("passed by a mine", "left a tavern open", "stalled", OTHER_KIND),
+)
+#: The phases of a game: thirds of its turns.
+PHASES = ("first third", "second third", "last third")
+#: Least number of blocks of an interval, and number of resamples of the bootstrap.
+MIN_BLOCKS, RESAMPLES = 3, 1000
+
+
+@dataclass
+class Losses:
+    """The gold lost by moves that count.
+
+    - `moves`: the number of reviewed moves. `gold`: the gold that they lost.
+    - `marks`: the number of moves of each class. `kinds`: the gold lost by each kind.
+    - `phases`: the number of moves and the gold lost in each third of the game.
+    """
+
+    moves: int = 0
+    gold: float = 0.0
+    marks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MARKS, 0))
+    kinds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS_OF_LOSS, 0.0))
+    phases: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)] * len(PHASES))
+
+    @classmethod
+    def of(cls, turns: Iterable[ReviewedTurn], max_turns: int) -> Self:
+        """Return the losses of reviewed turns of a game of `max_turns` plies."""
+        found = cls()
+        for turn in turns:
+            lost = turn.loss if turn.counts else 0.0
+            phase = min(len(PHASES) - 1, len(PHASES) * turn.turn // max(1, max_turns))
+            found.moves, found.gold = found.moves + 1, found.gold + lost
+            found.phases[phase] = found.phases[phase][0] + 1, found.phases[phase][1] + lost
+            if turn.counts:
+                found.marks[turn.mark] += 1
+                found.kinds[turn.kind or OTHER_KIND] += lost
+        return found
+
+    def add(self, other: Losses) -> None:
+        """Add the losses of other moves."""
+        self.moves, self.gold = self.moves + other.moves, self.gold + other.gold
+        for mark in MARKS:
+            self.marks[mark] += other.marks[mark]
+        for kind in KINDS_OF_LOSS:
+            self.kinds[kind] += other.kinds[kind]
+        pairs = zip(self.phases, other.phases, strict=True)
+        self.phases = [(moves + more, gold + lost) for (moves, gold), (more, lost) in pairs]
+
+    def per_100(self, kind: str | None = None) -> float:
+        """Return the gold lost per 100 moves, by all kinds or by one kind."""
+        return 100 * (self.gold if kind is None else self.kinds[kind]) / max(1, self.moves)
+
+
+@dataclass
+class BotLosses:
+    """The losses of a bot in several games, by block. Games of one block are on one map, so they are not independent."""
+
+    blocks: dict[int, Losses] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Losses:
+        """The losses in all blocks."""
+        total = Losses()
+        for losses in self.blocks.values():
+            total.add(losses)
+        return total
+
+    def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
+        """Return the 95 % interval of the gold lost per 100 moves, by all kinds or by one kind. None for fewer than 3 blocks.
+
+        It comes from a bootstrap over blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread
+        of a few blocks.
+        """
+        count = len(self.blocks)
+        if count < MIN_BLOCKS:
+            return None
+        moves = np.array([losses.moves for losses in self.blocks.values()])
+        gold = np.array([losses.gold if kind is None else losses.kinds[kind] for losses in self.blocks.values()])
+        chosen = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
+        rates = 100 * gold[chosen].sum(axis=1) / moves[chosen].sum(axis=1)
+        mean = self.total.per_100(kind)
+        low, high = (mean + (np.percentile(rates, (2.5, 97.5)) - mean) * (count / (count - 1)) ** 0.5).tolist()
+        return max(0.0, low), high
+
+
+def losses_by_bot(games: Iterable[tuple[int, Sequence[str], Sequence[ReviewedTurn], int]]) -> dict[str, BotLosses]:
+    """Return the losses of each bot, the smallest losses first.
+
+    A game is its block, the names of heroes 1..4, the reviewed turns, and its length in plies.
+    """
+    found: defaultdict[str, BotLosses] = defaultdict(BotLosses)
+    for block, names, turns, max_turns in games:
+        for hero, name in enumerate(names, 1):
+            own = [turn for turn in turns if turn.hero == hero]
+            if own:
+                found[name].blocks.setdefault(block, Losses()).add(Losses.of(own, max_turns))
+    return dict(sorted(found.items(), key=lambda item: item[1].total.per_100()))

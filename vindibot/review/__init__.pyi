@@ -1,0 +1,4 @@
+from .command import (
+    ReviewRequest as ReviewRequest,
+    run_review as run_review,
+)

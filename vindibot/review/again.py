@@ -1,0 +1,142 @@
+"""The moments of a review, asked again: what a bot would play today, and tests that fail until it plays better."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from behaviours.base import Budget
+from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
+from vindibot.config import Bot
+from vindibot.devtools import best_moves
+from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
+from vindibot.review.positions import positions
+
+#: Default budget of a bot that is asked again, in nodes.
+NODES_AGAIN = 100_000
+#: A text in each file that `write_tests` makes.
+TESTS_MARK, STATES_MARK = "# Made by vindibot review --tests.", '"board":'
+
+
+@dataclass(frozen=True)
+class NewMove:
+    """What a bot plays on a reviewed turn: its moves (several may tie), and the mean gold that they lose to the best move."""
+
+    turn: ReviewedTurn
+    moves: frozenset[str]
+    loss: float
+
+    @property
+    def mended(self) -> bool:
+        """Whether no move of the bot loses gold that counts."""
+        return self.moves <= good_moves(self.turn, self.turn.loss)
+
+
+def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
+    """Return the moves that lose less than half of `loss` gold."""
+    return {value.move for value in turn.values if value.less < loss / 2}
+
+
+def ask_again(
+    console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
+) -> list[NewMove]:
+    """Return what a bot would play on reviewed turns of a game."""
+    by_turn = {turn.turn: turn for turn in turns}
+    heroes = {turn.hero - 1 for turn in turns}
+    answers = []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
+        for position in positions(history, heroes):
+            turn = by_turn.get(position.turn)
+            if turn is None or turn.hero - 1 != position.me:
+                continue
+            view = position.view()
+            view.budget = Budget(nodes=nodes)
+            moves = frozenset(best_moves(bot, view))
+            known = [turn.value(move).less for move in moves]
+            answers.append(NewMove(turn, moves, sum(known) / len(known)))
+            progress.advance(task)
+    return answers
+
+
+def compare(
+    console: Console, history: GameHistory, review: Review, bot: Bot, hero: int | None = None, nodes: int = NODES_AGAIN
+) -> list[NewMove]:
+    """Print what a bot would play today at each bad move of a review, and return the answers. `hero` (0..3) selects a hero."""
+    answers = ask_again(console, history, review.worst(None, hero), bot, nodes)
+    table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
+    for answer in sorted(answers, key=lambda one: -one.turn.loss):
+        turn = answer.turn
+        verdict = Text("mended", "green") if answer.mended else Text("still bad", "red")
+        cells = str(turn.turn), f"@{turn.hero}", turn.move, f"{turn.loss:.1f}", turn.best, " or ".join(sorted(answer.moves))
+        table.add_row(*cells, f"{answer.loss:.1f}", verdict)
+    if answers:
+        console.print(table)
+    then, now = sum(one.turn.loss for one in answers), sum(one.loss for one in answers)
+    mended = sum(one.mended for one in answers)
+    say(console, f"{printable(bot.name)} mends {mended} of {len(answers)} bad moves; they lost {then:.0f} gold, now {now:.0f}")
+    return answers
+
+
+def write_tests(
+    console: Console, history: GameHistory, review: Review, path: Path, bot: str, turns: Sequence[ReviewedTurn]
+) -> None:
+    """Write a pytest file with a test per turn, and a file with the states beside it. Only earlier files of this function are
+    replaced.
+
+    `bot` is the name or the file of the bot that the tests ask. Raises `UsageError` if `path` is another file, or no name of a
+    Python module.
+    """
+    if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
+        raise UsageError(f"{short(path)}: --tests needs the name of a Python file, such as test_worst.py")
+    states = path.with_suffix(".states.jsonl")
+    instead = "--tests names another file"
+    tests_file = Output(path, TESTS_MARK, "vindibot review", instead)
+    states_file = Output(states, STATES_MARK, "vindibot review", instead)
+    for output in (tests_file, states_file):
+        output.check()
+    lines = [write_moment(history, history.at_turn(turn.turn)) for turn in turns]
+    states_file.write("".join(f"{line}\n" for line in lines))
+    tests_file.write(_tests(history, turns, path, bot))
+    say(
+        console,
+        f"{short(path)} has {counted(len(turns), 'test')}, their states are in {short(states)}; pytest {short(path)} runs them",
+    )
+
+
+def _tests(history: GameHistory, turns: Sequence[ReviewedTurn], path: Path, bot: str) -> str:
+    game = re.sub(r"[^\w.-]", "-", history.id)[:40]
+    head = f'''{TESTS_MARK}
+"""The worst moves of a bot in game {game}. A test fails until the bot plays a better move."""
+
+from pathlib import Path
+
+from vindibot.testing import best_moves, moment
+
+BOT = {json.dumps(bot)}
+STATES = Path(__file__).with_suffix(".states.jsonl")
+'''
+    return head + "".join(_test(turn) for turn in turns)
+
+
+def _test(turn: ReviewedTurn) -> str:
+    good = sorted(good_moves(turn, turn.loss), key=lambda move: turn.value(move).less)
+    what = f"{turn.move} loses {turn.loss:.1f} gold against {turn.best}" + (f": {turn.kind}" if turn.kind else "")
+    moves = "{" + ", ".join(f'"{move}"' for move in good) + "}"
+    return f"""
+
+def test_turn_{turn.turn}() -> None:
+    # {turn.mark.capitalize()} of hero {turn.hero}. The standard error of the loss is {turn.loss_error:.1f} gold.
+    here = moment(STATES, turn={turn.turn})
+    print(here)
+    assert best_moves(BOT, here) <= {moves}, "{what}"
+"""

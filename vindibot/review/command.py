@@ -1,0 +1,157 @@
+"""``vindibot review``: review one game and print the report, or many games and print the table of the bots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.console import Console
+
+from vindibot.base import UsageError, say, short
+from vindibot.config import Bot, load_bot
+from vindibot.games import (
+    GameHistory,
+    GameRecord,
+    Recording,
+    Review,
+    Thresholds,
+    kind_of,
+    read_game_file,
+    read_records,
+    review_path,
+)
+from vindibot.review.again import ask_again, compare, write_tests
+from vindibot.review.profile import bots_of, is_results, many_games, show_profile
+from vindibot.review.report import show_review
+from vindibot.review.run import ReviewSettings, review_games, where
+from vindibot.review.store import ReviewFile
+from vindibot.review.values import NODES, ROUNDS
+
+#: The bot whose playouts value the moves, if none is named.
+REVIEWER = "strong"
+
+
+@dataclass(frozen=True)
+class ReviewRequest:
+    """The arguments of ``vindibot review``. None stands for an option that is not given.
+
+    `heroes` are 0..3, empty for the default. `workers` is the number of processes, None for one per core. `thresholds` holds the
+    fields of `Thresholds` that are given.
+    """
+
+    path: Path
+    heroes: tuple[int, ...] = ()
+    game: str | None = None
+    bot: str | None = None
+    nodes: int | None = None
+    rounds: int | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    worst: int = 10
+    tests: Path | None = None
+    compare: bool = False
+    most: int | None = None
+    output: Path | None = None
+    again: bool = False
+    workers: int | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether a bot is asked again about the worst moves. Then `bot` is this bot."""
+        return self.compare or self.tests is not None
+
+
+def run_review(console: Console, request: ReviewRequest) -> None:
+    """Review the games of a file, and print the report. Raises `VindibotError`."""
+    path = request.path
+    if is_results(path) or _has_many(path, request):
+        _review_many(console, request)
+        return
+    game = read_game_file(path, request.game)
+    history = GameHistory.of(game)
+    output = request.output or review_path(path)
+    asked = _bot_to_ask(request, game) if request.asks else None
+    review = _review(console, request, [game], output, [history.id])[history.id]
+    heroes = [hero + 1 for hero in request.heroes] or list(review.header.heroes)
+    review = Review(review.header, tuple(turn for turn in review.turns if turn.hero in heroes))
+    if request.compare and asked is not None:
+        compare(console, history, review, asked, **_nodes(request))
+    if request.tests is not None:
+        turns = review.worst(request.worst)
+        if asked is not None:
+            answers = ask_again(console, history, turns, asked, **_nodes(request))
+            turns = sorted((one.turn for one in answers if not one.mended), key=lambda turn: -turn.loss)
+        if not turns:
+            say(console, "no test was written: the bot plays well at each of the worst moves")
+        else:
+            name = request.bot or (asked.name if asked is not None else "mybot")
+            write_tests(console, history, review, request.tests, name, turns)
+    if not request.asks:
+        show_review(console, history, review, request.worst)
+        console.print()
+        say(console, where(output))
+
+
+def _nodes(request: ReviewRequest) -> dict[str, int]:
+    return {} if request.nodes is None else {"nodes": request.nodes}
+
+
+def _has_many(path: Path, request: ReviewRequest) -> bool:
+    if request.game is not None or kind_of(path) != "records":
+        return False
+    records = iter(read_records(path))
+    next(records, None)
+    return next(records, None) is not None
+
+
+def _review_many(console: Console, request: ReviewRequest) -> None:
+    if request.asks or request.game is not None:
+        raise UsageError(f"{short(request.path)} has several games: choose one with --game, from its file of game records")
+    games = many_games(request.path, request.most)
+    output = request.output or review_path(games.path)
+    reviews = _review(console, request, list(games.records), output, [record.id for record in games.records])
+    show_profile(console, bots_of(games, reviews), len(reviews))
+    console.print()
+    say(console, f"the reviews are in {short(output)}; one of them: vindibot replay {short(output)} --game 1 --open")
+
+
+def _review(
+    console: Console, request: ReviewRequest, games: list[Recording | GameRecord], output: Path, ids: list[str]
+) -> dict[str, Review]:
+    """Complete the reviews of games in the file `output`, and return them by game."""
+    with ReviewFile(output, request.path, request.again) as file:
+        before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
+        reviewer = REVIEWER if request.bot is None or request.asks else request.bot
+        nodes, rounds = request.nodes, request.rounds
+        if request.asks:
+            nodes = None  # the budget of the bot that is asked again
+        if before is not None and not request.again:
+            # A review goes on as it began, unless options say otherwise.
+            reviewer = before.bot if request.bot is None or request.asks else request.bot
+            nodes = before.nodes if nodes is None else nodes
+            rounds = before.rounds if rounds is None else rounds
+        try:
+            thresholds = Thresholds(**{**(before.thresholds.model_dump() if before is not None else {}), **request.thresholds})
+        except ValidationError as problem:
+            raise UsageError(f"the thresholds: {problem.errors()[0]['msg']}") from None
+        settings = ReviewSettings(
+            load_bot(reviewer), NODES if nodes is None else nodes, ROUNDS if rounds is None else rounds, thresholds
+        )
+        review_games(console, games, file, settings, request.heroes or None, request.workers)
+    return {one.header.game: one for one in file.complete() if one.header.game in ids}
+
+
+def _bot_to_ask(request: ReviewRequest, game: Recording | GameRecord) -> Bot | None:
+    """Return the bot that is asked again: the one that is named, or the bot of the recording, if it can be found."""
+    if request.bot is not None:
+        return load_bot(request.bot)
+    if isinstance(game, Recording):
+        try:
+            return load_bot(game.header.bot)
+        except UsageError:
+            if not request.compare:
+                return None
+    elif not request.compare:
+        return None
+    raise UsageError("--compare asks a bot what it would play today: name it with --bot")

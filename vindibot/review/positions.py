@@ -1,0 +1,54 @@
+"""The turns of a game that can be reviewed: for each one the state, the hero's recent turns, and the move that was played."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from behaviours.base import RECENT_TURNS, View
+from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
+from sim.maps import Map
+from vindibot.games import GameHistory
+
+#: The numbers of all heroes.
+HEROES = (0, 1, 2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class TurnPosition:
+    """A turn of a hero.
+
+    - `number`: the number of the state in the history. `turn`: the turn of the protocol. `me`: the hero, 0..3.
+    - `games`: the state. `recent`: the states on the hero's turns before, oldest first, at most `RECENT_TURNS`.
+    - `move`: the direction that was played, 0..4. A direction without an effect counts as Stay.
+    """
+
+    number: int
+    turn: int
+    me: int
+    move: int
+    games: Games = field(repr=False)
+    recent: Games = field(repr=False)
+
+    def view(self, game_map: Map | None = None) -> View:
+        """Return the view of the hero."""
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), map=game_map)
+
+
+def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
+    """Yield the turns of these heroes in order. Turns whose move is unknown, and turns of crashed heroes, are left out."""
+    past: list[list[Games]] = [[] for _ in HEROES]
+    for ply in history:
+        games = ply.before
+        me = int(games["turn"].item(0)) % PLIES_PER_ROUND
+        move = ply.move
+        if move is None and ply.number in history.ballots:
+            move = history.ballots[ply.number].direction
+        crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
+        if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
+            recent = np.concatenate(past[me]) if past[me] else np.zeros(0, GAME)
+            here = View(games, me)
+            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent)
+        past[me] = [*past[me][1 - RECENT_TURNS :], games]

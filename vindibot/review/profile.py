@@ -1,0 +1,88 @@
+"""Profiles of bots over many games: the gold that each bot lost per 100 moves, in all and by kind, with intervals over blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from vindibot.arena import LINE, read_results, records_path
+from vindibot.base import UsageError, begins_with, counted, plain_table, printable, say, short
+from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Review, losses_by_bot, read_records
+
+#: Number of bots beside each other in the table of kinds.
+BESIDE = 3
+
+
+@dataclass(frozen=True)
+class ManyGames:
+    """Game records, and the block of each game by its id."""
+
+    path: Path
+    records: tuple[GameRecord, ...]
+    blocks: Mapping[str, int]
+
+
+def is_results(path: Path) -> bool:
+    """Return whether a file has the results of an arena."""
+    return path.is_file() and path.stat().st_size > 0 and begins_with(path, LINE)
+
+
+def many_games(path: Path, most: int | None = None) -> ManyGames:
+    """Return the games of a results file of the arena, or of a file of game records. With `most`: the first games of it.
+
+    In a file of records each game is a block of its own. Raises `UsageError` if results have no records.
+    """
+    blocks: dict[str, int] | None = None
+    source = path
+    if is_results(path):
+        source = records_path(path)
+        if not source.is_file():
+            raise UsageError(f"{short(path)}: its game records are missing ({short(source)}): play with --records")
+        blocks = {line.record: line.block for line in sorted(read_results(path), key=lambda line: line.key) if line.record}
+    found = {record.id: record for record in read_records(source)}
+    ids = [game for game in (found if blocks is None else blocks) if game in found][:most]
+    numbers = {game: number for number, game in enumerate(ids)}
+    chosen = {game: numbers[game] if blocks is None else blocks[game] for game in ids}
+    return ManyGames(source, tuple(found[game] for game in ids), chosen)
+
+
+def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLosses]:
+    """Return the losses of the bots in the games that have a review."""
+    rows = []
+    for record in games.records:
+        review = reviews.get(record.id)
+        if review is not None:
+            rows.append((games.blocks[record.id], record.names, review.turns, record.max_turns))
+    return losses_by_bot(rows)
+
+
+def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) -> None:
+    """Print two tables: the losses of each bot, and the losses of each bot by kind."""
+    table = plain_table("bot", "moves", "lost/100", "95 %", "inaccur.", "mistakes", "blunders", left=("bot",))
+    for bot, losses in bots.items():
+        total = losses.total
+        rates = [f"{100 * total.marks[mark] / max(1, total.moves):.1f}" for mark in MARKS]
+        table.add_row(printable(bot), str(total.moves), f"{total.per_100():.0f}", _interval(losses), *rates)
+    say(console, f"gold lost per 100 moves in {counted(games, 'game')}; classes per 100 moves")
+    console.print(table)
+    names = list(bots)
+    for start in range(0, len(names), BESIDE):
+        console.print()
+        _show_kinds(console, {name: bots[name] for name in names[start : start + BESIDE]})
+
+
+def _show_kinds(console: Console, bots: Mapping[str, BotLosses]) -> None:
+    heads = [printable(name) for name in bots]
+    table = plain_table("kind", *heads, left=("kind",))
+    for kind in KINDS_OF_LOSS:
+        cells: Sequence[str] = [f"{one.total.per_100(kind):.1f} {_interval(one, kind)}".strip() for one in bots.values()]
+        table.add_row(kind, *cells)
+    console.print(table)
+
+
+def _interval(losses: BotLosses, kind: str | None = None) -> str:
+    found = losses.interval(kind)
+    return "" if found is None else f"[{found[0]:.1f}, {found[1]:.1f}]" if kind else f"[{found[0]:.0f}, {found[1]:.0f}]"

@@ -1,0 +1,123 @@
+"""The report of a review in the terminal: the gold lost in all, by phase and by kind, and the worst moves with small boards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.console import Console
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from sim.events import DIED_IN_MINE, DRANK, KILLED, KILLED_ON_SPAWN, TOOK_MINE, Events
+from sim.game import PLIES_PER_ROUND, Games
+from sim.replay import events_of
+from vindibot.base import counted, plain_table, printable, say
+from vindibot.games import KINDS_OF_LOSS, MARKS, PHASES, GameHistory, Losses, Review, ReviewedTurn
+from vindibot.review.turns import LETTERS
+from vindibot.terminal import part_of_board
+
+#: Number of moves in the list of worst moves.
+WORST = 10
+#: Squares per side of a small board.
+SIDE = 9
+#: Number of rounds of an expected line.
+SHOWN_ROUNDS = 12
+
+
+def show_review(console: Console, history: GameHistory, review: Review, most: int = WORST) -> None:
+    """Print the report of a game: a table of the reviewed heroes, and the `most` worst moves, the largest loss first."""
+    plies = int(history.first["max_turns"].item(0))
+    losses = {hero: Losses.of(review.of(hero - 1), plies) for hero in review.header.heroes if review.of(hero - 1)}
+    if not losses:
+        say(console, "no turn of this game can be reviewed", "yellow")
+        return
+    names = {hero: printable(history.names[hero - 1]) or f"hero {hero}" for hero in losses}
+    header = review.header
+    length = f"{header.rounds} rounds" if header.rounds else "the end of the game"
+    say(
+        console, f"game {printable(history.id)}, reviewed by {printable(header.bot)} with {counted(header.nodes, 'node')} a turn,"
+    )
+    say(console, f"playouts of {length}")
+    console.print()
+    console.print(game_table({f"@{hero} {names[hero]}": one for hero, one in losses.items()}))
+    worst = review.worst(most)
+    for rank, turn in enumerate(worst, 1):
+        console.print()
+        _show_turn(console, history, turn, rank, names[turn.hero])
+    if not worst:
+        console.print()
+        say(console, "no move lost gold that counts")
+
+
+def game_table(losses: dict[str, Losses]) -> Table:
+    """Return a table of losses: a row per number, a column per hero or bot."""
+    table = plain_table("gold lost per 100 moves", *losses, left=("gold lost per 100 moves",))
+    rows: list[tuple[str, list[str]]] = [("all moves", [f"{one.per_100():.0f}" for one in losses.values()])]
+    for number, phase in enumerate(PHASES):
+        pairs = [one.phases[number] for one in losses.values()]
+        rows.append((f"  {phase}", [f"{100 * gold / moves:.0f}" if moves else "-" for moves, gold in pairs]))
+    kinds = [kind for kind in KINDS_OF_LOSS if any(one.kinds[kind] for one in losses.values())]
+    rows += [(f"  {kind}", [f"{one.per_100(kind):.0f}" for one in losses.values()]) for kind in kinds]
+    plurals = zip(MARKS, ("inaccuracies", "mistakes", "blunders"), strict=True)
+    rows += [(plural, [str(one.marks[mark]) for one in losses.values()]) for mark, plural in plurals]
+    rows.append(("moves", [str(one.moves) for one in losses.values()]))
+    for name, cells in rows:
+        table.add_row(name, *cells)
+    return table
+
+
+def _show_turn(console: Console, history: GameHistory, turn: ReviewedTurn, rank: int, name: str) -> None:
+    games = history.state(history.at_turn(turn.turn))
+    board = part_of_board(games, turn.hero - 1, SIDE)
+    width = max((sum(segment.cell_length for segment in line) for line in board), default=0)
+    for left, right in zip_longest(board, _facts(history, games, turn, rank, name)):
+        segments = list(left) if left is not None else [Segment(" " * width)]
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        line.append("  ")
+        if right is not None:
+            line.append_text(right)
+        line.truncate(max(40, console.width), overflow="ellipsis")
+        console.print(line, no_wrap=True, soft_wrap=True)
+
+
+def _facts(history: GameHistory, games: Games, turn: ReviewedTurn, rank: int, name: str) -> list[Text]:
+    """Return the lines beside the small board of a turn."""
+    me, total = turn.hero - 1, -(-int(games["max_turns"].item(0)) // PLIES_PER_ROUND)
+    hero = games["hero"][0, me]
+    played, best = turn.value(turn.move), turn.value(turn.best)
+    lines = [
+        Text(f"{rank}. turn {turn.turn} (round {turn.turn // PLIES_PER_ROUND + 1} of {total}), @{turn.hero} {name}", "bold"),
+        Text(f"{turn.mark}: {turn.kind}" if turn.kind else turn.mark, "red" if turn.mark == "blunder" else "yellow"),
+        Text(f"life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}", "dim"),
+    ]
+    for what, value, moves in (("best", best, turn.best_line), ("played", played, turn.played_line)):
+        lost = "" if value is best else f", {turn.loss:.1f} ± {turn.loss_error:.1f} less"
+        lines.append(Text(f"{what} {value.move}: {value.gold[me]:.0f} gold{lost}", "green" if value is best else ""))
+        lines.append(Text(f"  {line_text(games, me, moves)}"))
+    others = [f"{one.move} {-one.less:.1f}" for one in turn.values if one.move not in (turn.move, turn.best)]
+    if others:
+        lines.append(Text(f"others: {', '.join(others)}", "dim"))
+    return lines
+
+
+def line_text(games: Games, me: int, line: str) -> str:
+    """Return the hero's own moves of an expected line, and what they bring: ``S S E . E (2 mines, 1 drink)``."""
+    moves = [LETTERS.index(letter) for letter in line]
+    own = " ".join(line[::PLIES_PER_ROUND][:SHOWN_ROUNDS])
+    found = _gains(events_of(games, moves)[0], me)
+    return f"{own} ({', '.join(found)})" if found else own
+
+
+def _gains(events: Events, me: int) -> list[str]:
+    kind, mine = events["kind"], events["hero"] == me
+    killed = (events["kind"] == KILLED) | (events["kind"] == KILLED_ON_SPAWN)
+    deaths = int((killed & (events["other"] == me)).sum() + ((kind == DIED_IN_MINE) & mine).sum())
+    counts: Sequence[tuple[int, str]] = (
+        (int(((kind == TOOK_MINE) & mine).sum()), "mine"),
+        (int(((kind == DRANK) & mine).sum()), "drink"),
+        (int((killed & mine).sum()), "kill"),
+        (deaths, "death"),
+    )
+    return [counted(count, what) for count, what in counts if count]

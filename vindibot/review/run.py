@@ -1,0 +1,156 @@
+"""Reviews of games by several processes: each process values one turn after another."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from vindibot.base import VindibotError, die_with_parent, printable, short
+from vindibot.config import Bot, build, cores, digest_of
+from vindibot.engine import Needs, context, warm
+from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.review.positions import HEROES, TurnPosition, positions
+from vindibot.review.store import ReviewFile
+from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
+
+#: Number of turns that wait for each process.
+WAITING = 4
+
+
+@dataclass(frozen=True)
+class ReviewSettings:
+    """How games are reviewed: by the rollouts of `bot`, with `nodes` plies per turn and `rounds` per playout (0: to the end)."""
+
+    bot: Bot
+    nodes: int = NODES
+    rounds: int = ROUNDS
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
+        """Return the header of the review of heroes (0..3) of a game."""
+        rollout_of(self.bot)
+        digest = digest_of({"build": build().digest, "bot": self.bot.digest, "run": [self.nodes, self.rounds, SEED]})
+        ids = tuple(sorted(hero + 1 for hero in heroes))
+        return ReviewHeader(
+            game=game,
+            heroes=ids,
+            bot=self.bot.name,
+            digest=digest,
+            nodes=self.nodes,
+            rounds=self.rounds,
+            thresholds=self.thresholds,
+        )
+
+
+# ---- In the processes ----
+
+_reviewer: Reviewer
+
+
+def _begin(reviewer: Reviewer) -> None:
+    """Make this process a process that reviews turns."""
+    from sim import kernels
+
+    global _reviewer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    die_with_parent()
+    reviewer.bot.build()
+    kernels.warm()
+    _reviewer = reviewer
+
+
+def _review(position: TurnPosition) -> ReviewedTurn:
+    return review_turn(position, _reviewer)
+
+
+# ---- In the program ----
+
+
+def review_games(
+    console: Console,
+    games: Sequence[Recording | GameRecord],
+    file: ReviewFile,
+    settings: ReviewSettings,
+    heroes: Collection[int] | None = None,
+    workers: int | None = None,
+) -> None:
+    """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
+
+    Without `heroes`: the heroes of an earlier review, else our hero of a recording or all heroes of a game record. Raises
+    `KeyboardInterrupt` after Ctrl-C; the file then has the turns that were ready.
+    """
+    todo = []
+    for game in games:
+        history = GameHistory.of(game)
+        before = file.reviews.get(history.id)
+        old = set() if before is None else {hero - 1 for hero in before.header.heroes}
+        default = old or (HEROES if isinstance(game, GameRecord) else {game.me})
+        wanted = sorted({*(default if heroes is None else heroes)})
+        header = settings.header(history.id, {*wanted, *old})
+        known = set() if before is None else {(turn.turn, turn.hero) for turn in before.turns}
+        left = [one for one in positions(history, wanted) if (one.turn, one.me + 1) not in known]
+        todo.append((game, header, left))
+    total = sum(len(left) for *_, left in todo)
+    if not total:
+        for game, header, _ in todo:
+            file.begin(game, header)
+        return
+    warm(console)
+    reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    count = cores() if workers is None else workers
+    with (
+        _reviews(reviewer, count) as review_all,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task(f"reviewing turns with {printable(settings.bot.name)}", total=total)
+        for game, header, left in todo:
+            file.begin(game, header)
+            for turn in review_all(left):
+                file.add(turn)
+                progress.advance(task)
+
+
+@contextmanager
+def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
+    """Yield a function that yields the reviews of positions in order. It uses processes, or this process if `workers` is 1."""
+    if workers == 1:
+        yield lambda left: (review_turn(position, reviewer) for position in left)
+        return
+    needs = Needs(modules=("vindibot.review.run",)), Needs(reviewer.bot.folders, reviewer.bot.modules)
+    pool = ProcessPoolExecutor(workers, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
+    try:
+        yield lambda left: _in_order(pool, left, workers * WAITING)
+    except BrokenExecutor as problem:
+        raise VindibotError(f"a process that reviews turns has ended: {problem}") from None
+    except BaseException:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # there is no public way to end a running task
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
+    """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once."""
+    rest = iter(left)
+    futures: deque[Future[ReviewedTurn]] = deque(pool.submit(_review, one) for one in islice(rest, waiting))
+    while futures:
+        turn = futures.popleft().result()
+        futures.extend(pool.submit(_review, one) for one in islice(rest, 1))
+        yield turn
+
+
+def where(file: Path) -> str:
+    """Return a sentence on where the review is, and on how to see it."""
+    return f"the review is in {short(file)}; to see it in the browser: vindibot replay {short(file)} --open"

@@ -1,0 +1,111 @@
+"""The file of a review: a copy of the game's lines, then the lines of the review. The game's own file never changes.
+
+The review of ``recordings/x.jsonl`` is in ``recordings/x.review.jsonl``. Each reviewed turn is appended when it is ready. So a
+review that was interrupted can be continued.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Self
+
+from vindibot.base import LineFile, UsageError, VindibotError, short
+from vindibot.games import (
+    REVIEW_SUFFIX,
+    GameRecord,
+    Recording,
+    Review,
+    ReviewedTurn,
+    ReviewHeader,
+    dumps,
+    is_review_line,
+    parse_review,
+    read_reviews,
+    write_review_line,
+)
+
+INSTEAD = "--output names another file"
+
+
+class ReviewFile:
+    """A file of reviews, open for more lines. `reviews` has the reviews that the file had when it was opened, by game.
+
+    With `again`, the reviews that the file has are dropped. Raises `UsageError` if the file exists and has no review, and
+    `VindibotError` if it cannot be written.
+    """
+
+    def __init__(self, path: Path, source: Path, again: bool = False) -> None:
+        self.path = path
+        self._games: set[str] = set()
+        self.reviews: dict[str, Review] = {}
+        if path.exists() and source.exists() and path.samefile(source) and not path.name.endswith(REVIEW_SUFFIX):
+            raise UsageError(f"{short(path)} is the game itself: {INSTEAD}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            old = path.read_bytes() if path.exists() else b""
+            complete = old[: old.rfind(b"\n") + 1]
+            numbered = [(number, line) for number, line in enumerate(complete.split(b"\n"), 1) if is_review_line(line)]
+            if old and not numbered and b'"review' not in old:
+                raise UsageError(f"{short(path)} is there already and has no review: move it away, or {INSTEAD}")
+            if not again:
+                self.reviews = {one.header.game: one for one in parse_review(numbered, path)}
+            file = path.open("ab", buffering=0)
+            file.truncate(0 if again else len(complete))
+        except OSError as problem:
+            raise VindibotError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+        self._file = LineFile(path, file)
+
+    def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> Collection[tuple[int, int]]:
+        """Write the game and the header of its review, unless the file has them. Return the (turn, hero) that were reviewed.
+
+        Raises `UsageError` if the file has a review of this game with other settings.
+        """
+        before = self.reviews.get(header.game)
+        if before is None:
+            lines = [dumps(game)] if isinstance(game, GameRecord) else _complete_lines(game)
+            for line in [*lines, write_review_line(header)]:
+                self._append(line)
+            return ()
+        if before.header.digest != header.digest:
+            raise UsageError(
+                f"{short(self.path)} has a review of game {header.game:.60} by {before.header.bot} with other settings or another"
+                f" version: --again replaces it, {INSTEAD}"
+            )
+        if before.header != header:
+            self._append(write_review_line(header))
+        return {(turn.turn, turn.hero) for turn in before.turns}
+
+    def add(self, turn: ReviewedTurn) -> None:
+        """Append a reviewed turn of the game of the last `begin`."""
+        self._append(write_review_line(turn))
+
+    def complete(self) -> list[Review]:
+        """Return all reviews of the file as they are now."""
+        return read_reviews(self.path)
+
+    def close(self) -> None:
+        """Close the file. A file without any line is removed."""
+        self._file.close()
+        if self.path.is_file() and not self.path.stat().st_size:
+            self.path.unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, line: bytes) -> None:
+        try:
+            self._file.append(line)
+        except OSError as problem:
+            raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or os.strerror(5)}") from None
+
+
+def _complete_lines(recording: Recording) -> list[bytes]:
+    """Return the lines of a recording's file without an unfinished last line and without the lines of a review."""
+    lines = recording.path.read_bytes().split(b"\n")
+    lines = [line for line in lines if line.strip(b"\0") and not is_review_line(line)]
+    return lines[:-1] if recording.cut else lines

@@ -1,0 +1,103 @@
+"""The review of one turn: the values of all moves, the loss of the played move, its class and kind, and the expected lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.base import Budget
+from sim.game import DIRECTIONS
+from vindibot.config import Bot
+from vindibot.devtools import best_moves
+from vindibot.games import Kind, MoveValue, ReviewedTurn, Thresholds
+from vindibot.review.kinds import PLAYOUTS, facts_of, kind_of_move
+from vindibot.review.positions import TurnPosition
+from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
+
+#: The reviewing bot is asked for its own move if a loss has at least this much gold and this number of standard errors.
+ASK_GOLD, ASK_ERRORS = 2.0, 2.0
+
+#: The letters of the directions 0..4 in an expected line.
+LETTERS = ".NSEW"
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """Reviews turns: by the values of the moves, and by the moves of a bot.
+
+    `bot` is the bot that values the moves and that is asked for its own move, with a budget of `nodes` nodes.
+    """
+
+    bot: Bot
+    nodes: int
+    rounds: int
+    thresholds: Thresholds
+    seed: int = SEED
+
+    @cached_property
+    def valuer(self) -> Valuer:
+        """The values of moves by the rollouts of the bot."""
+        return Valuer(rollout_of(self.bot), self.nodes, self.rounds, self.seed)
+
+    def choice(self, position: TurnPosition) -> set[str]:
+        """Return the moves that the bot may play."""
+        view = position.view()
+        view.budget = Budget(nodes=self.nodes)
+        return best_moves(self.bot, view)
+
+
+def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
+    """Return the review of a turn."""
+    view = position.view()
+    valuer, thresholds = reviewer.valuer, reviewer.thresholds
+    outcomes = valuer.outcomes(view)
+    own = outcomes.gold[:, :, view.me]
+    best, played = int(own.mean(axis=0).argmax()), outcomes.moves.index(position.move)
+    values = tuple(_value(outcomes, number, best, view.me) for number in range(len(outcomes.moves)))
+    loss, error = values[played].less, values[played].less_error
+    choice = reviewer.choice(position) if loss >= max(ASK_GOLD, ASK_ERRORS * error) else set()
+    kind: Kind = ""
+    if best != played:
+        facts = [facts_of(position.games, view.me, outcomes.lines[:PLAYOUTS, number]) for number in (played, best)]
+        kind = kind_of_move(view, position.move, outcomes.moves[best], *facts)
+    scenario = _typical(own[:, [played, best]])
+    turn = ReviewedTurn(
+        turn=position.turn,
+        hero=view.me + 1,
+        move=DIRECTIONS[position.move],
+        best=DIRECTIONS[outcomes.moves[best]],
+        loss=loss,
+        loss_error=error,
+        choice=tuple(sorted(choice)),
+        kind=kind,
+        values=values,
+        best_line=_text(outcomes.lines[scenario, best]),
+        played_line=_text(outcomes.lines[scenario, played]),
+        nodes=outcomes.nodes,
+    )
+    return turn.model_copy(update={"mark": thresholds.mark_of(turn)})
+
+
+def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:
+    gold, count = outcomes.gold[:, number], len(outcomes.gold)
+    less = outcomes.gold[:, best, me] - gold[:, me]
+    return MoveValue(
+        move=DIRECTIONS[outcomes.moves[number]],
+        gold=tuple(round(value, 1) for value in gold.mean(axis=0).tolist()),
+        gold_error=tuple(round(value, 2) for value in (gold.std(axis=0, ddof=1) / count**0.5).tolist()),
+        less=round(float(less.mean()), 2),
+        less_error=round(float(less.std(ddof=1)) / count**0.5, 2),
+    )
+
+
+def _typical(gold: NDArray[np.float64]) -> int:
+    """Return the scenario whose outcomes are nearest to the means of all columns, in standard deviations."""
+    away = np.abs(gold - gold.mean(axis=0)) / np.maximum(gold.std(axis=0), 1e-9)
+    return int(away.sum(axis=1).argmin())
+
+
+def _text(line: NDArray[np.int8]) -> str:
+    return "".join(LETTERS[move] for move in line.tolist() if move >= 0)

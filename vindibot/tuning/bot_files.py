@@ -1,0 +1,111 @@
+"""Bot files that tuning writes: a bot that extends another one with tuned values, and versions with all their parameters."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from vindibot.base import Output, UsageError, create, printable, short
+from vindibot.config import LONGEST_NAME, Bot, load_bot, look_up
+from vindibot.tuning.space import full_parameters, with_values
+
+#: The first line of a tuned bot.
+MARK = "# Made by vindibot tune"
+
+
+def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
+    """Return the bot file at `path` of a bot that extends `bot` with other values of parameters.
+
+    `values` has them by key. The name of the bot ends with `suffix`.
+    """
+    tuned = with_values(bot, values)
+    traits: dict[str, dict[str, Any]] = {}
+    for spec in tuned.traits:
+        keys = [key.removeprefix(f"traits.{spec.label}.") for key in values if key.startswith(f"traits.{spec.label}.")]
+        if keys:
+            names = {key.partition(".")[0] for key in keys}
+            everything = full_parameters(spec) | {"weight": spec.weight}
+            traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
+    name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
+    content = {"name": name, "version": bot.version, "extends": _reference(bot, path), "traits": traits}
+    return head(comments) + tomli_w.dumps(content)
+
+
+def _reference(bot: Bot, path: Path) -> str:
+    """Return how the bot file at `path` names the file of `bot`: by its name if possible, else by its absolute path."""
+    file = Path(bot.path)
+    if file.parent == path.resolve().parent:
+        return file.name
+    for name in (file.stem, f"{file.parent.name}/{file.stem}"):
+        found = look_up(name, beside=path.resolve().parent, folder="bots")
+        if found is not None and found.resolve() == file:
+            return name
+    return str(file)
+
+
+def write_tuned(path: Path, text: str) -> None:
+    """Write a tuned bot. Raises `UsageError` if a file is there that tuning has not made."""
+    Output(path, MARK, "vindibot tune", "--out names another file").write(text)
+
+
+def head(comments: Sequence[str]) -> str:
+    """Return the comment at the start of a file."""
+    return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (MARK.removeprefix("# ") + ".", *comments))
+
+
+def rounded(value: Any) -> Any:
+    """Return a value for TOML, with floats of six digits."""
+    if isinstance(value, Mapping):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str]) -> str:
+    """Return a bot file with all traits and all their parameters, which does not change if a default or another file changes."""
+    traits = {}
+    for spec in bot.traits:
+        table = {"use": spec.use} if spec.use != spec.label else {}
+        traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(spec))
+    return head(comments) + tomli_w.dumps({"name": name, "version": version, "traits": traits})
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of versions: the files ``NAME-1.toml``, ``NAME-2.toml`` and so on in a folder."""
+
+    name: str
+    folder: Path
+
+    def versions(self) -> dict[int, Path]:
+        """Return the files of the versions by number, sorted."""
+        pattern = re.compile(re.escape(self.name) + r"-(\d+)\.toml")
+        found = {int(match[1]): path for path in self.folder.glob("*.toml") if (match := pattern.fullmatch(path.name))}
+        return dict(sorted(found.items()))
+
+    def bots(self) -> list[Bot]:
+        """Return the bots of all versions, oldest first."""
+        return [load_bot(str(path.resolve())) for path in self.versions().values()]
+
+    def add(self, bot: Bot, comments: Sequence[str]) -> Path:
+        """Write a bot as the next version, and return its path. Versions are never overwritten."""
+        number = max(self.versions(), default=0) + 1
+        path = self.folder / f"{self.name}-{number}.toml"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            create(path, standalone_text(bot, f"{self.name}-{number}", number, comments).encode())
+        except OSError as problem:
+            raise UsageError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+        return path
+
+
+def family_name(bot: Bot) -> str:
+    """Return the name of a bot without the number of its version."""
+    return re.sub(r"-\d+$", "", Path(bot.path).stem)

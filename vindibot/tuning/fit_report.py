@@ -1,0 +1,114 @@
+"""The report of a fit: coefficients, quality by round, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vindibot.arena import Curve, Range, lines, ranges
+from vindibot.tuning.dataset import Dataset
+from vindibot.tuning.fitting import Coefficient, FitResult, Quality
+from vindibot.tuning.report import ReportPart
+
+#: An interval that is this many times as wide as the value says nothing.
+_VAGUE = 20
+COEFFICIENT_HEADS = ("weight", "before", "lead", "95 %", "first", "95 %", "worth in R2", "")
+
+
+def coefficient_rows(result: FitResult) -> list[list[str]]:
+    """Return the rows of the table of coefficients. The heads are `COEFFICIENT_HEADS`."""
+    rows = []
+    for lead, first in zip(result.lead, result.first, strict=True):
+        worth = "" if lead.worth is None else f"{lead.worth:+.4f}"
+        rows.append([lead.name, f"{lead.start:g}", *_cells(lead), *_cells(first), worth, _remark(lead)])
+    return rows
+
+
+def _cells(one: Coefficient) -> list[str]:
+    """Return a coefficient and its interval as texts. An interval that says nothing is not shown."""
+    if one.high <= one.low or one.high - one.low > _VAGUE * max(abs(one.value), abs(one.start)):
+        return [f"{one.value:.3g}", "unknown"]
+    return [f"{one.value:.3g}", f"{one.low:.3g} .. {one.high:.3g}"]
+
+
+def _remark(one: Coefficient) -> str:
+    if one.earns_nothing:
+        return "earns nothing"
+    return "at its limit" if one.limited else ""
+
+
+QUALITY_HEADS = ("round", "positions", "R2", "fitted", "bins", "rank", "fitted", "bins")
+
+
+def quality_rows(result: FitResult) -> list[list[str]]:
+    """Return the rows of the table of the quality on validation. The heads are `QUALITY_HEADS`."""
+    rows = []
+    for begin, before in result.before.items():
+        after, bins = result.after[begin], result.bins[begin]
+        name = "all" if begin < 0 else str(begin)
+        scores = [f"{one.r2:.3f}" for one in (before, after, bins)] + [f"{one.rank:.3f}" for one in (before, after, bins)]
+        rows.append([name, str(before.count), *scores])
+    return rows
+
+
+def summary_lines(result: FitResult) -> list[str]:
+    """Return sentences about the fit."""
+    nothing = [one.name for one in result.lead if one.earns_nothing]
+    words = f"Features that earn nothing: {', '.join(nothing)}." if nothing else "Each feature earns something."
+    before, after = result.entropy
+    return [
+        f"{result.positions[0]} positions for fitting, {result.positions[1]} on other maps for validation.",
+        words,
+        f"Cross-entropy of the first place on validation: {before:.4f} before, {after:.4f} fitted (nats per position).",
+        "R2 is a diagnostic. Only games show whether a bot with these weights is stronger.",
+    ]
+
+
+def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
+    """Return the sections of the report of a fit."""
+    bars = [
+        Range(one.name, number % 8, one.value / one.start, (one.low / one.start, one.high / one.start))
+        for number, one in enumerate(result.lead)
+        if one.start > 0 and one.high - one.low < _VAGUE * one.start
+    ]
+    size = f"The columns take {dataset.bytes / 1e6:.1f} MB: {dataset.bytes / max(1, len(dataset)):.0f} bytes per position."
+    predicted = [100 * one for one, _ in result.calibration]
+    observed = [100 * one for _, one in result.calibration]
+    return [
+        ReportPart("Fit of the evaluation", [*summary_lines(result), size]),
+        ReportPart(
+            "Coefficients",
+            [
+                "Lead: least squares on the lead at the end. First: cross-entropy of the hero that ends first.",
+                "Worth is the loss of R2 on validation if the feature is left out. Intervals come from sums per game.",
+            ],
+            COEFFICIENT_HEADS,
+            coefficient_rows(result),
+            [ranges(bars, "Fitted weights with 95 % intervals", "fitted weight / weight before", zero=True)] if bars else [],
+        ),
+        ReportPart(
+            "Quality on validation",
+            [
+                "R2 is that of the change of the lead until the end, per round left. Rank is the rank correlation of the lead.",
+                "The first of three columns has the weights before, the second the fitted ones, the third the one-hot model.",
+            ],
+            QUALITY_HEADS,
+            quality_rows(result),
+            _by_round(result.before, result.after, result.bins),
+        ),
+        ReportPart(
+            "Calibration",
+            ["Ten groups of equal size by the predicted probability to end first: the mean prediction, and the share that did."],
+            ("predicted", "observed"),
+            [[f"{one:.3f}", f"{other:.3f}"] for one, other in result.calibration],
+            [lines([Curve("predicted", 0, predicted), Curve("observed", 1, observed)], "Calibration", "group", "percent")],
+        ),
+    ]
+
+
+def _by_round(*kinds: Mapping[int, Quality]) -> Sequence[str]:
+    names = ("before", "fitted", "bins")
+    curves = [
+        Curve(name, number, [one.rank for begin, one in kind.items() if begin >= 0])
+        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
+    return [lines(curves, "Rank correlation", "phase of 50 rounds", "rank correlation")]

@@ -1,0 +1,414 @@
+"""The evaluation fitted to how games ended.
+
+The model is that of `behaviours.common.evaluation`. The value of a hero is its gold, the gold that its mines will bring, the
+value of its life, and terms about squares and fights. Values are compared with the mean value of the rivals. Two targets:
+
+- **lead**: the hero's gold at the end less the mean of the rivals'. The error is divided by the number of rounds left. Least
+  squares with a robust loss (`scipy.optimize.least_squares`, soft_l1).
+- **first**: the hero that ends first. A softmax over the four values, which are divided by a scale; cross-entropy. The scale is
+  ``exp(a) * left^b`` gold, and `a` and `b` are fitted too.
+
+Positions of one game have much in common. So all intervals come from sums per game (a sandwich estimator with clusters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.common.evaluation import Weights
+from sim.game import BEER_HEALS, MAX_LIFE, SEATS
+from vindibot.base import UsageError
+from vindibot.tuning.dataset import Dataset
+from vindibot.tuning.space import declared_range
+
+Floats = NDArray[np.float64]
+
+#: The weights that are fitted. Those of `LINEAR` multiply a column; the others enter the value in another way.
+NONLINEAR = ("keep", "life", "life_curve", "life_season", "frailty", "frail")
+LINEAR = ("reach", "loss", "tavern", "danger", "prey", "spawn")
+FITTED = (*NONLINEAR, *LINEAR)
+#: The ends of a 95 % interval in standard errors.
+_WIDE = 1.96
+#: Relative step of numeric derivatives.
+_STEP = 1e-4
+#: Largest number of positions of a fit. More positions are thinned out, evenly.
+MOST = 100_000
+#: Rounds at which the groups of a report begin.
+PHASES = (0, 50, 100, 150, 200, 250)
+#: Bins of the one-hot model: the upper ends of the bins of each feature, and of the rounds left.
+BINS = {
+    "life": (20, 30, 40, 50, 60, 70, 80, 90, 99),
+    "mines": (0, 1, 2, 3, 4, 5, 6, 8, 10, 14),
+    "tavern": (1, 2, 3, 5, 8, 12),
+    "mine": (1, 2, 3, 5, 8, 12),
+}
+LEFT_BINS = (5, 15, 30, 60, 100, 150, 200)
+#: The ridge of the one-hot model, in positions.
+_BIN_RIDGE = 20.0
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A fitted weight with its 95 % interval. `start` is the value before. `limited`: it is at an end of its range.
+
+    `worth` is the loss of R2 on validation without the feature, None if it was not tried.
+    """
+
+    name: str
+    start: float
+    value: float
+    low: float
+    high: float
+    limited: bool = False
+    worth: float | None = None
+
+    @property
+    def earns_nothing(self) -> bool:
+        """Whether the interval includes 0, or the validation gets no worse without the feature."""
+        return self.name in LINEAR and (self.low <= 0 or (self.worth is not None and self.worth <= 0))
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of predictions of the lead in a group of positions: R2 (see `_r2`), rank correlation, number of positions."""
+
+    r2: float
+    rank: float
+    count: int
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A finished fit.
+
+    `lead` and `first` have the coefficients of both targets. `before`, `after` and `bins` have the quality on validation with the
+    weights before, with the fitted ones (lead), and of the one-hot model. Their keys are the first rounds of phases; -1 has all
+    rounds. `calibration` has pairs (predicted, observed) of the probability to end first. `entropy` is the cross-entropy on
+    validation before and after, in nats per position. `scale` has `a` and `b`. `tables` has the one-hot model.
+    """
+
+    lead: tuple[Coefficient, ...]
+    first: tuple[Coefficient, ...]
+    before: Mapping[int, Quality]
+    after: Mapping[int, Quality]
+    bins: Mapping[int, Quality]
+    calibration: tuple[tuple[float, float], ...]
+    entropy: tuple[float, float]
+    scale: tuple[float, float]
+    tables: Mapping[str, Floats]
+    positions: tuple[int, int]
+
+    def weights(self, target: str = "lead") -> dict[str, float]:
+        """Return the fitted weights by name."""
+        return {one.name: one.value for one in (self.lead if target == "lead" else self.first)}
+
+
+@dataclass(frozen=True)
+class PositionColumns:
+    """The columns of positions as floats (n x 4), and `left` (n x 1)."""
+
+    data: Mapping[str, Floats]
+    left: Floats
+    games: NDArray[np.int64]
+
+
+def columns_of(dataset: Dataset) -> PositionColumns:
+    """Return the columns of a dataset as floats."""
+    columns = dataset.columns
+    names = ("gold", "mines", "life", "final", "reach", "loss", "drink", "danger", "prey", "spawn")
+    _, games = np.unique(columns["game"], return_inverse=True)
+    return PositionColumns({name: columns[name].astype(float) for name in names}, columns["left"].astype(float)[:, None], games)
+
+
+def values(columns: PositionColumns, weights: Sequence[float] | Floats) -> Floats:
+    """Return the value of each hero in gold (n x 4). `weights` are those of `FITTED`."""
+    named = dict(zip(FITTED, weights, strict=True))
+    data, left = columns.data, columns.left
+    mine = named["keep"] * (1 - np.exp(-left / named["keep"]))
+    season = np.minimum(1.0, left / named["life_season"])
+
+    def held(life: Floats) -> Floats:
+        worth = named["life"] * (1 - np.exp(-life / named["life_curve"])) / (1 - np.exp(-MAX_LIFE / named["life_curve"]))
+        safe = 1 - named["frailty"] * np.exp(-life / named["frail"])
+        found: Floats = data["mines"] * mine * safe + worth * season
+        return found
+
+    now = held(data["life"])
+    drink = (held(np.minimum(data["life"] + BEER_HEALS, MAX_LIFE)) - now) * data["drink"]
+    fights = named["prey"] * data["prey"] - named["danger"] * data["danger"]
+    squares = mine * (named["reach"] * data["reach"] - named["loss"] * data["loss"] + fights)
+    found: Floats = data["gold"] + now + named["tavern"] * drink + squares - named["spawn"] * data["spawn"] * season
+    return found
+
+
+def leads(worth: Floats) -> Floats:
+    """Return each hero's value less the mean of its rivals' values (n x 4)."""
+    found: Floats = (worth - worth.mean(axis=1, keepdims=True)) * (SEATS / (SEATS - 1))
+    return found
+
+
+def _errors(columns: PositionColumns, weights: Floats) -> Floats:
+    """Return the errors of the lead per round left (n x 4)."""
+    return (leads(columns.data["final"]) - leads(values(columns, weights))) / columns.left
+
+
+def _limits() -> tuple[Floats, Floats]:
+    """Return the lowest and the largest value of each weight.
+
+    A weight of a column may be negative in a fit: a feature that earns nothing then has an interval around 0.
+    """
+    ends = [declared_range(Weights.model_fields[name]) for name in FITTED]
+    low = [-(end[1] or 0.0) if name in LINEAR else end[0] for name, end in zip(FITTED, ends, strict=True)]
+    return np.array(low, float), np.array([end[1] for end in ends], float)
+
+
+def _start(weights: Weights) -> Floats:
+    return np.array([getattr(weights, name) for name in FITTED], float)
+
+
+def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] = ()) -> FitResult:
+    """Return the fit to the positions of a dataset. `start` has the weights before. For `without` see `Dataset.split`.
+
+    Raises `UsageError` if there are too few games for fitting or for validation.
+    """
+    training, held = dataset.split(without)
+    for part, words in ((training, "fitting"), (held, "validation")):
+        count = len(np.unique(part.columns["game"]))
+        if count < 2 * len(FITTED):
+            raise UsageError(f"there are {count} games for {words}, but a fit needs at least {2 * len(FITTED)}: play more games")
+    columns, check = columns_of(_thinned(training)), columns_of(_thinned(held))
+    before = np.clip(_start(start or Weights()), _limits()[0] + 1e-6, _limits()[1] - 1e-6)
+    found, spread = _fit_lead(columns, before)
+    worth = {name: _worth(columns, check, found, name) for name in LINEAR}
+    scale = _fit_scale(columns, found)
+    first, first_spread = _fit_first(columns, np.concatenate([found, scale]))
+    tables, bins = _fit_bins(_thinned(training), _thinned(held))
+    scale_before = _fit_scale(columns, before)
+    entropies = tuple(float(-_log_chances(check, point).mean()) for point in (np.concatenate([before, scale_before]), first))
+    rounds = _thinned(held).columns["round"]
+    truth = leads(check.data["final"])
+    return FitResult(
+        _coefficients(before, found, spread, worth),
+        _coefficients(before, first[: len(FITTED)], first_spread, {}),
+        _qualities(leads(values(check, before)), truth, rounds, check),
+        _qualities(leads(values(check, found)), truth, rounds, check),
+        _qualities(bins, truth, rounds, check),
+        _calibration(check, first),
+        (entropies[0], entropies[1]),
+        (float(first[-2]), float(first[-1])),
+        tables,
+        (len(training), len(held)),
+    )
+
+
+def _thinned(dataset: Dataset) -> Dataset:
+    step = -(-len(dataset) // MOST)
+    return dataset.rows(np.arange(len(dataset)) % step == 0) if step > 1 else dataset
+
+
+def _fit_lead(columns: PositionColumns, start: Floats, fixed: Sequence[str] = ()) -> tuple[Floats, Floats]:
+    """Return the weights with the least robust loss, and their standard errors. Weights in `fixed` are 0."""
+    from scipy.optimize import least_squares
+
+    free = np.array([name not in fixed for name in FITTED])
+    point = np.where(free, start, 0.0)
+    low, high = _limits()
+    scale = max(1e-6, float(np.median(np.abs(_errors(columns, point)))))
+
+    def errors(chosen: Floats) -> Floats:
+        whole = point.copy()
+        whole[free] = chosen
+        return _errors(columns, whole).ravel()
+
+    sizes = np.maximum(np.abs(start), 0.1)[free]
+    run = least_squares(
+        errors, point[free], bounds=(low[free], high[free]), x_scale=sizes, loss="soft_l1", f_scale=scale, max_nfev=100
+    )
+    found = point.copy()
+    found[free] = run.x
+    if fixed:
+        return found, np.zeros(len(FITTED))
+    slopes = _derivatives(errors, run.x)
+    last = errors(run.x)
+    size = 1 + (last / scale) ** 2  # the influence of an error in soft_l1 is error / sqrt(size), and its derivative is size^-1.5
+    return found, _cluster_errors(slopes, last / np.sqrt(size), size**-1.5, np.repeat(columns.games, SEATS))
+
+
+def _derivatives(function: Callable[[Floats], Floats], point: Floats) -> Floats:
+    """Return the numeric derivatives of a function with m results: m x parameters. The first parameters are those of `FITTED`."""
+    low, high = _limits()
+    found = []
+    for number, value in enumerate(point):
+        size = _STEP * max(abs(value), 0.1)
+        above, below = point.copy(), point.copy()
+        inside = number < len(low)
+        above[number] = min(value + size, high[number]) if inside else value + size
+        below[number] = max(value - size, low[number]) if inside else value - size
+        found.append((function(above) - function(below)) / (above[number] - below[number]))
+    return np.stack(found, axis=-1)
+
+
+def _cluster_errors(slopes: Floats, influence: Floats, curves: Floats, games: NDArray[np.int64]) -> Floats:
+    """Return standard errors of robust least squares.
+
+    `influence` has the influence of each error, `curves` the derivative of it, `games` the cluster of each error.
+    """
+    sizes = np.maximum(np.abs(slopes).max(axis=0), 1e-12)
+    slopes = slopes / sizes
+    curve = np.linalg.pinv((slopes * curves[:, None]).T @ slopes)
+    sums = np.zeros((games.max() + 1, slopes.shape[1]))
+    np.add.at(sums, games, slopes * influence[:, None])
+    clusters = len(sums)
+    spread = curve @ (sums.T @ sums) @ curve * (clusters / max(1, clusters - slopes.shape[1]))
+    errors: Floats = np.sqrt(np.maximum(np.diag(spread), 0)) / sizes
+    return errors
+
+
+def _worth(columns: PositionColumns, check: PositionColumns, found: Floats, name: str) -> float:
+    """Return the loss of R2 on validation if a feature is left out and the other weights are fitted again."""
+    without, _ = _fit_lead(columns, found, [name])
+    truth = leads(check.data["final"])
+    return _r2(leads(values(check, found)), truth, check) - _r2(leads(values(check, without)), truth, check)
+
+
+def _log_chances(columns: PositionColumns, point: Floats) -> Floats:
+    """Return the logarithm of the probability of the hero that ended first (n). Among equals the mean counts."""
+    weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
+    scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
+    scaled -= scaled.max(axis=1, keepdims=True)
+    logs = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
+    best = columns.data["final"] == columns.data["final"].max(axis=1, keepdims=True)
+    chances: Floats = (logs * best).sum(axis=1) / best.sum(axis=1)
+    return chances
+
+
+def _fit_scale(columns: PositionColumns, weights: Floats) -> Floats:
+    from scipy.optimize import minimize
+
+    run = minimize(
+        lambda scale: -_log_chances(columns, np.concatenate([weights, scale])).mean(), np.array([1.0, 0.8]), method="Nelder-Mead"
+    )
+    scale: Floats = run.x
+    return scale
+
+
+def _fit_first(columns: PositionColumns, start: Floats) -> tuple[Floats, Floats]:
+    """Return the weights and the scale with the least cross-entropy, and the standard errors of the weights."""
+    from scipy.optimize import minimize
+
+    low, high = _limits()
+    sizes = np.concatenate([np.maximum(np.abs(start[: len(low)]), 0.1), [1.0, 1.0]])
+    limits = [*zip(low / sizes[: len(low)], high / sizes[: len(low)], strict=True), (-5.0, 8.0), (-1.0, 2.0)]
+    run = minimize(
+        lambda chosen: -_log_chances(columns, chosen * sizes).mean(),
+        start / sizes,
+        method="L-BFGS-B",
+        bounds=limits,
+        options={"maxiter": 60},
+    )
+    found: Floats = run.x * sizes
+    slopes = _derivatives(lambda point: _log_chances(columns, point), found)
+    scaled = slopes * sizes
+    curve = np.linalg.pinv(scaled.T @ scaled)
+    sums = np.zeros((columns.games.max() + 1, scaled.shape[1]))
+    np.add.at(sums, columns.games, scaled)
+    errors = np.sqrt(np.maximum(np.diag(curve @ (sums.T @ sums) @ curve), 0)) * sizes
+    return found, errors[: len(FITTED)]
+
+
+def _fit_bins(training: Dataset, held: Dataset) -> tuple[dict[str, Floats], Floats]:
+    """Fit the one-hot model: per feature a table of gold per round left, by the bin of the feature and of the rounds left.
+
+    Return the tables (bins of rounds left x bins of the feature), and the predicted leads for `held`.
+    """
+    design, check = _one_hot(training), _one_hot(held)
+    columns = training.columns
+    target = ((leads(columns["final"].astype(float)) - leads(columns["gold"].astype(float))) / columns["left"][:, None]).ravel()
+    curve = design.T @ design + _BIN_RIDGE * np.eye(design.shape[1])
+    found = np.linalg.solve(curve, design.T @ target)
+    predicted = (check @ found).reshape(-1, SEATS) * held.columns["left"][:, None] + leads(held.columns["gold"].astype(float))
+    tables, begin = {}, 0
+    for name, ends in BINS.items():
+        size = (len(LEFT_BINS) + 1) * (len(ends) + 1)
+        tables[name] = found[begin : begin + size].reshape(len(LEFT_BINS) + 1, -1)
+        begin += size
+    return tables, predicted
+
+
+def _one_hot(dataset: Dataset) -> Floats:
+    """Return the design of the one-hot model (4n x columns): each hero's bins less the mean of the rivals'."""
+    left = np.searchsorted(LEFT_BINS, dataset.columns["left"])[:, None]
+    parts = []
+    for name, ends in BINS.items():
+        bins = left * (len(ends) + 1) + np.searchsorted(ends, dataset.columns[name])
+        hot = np.zeros((len(dataset), SEATS, (len(LEFT_BINS) + 1) * (len(ends) + 1)), np.float32)
+        np.put_along_axis(hot, bins[:, :, None], 1, axis=2)
+        hot -= hot.mean(axis=1, keepdims=True)
+        parts.append(hot.reshape(len(dataset) * SEATS, -1) * np.float32(SEATS / (SEATS - 1)))
+    return np.concatenate(parts, axis=1)
+
+
+def _coefficients(before: Floats, found: Floats, errors: Floats, worth: Mapping[str, float]) -> tuple[Coefficient, ...]:
+    low, high = _limits()
+    return tuple(
+        Coefficient(
+            name,
+            float(before[number]),
+            float(found[number]),
+            float(found[number] - _WIDE * errors[number]),
+            float(found[number] + _WIDE * errors[number]),
+            bool(np.isclose(found[number], (low[number], high[number]), rtol=1e-3, atol=1e-4).any()),
+            worth.get(name),
+        )
+        for number, name in enumerate(FITTED)
+    )
+
+
+def _r2(predicted: Floats, truth: Floats, columns: PositionColumns) -> float:
+    """Return the share of the variance that a prediction of the lead explains.
+
+    The variance is that of the change of the lead until the end, per round left. So the gold that a hero has already does not
+    count.
+    """
+    gain = (truth - leads(columns.data["gold"])) / columns.left
+    errors = (truth - predicted) / columns.left
+    return float(1 - (errors**2).sum() / max(1e-12, (gain**2).sum()))
+
+
+def _rank_correlation(one: Floats, other: Floats) -> float:
+    """Return Spearman's rank correlation. Equal numbers share the mean of their ranks."""
+    ranked = []
+    for numbers in (one, other):
+        _, group, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - counts / 2)[group]
+        ranked.append((ranks - ranks.mean()) / max(1e-12, float(ranks.std())))
+    return float(np.mean(ranked[0] * ranked[1]))
+
+
+def _qualities(predicted: Floats, truth: Floats, rounds: NDArray[np.int64], columns: PositionColumns) -> dict[int, Quality]:
+    found = {}
+    for number, begin in enumerate((-1, *PHASES)):
+        end = PHASES[number] if 0 < number < len(PHASES) else np.inf
+        chosen = (rounds >= begin) & (rounds < end)
+        if chosen.sum() < 10:
+            continue
+        part = PositionColumns({"gold": columns.data["gold"][chosen]}, columns.left[chosen], columns.games[chosen])
+        rank = _rank_correlation(predicted[chosen].ravel(), truth[chosen].ravel())
+        found[begin] = Quality(_r2(predicted[chosen], truth[chosen], part), rank, int(chosen.sum()))
+    return found
+
+
+def _calibration(columns: PositionColumns, point: Floats, groups: int = 10) -> tuple[tuple[float, float], ...]:
+    """Return the mean predicted and the observed probability to end first, in groups of equal size."""
+    weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
+    scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
+    chances = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    best = columns.data["final"] == columns.data["final"].max(axis=1, keepdims=True)
+    observed = (best / best.sum(axis=1, keepdims=True)).ravel()
+    order = np.array_split(np.argsort(chances.ravel(), kind="stable"), groups)
+    return tuple((float(chances.ravel()[group].mean()), float(observed[group].mean())) for group in order)

@@ -1,0 +1,197 @@
+"""Promotion: a tuned bot becomes the next version of its family if it is stronger on maps and against rivals kept back.
+
+1. The sequential test of a match between the candidate and its parent must decide for the candidate.
+2. The candidate plays a match against each rival. If the 95 % interval of the difference lies below 0, the candidate is refused.
+3. The candidate plays a tournament with the versions of the family, which gives its rating.
+
+Each match is a tournament of `vindibot.arena` with a results file of its own. So an interrupted promotion goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from vindibot.arena import ArenaSettings, Tournament, prepare, summarise
+from vindibot.base import Output, VindibotError, short
+from vindibot.config import Bot, load_bot, load_config, standard_maps
+from vindibot.tuning.bot_files import Family, family_name
+from vindibot.tuning.settings import PromoteSettings
+
+if TYPE_CHECKING:
+    from vindibot.arena import Rating, Summary
+
+#: The labels of the two bots in the match.
+CANDIDATE, PARENT = "candidate", "parent"
+#: The first line of the configuration of the family's tournament, and the name of the file.
+TOURNAMENT_MARK, TOURNAMENT = "# Made by vindibot tune promote", "tournament.toml"
+#: Largest number of versions that play for the rating of the candidate: the newest ones.
+PLAYING = 4
+#: The default folder of versions.
+FOLDER = Path("versions")
+
+
+@dataclass(frozen=True)
+class MatchOutcome:
+    """The outcome of a match of the candidate: whether it passed, a sentence about it, and the number of games."""
+
+    passed: bool
+    text: str
+    games: int
+
+
+@dataclass
+class Promotion:
+    """The promotion of `candidate`, which was made from `parent`. `play` plays a tournament to its end, and returns whether all
+    its games were played."""
+
+    candidate: Bot
+    parent: Bot
+    settings: PromoteSettings
+    folder: Path
+    play: Callable[[Tournament], bool]
+    outcomes: list[MatchOutcome] = field(default_factory=list)
+
+    @property
+    def family(self) -> Family:
+        """The family of the parent."""
+        return Family(self.settings.family or family_name(self.parent), self.settings.versions or FOLDER)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate has passed all matches so far."""
+        return all(outcome.passed for outcome in self.outcomes)
+
+    @property
+    def games(self) -> int:
+        """The number of games so far."""
+        return sum(outcome.games for outcome in self.outcomes)
+
+    def against_parent(self) -> MatchOutcome | None:
+        """Play the sequential test against the parent. Return None if it was interrupted."""
+        settings = self.settings
+        test = {f"sprt.{name}": value for name, value in settings.sprt.model_dump().items()} | {"sprt.stop": True}
+        bots = [_named(CANDIDATE, self.candidate), _named(PARENT, self.parent)]
+        summary = self._tournament("parent", bots, settings.blocks, test)
+        if summary is None:
+            return None
+        assert summary.match is not None
+        state = summary.match.state
+        words = {"H1": "is stronger than", "H0": "is not stronger by enough than"}.get(state.verdict, "has no verdict against")
+        text = f"{self.candidate.name} {words} its parent {self.parent.name}: LLR {state.llr:+.2f} after {state.blocks} blocks"
+        return self._add(MatchOutcome(state.verdict == "H1", text, summary.games))
+
+    def against(self, name: str) -> MatchOutcome | None:
+        """Play the match against a rival. Return None if it was interrupted. Raises `UsageError` for an unknown rival."""
+        rival = load_bot(name)
+        bots = [_named(CANDIDATE, self.candidate), _named("rival", rival)]
+        summary = self._tournament(f"rival-{Path(rival.path).stem}", bots, self.settings.rival_blocks)
+        if summary is None:
+            return None
+        assert summary.match is not None
+        found = summary.match.difference
+        assert found is not None
+        text = f"against {rival.name}: {found.elo:+.0f} points, 95 % {found.low:+.0f} .. {found.high:+.0f}"
+        return self._add(MatchOutcome(found.high >= 0, text, summary.games))
+
+    def rating(self) -> tuple[Rating, int] | None:
+        """Play the tournament of the family. Return the rating of the candidate, with its parent at 0, and the number of games.
+
+        Return None if it was interrupted.
+        """
+        older = {bot.digest: bot for bot in self.family.bots()[-PLAYING:]}
+        others = [bot for digest, bot in older.items() if digest != self.parent.digest]
+        bots = [_named(CANDIDATE, self.candidate), _named(PARENT, self.parent), *(bot.path for bot in others)]
+        summary = self._tournament("family", bots, self.settings.family_blocks, {"format": "all", "anchor": PARENT})
+        if summary is None:
+            return None
+        rating = next(one.rating for one in summary.standings if one.bot == CANDIDATE)
+        assert rating is not None
+        return rating, summary.games
+
+    def store(self, rating: tuple[Rating, int], command: str) -> Path:
+        """Write the candidate as the next version of the family, and return its path. Write the family's tournament too.
+
+        The parent becomes the first version of a family that has none.
+        """
+        family = self.family
+        if not family.versions():
+            family.add(self.parent, [f"{datetime.now(UTC):%Y-%m-%d}. The parent of the first promoted version."])
+        found, games = rating
+        interval = f", 95 % {found.low:+.0f} .. {found.high:+.0f}" if found.low is not None and found.high is not None else ""
+        comments = [
+            f"Date: {datetime.now(UTC):%Y-%m-%d}",
+            f"Parent: {self.parent.name} (digest {self.parent.digest})",
+            f"Command: {command}",
+            f"Games: {self.games + games}",
+            f"Rating in the family, the parent at 0: {found.rating:+.0f}{interval}",
+            *(outcome.text for outcome in self.outcomes),
+        ]
+        path = family.add(self.candidate, comments)
+        self._write_tournament(family)
+        return path
+
+    def _write_tournament(self, family: Family) -> None:
+        names = [path.name for path in family.versions().values()]
+        table = {
+            "bots": names,
+            "format": "all",
+            "blocks": self.settings.family_blocks,
+            "rounds": self.settings.rounds,
+            "seed": self.settings.seed,
+            "limits": self._limits(),
+            "maps": {"names": self._maps()},
+        }
+        text = f"{TOURNAMENT_MARK}: all versions of {family.name} against each other.\n{tomli_w.dumps(table)}"
+        Output(family.folder / TOURNAMENT, TOURNAMENT_MARK, "vindibot tune promote", "move it away").write(text)
+
+    def _add(self, outcome: MatchOutcome) -> MatchOutcome:
+        self.outcomes.append(outcome)
+        return outcome
+
+    def _limits(self) -> dict[str, int]:
+        return {"nodes": self.settings.nodes} if self.settings.nodes is not None else {"move_ms": self.settings.move_ms}
+
+    def _maps(self) -> list[str]:
+        return self.settings.maps or [found.name for found in standard_maps()[20:]]
+
+    def _tournament(self, name: str, bots: Sequence[str], blocks: int, more: dict[str, Any] | None = None) -> Summary | None:
+        """Play a tournament, or the rest of it, and return its summary; None if it was interrupted.
+
+        Raises `VindibotError` if results could not be written, or if a bot forfeited too many games.
+        """
+        path = self.folder / f"{name}.jsonl"
+        given: dict[str, Any] = {
+            "bots": list(bots),
+            "format": "ab",
+            "blocks": blocks,
+            "rounds": self.settings.rounds,
+            "seed": self.settings.seed,
+            "workers": self.settings.workers,
+            "results": str(path),
+            "replays": 0,
+            "maps.names": self._maps(),
+            **{f"limits.{key}": value for key, value in self._limits().items()},
+            **(more or {}),
+        }
+        given = {key: value for key, value in given.items() if value is not None}
+        tournament = prepare(load_config(ArenaSettings, None, given, environ={}), resume=path.is_file())
+        whole = self.play(tournament)
+        if tournament.error:
+            raise VindibotError(tournament.error)
+        if not whole:
+            return None
+        if forfeits := tournament.forfeits():
+            raise VindibotError(f"{', '.join(forfeits)} forfeited too many games: see {short(path)}", 6)
+        return summarise(
+            tournament.lines, tournament.bots, anchor=tournament.anchor, sprt=tournament.settings.sprt, planned=blocks
+        )
+
+
+def _named(label: str, bot: Bot) -> str:
+    return f"{label}={bot.path}"

@@ -1,0 +1,193 @@
+"""Reports of tuning: one HTML file without scripts, with tables and drawings in SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vindibot.arena import Curve, Range, lines, ranges
+from vindibot.base import Output, counted, render
+from vindibot.tuning.screening import Effect
+from vindibot.tuning.search import SearchResult
+from vindibot.tuning.space import ParameterSpace
+from vindibot.tuning.study import TuneStudy
+
+#: The mark of reports that tuning has made.
+MARK = '<meta name="generator" content="vindibot tune">'
+#: Number of points of a curve, and number of curves in a drawing.
+POINTS, CURVES = 200, 8
+#: Number of trials around which the drawing of the level takes the mean.
+SMOOTHED = 25
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """A section of a report: paragraphs, a table with `heads` and `rows`, and drawings (SVG)."""
+
+    title: str
+    lines: Sequence[str] = ()
+    heads: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    drawings: Sequence[str] = ()
+
+
+def page(title: str, parts: Sequence[ReportPart]) -> str:
+    """Return a report as a page."""
+    return render("tuning/report.html", title=title, mark=MARK, parts=parts)
+
+
+def write_page(path: Path, title: str, parts: Sequence[ReportPart]) -> Path:
+    """Write a report, and return its path. Raises `UsageError` if a file is there that is no report of tuning."""
+    Output(path, MARK, "vindibot tune", "move it away").write(page(title, parts))
+    return path
+
+
+def short_key(key: str) -> str:
+    """Return the last part of a key, for drawings and narrow tables."""
+    return key.rpartition(".")[2]
+
+
+def plain_key(key: str) -> str:
+    """Return a key for tables, without the word that all keys begin with."""
+    return key.removeprefix("traits.")
+
+
+def effect_rows(effects: Sequence[Effect], space: ParameterSpace, chosen: Sequence[str]) -> list[list[str]]:
+    """Return the rows of the table of effects, the most certain effect first. The heads are `EFFECT_HEADS`."""
+    starts = {one.key: one for one in space.parameters}
+    ranked = sorted(effects, key=lambda one: one.p_value)
+    return [
+        [
+            plain_key(one.key),
+            f"{starts[one.key].start:g}",
+            step_text(starts[one.key].step, ratio=starts[one.key].ratio),
+            f"{one.value:+.3f}",
+            f"{one.low:+.3f} .. {one.high:+.3f}",
+            "tuned" if one.key in chosen else "",
+        ]
+        for one in ranked
+    ]
+
+
+EFFECT_HEADS = ("parameter", "start", "step", "effect", "95 %", "")
+RESULT_HEADS = ("parameter", "start", "result", "error")
+
+
+def step_text(step: float, *, ratio: bool) -> str:
+    """Return a step as text: ``+ 2`` or ``x 1.49``."""
+    return f"x {np.exp(step):.3g}" if ratio else f"+ {step:.3g}"
+
+
+def result_rows(space: ParameterSpace, result: SearchResult) -> list[list[str]]:
+    """Return the rows of the table of results: the tuned parameters. The heads are `RESULT_HEADS`."""
+    written = space.written(result.point)
+    errors = dict(zip(space.keys, result.errors, strict=True))
+    starts = dict(zip(space.keys, space.start.tolist(), strict=True))
+    return [
+        [plain_key(key), f"{starts[key]:g}", f"{written[key]:g}", "" if np.isnan(errors[key]) else f"{errors[key]:.2g}"]
+        for key in result.chosen
+    ]
+
+
+def study_parts(study: TuneStudy) -> list[ReportPart]:
+    """Return the sections of the report of a finished study."""
+    result, settings = study.result, study.settings
+    assert result is not None
+    blocks = len(study.file.blocks)
+    failed = sum(one.failed for one in study.file.blocks.values())
+    head = [
+        f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(study.iterates, 'iterate')}; seed {study.seed}.",
+        f"Method: {settings.method}; objective: {settings.objective}; {settings.nodes} nodes per move.",
+        f"Rivals: {', '.join(one.label for one in study.pool) or 'none (self-play)'}.",
+        "These games do not show whether the tuned bot is stronger: ask vindibot tune promote.",
+    ]
+    if failed:
+        head.append(f"{counted(failed, 'block')} could not be played, and counted as a difference of 0.")
+    parts = [ReportPart(f"Tuning {study.space.bot.name}", head)]
+    if result.effects:
+        rows = [
+            Range(short_key(one.key), 0 if one.key in result.chosen else 8, one.value, (one.low, one.high), note=one.key)
+            for one in sorted(result.effects, key=lambda one: one.p_value)
+        ]
+        parts.append(
+            ReportPart(
+                "Screening",
+                [
+                    "Effect: the difference of a block if plus is one step above the start, and minus one step below.",
+                ],
+                EFFECT_HEADS,
+                effect_rows(result.effects, study.space, result.chosen),
+                [ranges(rows, "Effects with 95 % intervals", f"effect on {settings.objective}", zero=True)],
+            )
+        )
+    if not result.chosen:
+        parts.append(ReportPart("Result", ["No parameter matters: nothing was tuned."]))
+        return parts
+    parts.append(
+        ReportPart(
+            "Result",
+            ["The error is the standard error of the result if the parameter does not matter."],
+            RESULT_HEADS,
+            result_rows(study.space, result),
+        )
+    )
+    parts.append(ReportPart("History", [_level_words(study)], drawings=_history(study, result)))
+    slices = _slices(study, result)
+    if slices:
+        parts.append(
+            ReportPart("Slices", ["The mean level of the trials by the value of a parameter, from low to high."], drawings=slices)
+        )
+    if study.importance:
+        rows_of = [[plain_key(key), f"{share:.2f}"] for key, share in study.importance.items() if key in result.chosen]
+        words = (
+            "Optuna's PED-ANOVA over the trials. A search visits good values more often, so this says less than the screening."
+        )
+        parts.append(ReportPart("Importance", [words], ("parameter", "importance"), rows_of))
+    return parts
+
+
+def _level_words(study: TuneStudy) -> str:
+    against = "in the blocks with rivals" if study.pool else "in self-play, where it cannot rise"
+    return f"One trial is one iterate. Its level is the mean score of plus and minus {against}."
+
+
+def _history(study: TuneStudy, result: SearchResult) -> list[str]:
+    levels = _smoothed(np.array(study.levels[1 if result.effects else 0 :]))
+    drawings = [lines([Curve("level", 0, _thinned(levels))], "Level", "time", "level")]
+    steps = np.array([study.space.parameters[study.space.keys.index(key)].step for key in result.chosen])
+    ratios = [study.space.parameters[study.space.keys.index(key)].ratio for key in result.chosen]
+    change = result.history - result.history[0]
+    logs = np.log(np.maximum(result.history, 1e-12) / np.maximum(np.abs(result.history[0]), 1e-12))
+    moved = np.where(ratios, logs, change) / steps
+    for first in range(0, len(result.chosen), CURVES):
+        numbers = range(first, min(first + CURVES, len(result.chosen)))
+        curves = [Curve(short_key(result.chosen[one]), one - first, _thinned(moved[:, one])) for one in numbers]
+        drawings.append(lines(curves, "Values", "time", "distance from the start in steps"))
+    return drawings
+
+
+def _slices(study: TuneStudy, result: SearchResult) -> list[str]:
+    """Return a drawing per eight parameters: the mean level of the trials in ten equal groups by the parameter's value."""
+    levels = np.array(study.levels[1 if result.effects else 0 :])
+    values = result.history[: len(levels)]
+    if len(levels) < 40:
+        return []
+    curves = []
+    for number, key in enumerate(result.chosen[:CURVES]):
+        groups = np.array_split(np.argsort(values[:, number], kind="stable"), 10)
+        curves.append(Curve(short_key(key), number, [float(levels[group].mean()) for group in groups]))
+    return [lines(curves, "Slices", "tenth of the trials by value", "mean level")]
+
+
+def _smoothed(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    width = min(SMOOTHED, len(values))
+    return np.convolve(values, np.ones(width) / width, "valid") if width else values
+
+
+def _thinned(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
+    """Return at most `POINTS` of the values, evenly spread, with the first and the last."""
+    places = np.unique(np.linspace(0, len(values) - 1, min(POINTS, max(1, len(values)))).round().astype(int))
+    return [float(one) for one in values[places]] if len(values) else []

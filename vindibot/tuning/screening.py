@@ -1,0 +1,88 @@
+"""Screening: which parameters matter, and in which direction.
+
+In each block, every parameter is one step above the start for one bot and one step below it for the other (`signs`). A ridge
+regression of the differences of the blocks says how much each parameter contributes (`effects`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vindibot.arena import derive_seed
+from vindibot.tuning.space import Floats
+
+#: The ridge: a number of blocks without any effect that are added to each parameter.
+RIDGE = 1.0
+#: Probability with which an interval contains the true value.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of a parameter: the difference of a block if plus has it one step above the start, and minus one step below.
+
+    `error` is the standard error, `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an effect
+    of this size or larger, if the parameter does not matter.
+    """
+
+    key: str
+    value: float
+    error: float
+    low: float
+    high: float
+    p_value: float
+
+
+def signs(seed: int, block: int, parameters: int) -> Floats:
+    """Return +1 or -1 per parameter for a block of the screening.
+
+    Groups of blocks are orthogonal: each group has a block per row of a Hadamard matrix, in random order, and each parameter has
+    a column with a random sign. So within a group no parameter has the same signs as another.
+    """
+    from scipy.linalg import hadamard
+
+    order = 1 << parameters.bit_length()
+    group, row = divmod(block, order)
+    rng = np.random.default_rng(derive_seed(seed, "signs", group))
+    rows, flips = rng.permutation(order), rng.choice((-1.0, 1.0), parameters)
+    chosen: Floats = hadamard(order)[rows[row], 1 : parameters + 1] * flips
+    return chosen
+
+
+def effects(keys: Sequence[str], tried: NDArray[np.float64], differences: Sequence[float] | Floats) -> list[Effect]:
+    """Return the effect of each parameter, in the order of `keys`.
+
+    `tried` (blocks x parameters) has half the distance between the values of plus and minus, in steps. There must be more blocks
+    than parameters. The standard errors do not assume that all blocks vary equally (HC3).
+    """
+    from scipy.special import stdtr, stdtrit  # the distribution of Student's t; scipy.stats takes seconds to import
+
+    observed = np.asarray(differences, dtype=np.float64)
+    blocks, parameters = tried.shape
+    curve = np.linalg.inv(tried.T @ tried + RIDGE * np.eye(parameters))
+    found = curve @ (tried.T @ observed)
+    pulls = np.einsum("ij,jk,ik->i", tried, curve, tried)  # the share of a block in its own prediction
+    weighted = tried * ((observed - tried @ found) / (1 - pulls))[:, None]
+    free = blocks - parameters
+    spread = curve @ (weighted.T @ weighted) @ curve
+    errors = np.sqrt(np.maximum(np.diag(spread), 1e-18))
+    wide = stdtrit(free, (1 + LEVEL) / 2) * errors
+    chances = 2 * stdtr(free, -np.abs(found) / errors)
+    rows = zip(keys, found.tolist(), errors.tolist(), wide.tolist(), chances.tolist(), strict=True)
+    return [Effect(key, value, error, value - half, value + half, chance) for key, value, error, half, chance in rows]
+
+
+def that_matter(found: Sequence[Effect], alpha: float) -> list[str]:
+    """Return the keys of the parameters that matter, by the method of Benjamini and Hochberg.
+
+    If no parameter matters, the result is empty with a probability of at least 1 - `alpha`. Otherwise, on average at most the
+    share `alpha` of the result does not matter. With `alpha` 1 all parameters matter.
+    """
+    ranked = sorted(found, key=lambda one: one.p_value)
+    count = max((rank for rank, one in enumerate(ranked, start=1) if one.p_value <= alpha * rank / len(ranked)), default=0)
+    chosen = {one.key for one in ranked[:count]}
+    return [one.key for one in found if one.key in chosen]

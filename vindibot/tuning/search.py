@@ -1,0 +1,206 @@
+"""The search for better parameters: a screening, and then SPSA or CMA-ES over the parameters that matter.
+
+`search` is a generator. It yields an `Iterate`, gets the results of its blocks, and so on. It does not know how games are played,
+and it depends only on its arguments and on these results. So a study goes on after a crash: the stored results are sent again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from vindibot.arena import derive_seed
+from vindibot.base import UsageError
+from vindibot.tuning import screening, spsa
+from vindibot.tuning.blocks import GAMES, BlockResult
+from vindibot.tuning.objectives import Objective
+from vindibot.tuning.screening import Effect
+from vindibot.tuning.settings import TuneSettings
+from vindibot.tuning.space import Floats, ParameterSpace
+
+Phase = Literal["screening", "spsa", "cmaes"]
+Point = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """A block that an iterate needs: its number in the study, and the points of plus and of minus."""
+
+    number: int
+    plus: Point
+    minus: Point
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The blocks that are played together. `point` has the values in the middle of plus and minus, by key."""
+
+    phase: Phase
+    point: dict[str, float]
+    plans: tuple[BlockPlan, ...]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The end of a search.
+
+    `effects` are those of the screening, empty without a screening. `chosen` has the keys of the tuned parameters. `point` is the
+    result, a value for each parameter of the space. `errors` has the standard error of each value, if the parameter does not
+    matter (0 if it was not tuned; NaN if unknown). `history` (iterates + 1 x chosen) has the tuned values after each iterate.
+    """
+
+    effects: tuple[Effect, ...]
+    chosen: tuple[str, ...]
+    point: Point
+    errors: Point
+    history: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+Steps = Generator[Iterate, Sequence[BlockResult], SearchResult]
+
+
+def search(space: ParameterSpace, settings: TuneSettings, seed: int) -> Steps:
+    """Return the search for better values of the parameters of a space. Raises `UsageError` if there are too few games."""
+    blocks = settings.games // GAMES
+    screened = round(blocks * settings.screening)
+    if screened and screened < 2 * (len(space) + 1):
+        least = math.ceil(4 * (len(space) + 1) / settings.screening)
+        raise UsageError(f"games: the screening of {len(space)} parameters needs at least {least} games, not {settings.games}")
+    if blocks - screened < settings.batch:
+        raise UsageError(f"games: {settings.games} games leave none for the method {settings.method}: raise games")
+    found: list[Effect] = []
+    chosen = list(space.keys)
+    if screened:
+        found = yield from _screen(space, settings, seed, screened)
+        chosen = screening.that_matter(found, settings.alpha)
+    start = tuple(space.start.tolist())
+    if not chosen:
+        return SearchResult(tuple(found), (), start, (0.0,) * len(start))
+    method = _spsa if settings.method == "spsa" else _cmaes
+    return (yield from method(space, settings, seed, screened, found, chosen))
+
+
+def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int) -> Generator[Iterate, Any, list[Effect]]:
+    start = np.zeros(len(space))
+    plans = [_pair(space, seed, number, start, screening.signs(seed, number, len(space))) for number in range(count)]
+    results = yield Iterate("screening", dict(zip(space.keys, space.start.tolist(), strict=True)), tuple(plans))
+    tried = np.array([space.positions(plan.plus) - space.positions(plan.minus) for plan in plans]) / 2
+    return screening.effects(space.keys, tried, [result.difference[settings.objective] for result in results])
+
+
+def _pair(space: ParameterSpace, seed: int, number: int, middle: Floats, moved: Floats) -> BlockPlan:
+    """Return a block with plus at the positions ``middle + moved`` and minus at ``middle - moved``.
+
+    Both are rounded by the same draws.
+    """
+    draws = np.random.default_rng(derive_seed(seed, "rounding", number)).random(len(space))
+    return BlockPlan(number, space.played(space.at(middle + moved), draws), space.played(space.at(middle - moved), draws))
+
+
+def _spread(space: ParameterSpace, tuned: Sequence[int], positions: Floats) -> Floats:
+    """Return positions of all parameters: those of the `tuned` ones, and 0 for the others."""
+    found = np.zeros(len(space))
+    found[tuned] = positions
+    return found
+
+
+def _spsa(
+    space: ParameterSpace, settings: TuneSettings, seed: int, first: int, found: Sequence[Effect], chosen: Sequence[str]
+) -> Steps:
+    count = settings.games // GAMES - first
+    tuned = [space.keys.index(key) for key in chosen]
+    low, high = (side[tuned] for side in space.limits)
+    effects = [one for one in found if one.key in chosen]
+    gains = spsa.Gains.reaching(count, settings.reach, effects) if effects else None
+    here = np.zeros(len(tuned))
+    iterates: list[list[tuple[Floats, float]]] = []
+    for begin in range(0, count, settings.batch):
+        middle = _spread(space, tuned, here)
+        numbers = range(begin, min(begin + settings.batch, count))
+        chosen_signs = [spsa.signs(seed, number, len(tuned)) for number in numbers]
+        moves = [
+            _spread(space, tuned, one * (number + 1) ** -spsa.GAMMA) for one, number in zip(chosen_signs, numbers, strict=True)
+        ]
+        plans = tuple(_pair(space, seed, first + number, middle, move) for number, move in zip(numbers, moves, strict=True))
+        point = space.at(middle)[tuned].tolist()
+        results = yield Iterate("spsa", dict(zip(chosen, point, strict=True)), plans)
+        iterates.append([(one, result.difference[settings.objective]) for one, result in zip(chosen_signs, results, strict=True)])
+        if gains is None:
+            gains = _first_gains(count, settings, chosen, iterates)
+        here = np.clip(here + spsa.moves(gains, begin, iterates[-1]), low, high)
+    assert gains is not None
+    run = spsa.run_of(np.zeros(len(tuned)), low, high, gains, iterates, settings.last)
+    return _result(space, found, chosen, run.result, run.positions, run.errors)
+
+
+def _first_gains(
+    count: int, settings: TuneSettings, chosen: Sequence[str], iterates: Sequence[Sequence[tuple[Floats, float]]]
+) -> spsa.Gains:
+    """Return gains without a screening: a typical effect is a third of the spread of the first differences."""
+    differences = [difference for iterate in iterates for _, difference in iterate]
+    spread = max(float(np.sqrt(np.mean(np.square(differences)))), 0.1) / 3
+    return spsa.Gains.reaching(count, settings.reach, [Effect(key, spread, 0.0, 0.0, 0.0, 0.0) for key in chosen])
+
+
+def _cmaes(
+    space: ParameterSpace, settings: TuneSettings, seed: int, first: int, found: Sequence[Effect], chosen: Sequence[str]
+) -> Steps:
+    """Search by CMA-ES with a learning rate that adapts to the noise (Nomura, Akimoto and Ono 2023).
+
+    In each block a point of the population plays against the start. A generation is an iterate.
+    """
+    from cmaes import CMA
+
+    tuned = [space.keys.index(key) for key in chosen]
+    bounds = np.stack([side[tuned] for side in space.limits], axis=1)
+    optimiser = CMA(np.zeros(len(tuned)), 1.0, bounds=bounds, seed=derive_seed(seed, "cmaes") % 2**32, lr_adapt=True)
+    generations = (settings.games // GAMES - first) // (optimiser.population_size * settings.batch)
+    if not generations:
+        raise UsageError(f"games: {settings.games} games are too few for a generation of CMA-ES: raise games or lower batch")
+    history = [np.zeros(len(tuned))]
+    number = first
+    for _ in range(generations):
+        population = [optimiser.ask() for _ in range(optimiser.population_size)]
+        plans = []
+        for one in population:
+            tried = space.at(_spread(space, tuned, one))
+            for _ in range(settings.batch):
+                draws = np.random.default_rng(derive_seed(seed, "rounding", number)).random(len(space))
+                plans.append(BlockPlan(number, space.played(tried, draws), space.played(space.start, draws)))
+                number += 1
+        point = space.at(_spread(space, tuned, history[-1]))[tuned].tolist()
+        results = yield Iterate("cmaes", dict(zip(chosen, point, strict=True)), tuple(plans))
+        scores = np.array([result.difference[settings.objective] for result in results]).reshape(len(population), -1).mean(axis=1)
+        optimiser.tell([(one, -float(score)) for one, score in zip(population, scores, strict=True)])
+        history.append(optimiser.mean.copy())
+    last = max(1, math.ceil(settings.last * generations))
+    positions = np.array(history)
+    return _result(space, found, chosen, positions[-last:].mean(axis=0), positions, np.full(len(tuned), np.nan))
+
+
+def _result(
+    space: ParameterSpace, found: Sequence[Effect], chosen: Sequence[str], position: Floats, history: Floats, errors: Floats
+) -> SearchResult:
+    tuned = [space.keys.index(key) for key in chosen]
+    point = space.at(_spread(space, tuned, position))
+    sizes = [one.step * (value if one.ratio else 1.0) for one, value in zip(space.parameters, point.tolist(), strict=True)]
+    wide = _spread(space, tuned, errors) * sizes
+    values = np.array([space.at(_spread(space, tuned, one))[tuned] for one in history])
+    return SearchResult(tuple(found), tuple(chosen), tuple(point.tolist()), tuple(wide.tolist()), values)
+
+
+def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float]:
+    """Return the mean level and the mean absolute difference of the blocks of an iterate.
+
+    The level comes from the blocks with rivals. If there are none, it comes from all blocks. It is 0 if all blocks failed.
+    """
+    played = [result for result in results if not result.failed]
+    against = [result for result in played if result.rivals] or played
+    if not played:
+        return 0.0, 0.0
+    level = math.fsum(result.level[objective] for result in against) / len(against)
+    return level, math.fsum(abs(result.difference[objective]) for result in played) / len(played)

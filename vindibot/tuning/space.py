@@ -1,0 +1,257 @@
+"""The parameters that are tuned, with their ranges, and bots with other values of these parameters.
+
+A key names a parameter as a bot file does: ``traits.rollout.weights.keep``. The ranges come from the fields of the traits
+(`pydantic.Field`). A parameter is a number with a lowest and a largest value. Texts, switches and lists are not tuned.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from behaviours.registry import nearest
+from vindibot.base import UsageError
+from vindibot.config import Bot, TraitSpec
+
+Floats = NDArray[np.float64]
+
+#: If a weight or another parameter has a limit that it must not reach, it stays this share of its range away from the limit.
+_MARGIN = 1e-6
+#: The unit of a parameter whose value is 0, as a share of its range.
+_UNIT_AT_ZERO = 0.1
+#: A parameter is a ratio if its range reaches at least to this multiple of its value, and if it is not a small whole number.
+_WIDE, _SMALL = 4, 4
+
+
+@dataclass(frozen=True)
+class TunedParameter:
+    """A parameter that is tuned. Its value in the bot file is `start`, and its range is `low` to `high`.
+
+    A position is a number of steps from the start. If the parameter is a `ratio`, each step multiplies the value by
+    ``exp(step)``, else each step adds `step`. A `whole` parameter has integer values.
+    """
+
+    key: str
+    start: float
+    low: float
+    high: float
+    step: float
+    whole: bool = False
+    ratio: bool = False
+
+    def at(self, position: float) -> float:
+        """Return the value at a position, within the range."""
+        value = self.start * math.exp(self.step * position) if self.ratio else self.start + self.step * position
+        return min(max(value, self.low), self.high)
+
+    def position(self, value: float) -> float:
+        """Return the position of a value. A ratio has no position of 0; the result is that of a thousandth of the start."""
+        if self.ratio:
+            return math.log(max(value / self.start, 1e-3)) / self.step
+        return (value - self.start) / self.step
+
+    def played(self, value: float, draw: float) -> float:
+        """Return the value that a game uses: within the range, and for a `whole` parameter a whole number.
+
+        A number between two whole numbers is rounded up with a probability equal to its fraction. `draw` (0..1) decides.
+        """
+        inside = min(max(value, self.low), self.high)
+        if self.whole:
+            inside = min(max(float(np.floor(inside + draw)), np.ceil(self.low)), np.floor(self.high))
+        return float(inside)
+
+    def written(self, value: float) -> int | float:
+        """Return the value for a bot file: the nearest whole number, or a number with five digits."""
+        inside = self.played(value, 0.5)
+        return int(inside) if self.whole else float(f"{inside:.5g}")
+
+
+@dataclass(frozen=True)
+class ParameterSpace:
+    """A bot and those of its parameters that are tuned, in a fixed order. A point has one value per parameter."""
+
+    bot: Bot
+    parameters: tuple[TunedParameter, ...]
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the parameters."""
+        return tuple(parameter.key for parameter in self.parameters)
+
+    @property
+    def start(self) -> Floats:
+        """The values in the bot file."""
+        return np.array([parameter.start for parameter in self.parameters])
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """The lowest and the largest position of each parameter."""
+        low = [one.position(one.low) for one in self.parameters]
+        return np.array(low), np.array([one.position(one.high) for one in self.parameters])
+
+    def at(self, positions: Floats) -> Floats:
+        """Return the point at these positions."""
+        return np.array([one.at(float(position)) for one, position in zip(self.parameters, positions, strict=True)])
+
+    def positions(self, point: Sequence[float] | Floats) -> Floats:
+        """Return the positions of a point."""
+        return np.array([one.position(float(value)) for one, value in zip(self.parameters, point, strict=True)])
+
+    def played(self, point: Sequence[float] | Floats, draws: Sequence[float] | Floats) -> tuple[float, ...]:
+        """Return the point that games use (see `TunedParameter.played`)."""
+        return tuple(
+            one.played(float(value), float(draw)) for one, value, draw in zip(self.parameters, point, draws, strict=True)
+        )
+
+    def written(self, point: Sequence[float] | Floats) -> dict[str, int | float]:
+        """Return the values for a bot file, by key."""
+        return {one.key: one.written(float(value)) for one, value in zip(self.parameters, point, strict=True)}
+
+    def bot_at(self, point: Sequence[float] | Floats) -> Bot:
+        """Return the bot with the values of a point."""
+        return with_values(self.bot, self.written(point))
+
+
+def with_values(bot: Bot, values: Mapping[str, int | float]) -> Bot:
+    """Return a bot with other values of some parameters. `values` has them by key. The digest of the bot is empty."""
+    traits = []
+    for spec in bot.traits:
+        parameters, weight = copy.deepcopy(dict(spec.parameters)), spec.weight
+        for key, value in values.items():
+            label, path = _split(bot, key)
+            if label != spec.label:
+                continue
+            if path == ["weight"]:
+                weight = float(value)
+                continue
+            table = parameters
+            for name in path[:-1]:
+                table = table.setdefault(name, {})
+            table[path[-1]] = value
+        traits.append(replace(spec, weight=weight, parameters=parameters))
+    return replace(bot, traits=tuple(traits), digest="")
+
+
+def _split(bot: Bot, key: str) -> tuple[str, list[str]]:
+    """Return the label of the trait and the path of the parameter in a key. A label may contain dots."""
+    label = next(spec.label for spec in bot.traits if key.startswith(f"traits.{spec.label}."))
+    return label, key.removeprefix(f"traits.{label}.").split(".")
+
+
+def space_of(
+    bot: Bot,
+    patterns: Sequence[str],
+    exclude: Sequence[str] = (),
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    step: float = 0.3,
+) -> ParameterSpace:
+    """Return the parameters of a bot whose keys match a pattern (``traits.rollout.*``) and no pattern of `exclude`.
+
+    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value; with a range
+    in `ranges`, as a share of half the range. The step of a whole number is at least 1.
+
+    Raises `UsageError` for a pattern without a parameter, for a range of an unknown parameter, and for a range without the value
+    of the bot.
+    """
+    available = {one.key: one for one in _numbers(bot, ranges or {}, step)}
+    for key in ranges or {}:
+        if key not in available:
+            raise UsageError(f"range: the bot {bot.name} has no number {key!r}{nearest(key, available)}")
+    chosen: dict[str, TunedParameter] = {}
+    for pattern in patterns:
+        found = {key: one for key, one in available.items() if fnmatchcase(key, pattern)}
+        if not found:
+            names = ", ".join(sorted(available))
+            raise UsageError(f"parameters: the bot {bot.name} has no number that matches {pattern!r}; it has {names}")
+        chosen |= found
+    excluded = {key for key in chosen for pattern in exclude if fnmatchcase(key, pattern)}
+    parameters = tuple(one for key, one in available.items() if key in chosen and key not in excluded)
+    if not parameters:
+        raise UsageError("parameters: exclude leaves no parameter")
+    return ParameterSpace(bot, parameters)
+
+
+def _numbers(bot: Bot, ranges: Mapping[str, tuple[float, float]], step: float) -> Iterator[TunedParameter]:
+    for spec, behaviour in bot.build():
+        yield from _parameter(f"traits.{spec.label}.weight", spec.weight, (0.0, max(1.0, 10 * abs(spec.weight))), ranges, step)
+        yield from _fields(f"traits.{spec.label}", behaviour, ranges, step)
+
+
+def _fields(prefix: str, model: BaseModel, ranges: Mapping[str, tuple[float, float]], step: float) -> Iterator[TunedParameter]:
+    for name, info in type(model).model_fields.items():
+        key, value = f"{prefix}.{name}", getattr(model, name)
+        if isinstance(value, BaseModel):
+            yield from _fields(key, value, ranges, step)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            limits = declared_range(info)
+            if None not in limits or key in ranges:
+                yield from _parameter(key, value, limits, ranges, step, whole=info.annotation is int)
+
+
+def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
+    """Return the lowest and the largest value that a field declares, None for a missing limit."""
+    limits: dict[type, float] = {type(part): _limit(part) for part in info.metadata if isinstance(part, Ge | Gt | Le | Lt)}
+    low, high = limits.get(Ge, limits.get(Gt)), limits.get(Le, limits.get(Lt))
+    if low is not None and high is not None:
+        margin = _MARGIN * (high - low)
+        low = low + margin if Ge not in limits else low
+        high = high - margin if Le not in limits else high
+    return low, high
+
+
+def _limit(part: Ge | Gt | Le | Lt) -> float:
+    value: Any = (
+        part.ge if isinstance(part, Ge) else part.gt if isinstance(part, Gt) else part.le if isinstance(part, Le) else part.lt
+    )
+    return float(value)
+
+
+def _parameter(
+    key: str,
+    value: float,
+    limits: tuple[float | None, float | None],
+    ranges: Mapping[str, tuple[float, float]],
+    step: float,
+    *,
+    whole: bool = False,
+) -> Iterator[TunedParameter]:
+    low, high = limits
+    if key in ranges:
+        low, high = ranges[key]
+        if not low <= value <= high:
+            raise UsageError(f"range: {key} is {value:g} in the bot, which is not within {low:g} and {high:g}")
+    assert low is not None
+    assert high is not None
+    if high <= low:
+        return
+    if key not in ranges and low >= 0 and value >= (_SMALL if whole else 0) and 0 < value <= high / _WIDE:
+        yield TunedParameter(key, float(value), low, high, step, whole, ratio=True)
+        return
+    half = (high - low) / 2
+    unit = half if key in ranges else min(abs(value) or _UNIT_AT_ZERO * (high - low), half)
+    yield TunedParameter(key, float(value), low, high, max(1.0, step * unit) if whole else step * unit, whole)
+
+
+def full_parameters(spec: TraitSpec) -> dict[str, Any]:
+    """Return all parameters of a trait as a bot file can state them, the defaults included."""
+    return _without_none(spec.build().model_dump(mode="json"))
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without the keys whose value is None, since TOML has no None."""
+    return {
+        key: _without_none(value) if isinstance(value, Mapping) else value for key, value in table.items() if value is not None
+    }

@@ -1,0 +1,120 @@
+"""SPSA: simultaneous perturbation stochastic approximation (Spall 1992), with the gains of OpenBench.
+
+Each block compares two points: every parameter is a step above the present point for one bot and a step below it for the other,
+by random signs. The difference of the block moves all parameters at once. Positions are in units of the steps of the parameters.
+In block k of N (from 0), with A = N / 10::
+
+    step c(k) = 1 / (k + 1)^0.101         gain a(k) = a / (A + k + 1)^0.602
+    position += a(k) * difference * signs / (2 c(k))
+
+The result is the mean of the last positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vindibot.arena import derive_seed
+from vindibot.tuning.screening import Effect
+from vindibot.tuning.space import Floats
+
+ALPHA, GAMMA = 0.602, 0.101
+#: A as a share of the number of blocks.
+STABILITY = 0.1
+#: Largest change of a position in one block, in steps.
+LARGEST_MOVE = 0.5
+#: Largest factor of the gain of a parameter with a small effect.
+LARGEST_FACTOR = 2.0
+
+
+def signs(seed: int, block: int, parameters: int) -> Floats:
+    """Return +1 or -1 per parameter for a block of SPSA."""
+    rng = np.random.default_rng(derive_seed(seed, "spsa", block))
+    chosen: Floats = rng.choice((-1.0, 1.0), parameters)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The gains of SPSA over `blocks` blocks. `scale` is `a` in the formula of this module.
+
+    `factors` has a factor of the gain per parameter. Parameters with small effects have larger factors.
+    """
+
+    blocks: int
+    scale: float
+    factors: Floats
+
+    def step(self, block: int) -> float:
+        """Return c(k): the perturbation of a block, in steps of the parameters."""
+        return float((block + 1) ** -GAMMA)
+
+    def gain(self, block: int) -> float:
+        """Return a(k)."""
+        return float(self.scale * (STABILITY * self.blocks + block + 1) ** -ALPHA)
+
+    def move(self, block: int, difference: float) -> Floats:
+        """Return the distance by which a block moves each parameter, before its sign."""
+        change: Floats = self.factors * self.gain(block) * difference / (2 * self.step(block))
+        return np.clip(change, -LARGEST_MOVE, LARGEST_MOVE)
+
+    @classmethod
+    def reaching(cls, blocks: int, reach: float, effects: Sequence[Effect]) -> Gains:
+        """Return gains with which a typical effect, if it stayed as large as it is, would move a parameter by `reach` steps.
+
+        The typical effect is the root mean square of `effects` without the noise of the estimates; it is at least a standard
+        error.
+        """
+        squares = [one.value**2 - one.error**2 for one in effects]
+        errors = [one.error**2 for one in effects]
+        typical = math.sqrt(max(math.fsum(squares) / len(squares), math.fsum(errors) / len(errors)))
+        sizes = np.maximum(np.abs([one.value for one in effects]), typical / LARGEST_FACTOR**2)
+        factors: Floats = np.minimum(np.sqrt(typical / sizes), LARGEST_FACTOR)
+        unit = cls(blocks, 1.0, factors)
+        total = math.fsum(unit.gain(block) for block in range(blocks))
+        return cls(blocks, 2 * reach / (typical * total), factors)
+
+
+@dataclass(frozen=True)
+class SpsaRun:
+    """The positions of a run. `positions` (iterates + 1 x parameters) begins with the first position.
+
+    `result` is the mean of the last positions, and `errors` are its standard errors, if no parameter matters.
+    """
+
+    positions: Floats
+    result: Floats
+    errors: Floats
+
+
+def moves(gains: Gains, first: int, iterate: Sequence[tuple[Floats, float]]) -> Floats:
+    """Return the sum of the moves of an iterate: blocks `first`, `first` + 1 ... with their signs and differences."""
+    found = [gains.move(number, difference) * chosen for number, (chosen, difference) in enumerate(iterate, start=first)]
+    total: Floats = np.sum(found, axis=0)
+    return total
+
+
+def run_of(
+    start: Floats, low: Floats, high: Floats, gains: Gains, blocks: Sequence[Sequence[tuple[Floats, float]]], last: float
+) -> SpsaRun:
+    """Return the positions after each iterate. An iterate is a list of blocks, each with its signs and its difference.
+
+    `low` and `high` are the limits of positions. The result is the mean over the share `last` of the positions.
+    """
+    positions = [start.copy()]
+    number = 0
+    averaged = max(1, math.ceil(last * len(blocks)))
+    first = len(blocks) - averaged  # the mean has the positions after the iterates `first`, `first` + 1 ...
+    variance = np.zeros_like(start)
+    for index, iterate in enumerate(blocks):
+        weight = (len(blocks) - max(index, first)) / averaged
+        for offset, (_, difference) in enumerate(iterate):
+            variance += (weight * gains.move(number + offset, difference)) ** 2
+        positions.append(np.clip(positions[-1] + moves(gains, number, iterate), low, high))
+        number += len(iterate)
+    history = np.array(positions)
+    return SpsaRun(history, history[-averaged:].mean(axis=0) if blocks else start.copy(), np.sqrt(variance))

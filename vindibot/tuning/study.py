@@ -1,0 +1,219 @@
+"""A study of ``vindibot tune play``: it plays the blocks of a search, stores them, and says which parameters are better."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vindibot.arena import (
+    Dispatcher,
+    Entrant,
+    GameLine,
+    GameTask,
+    Limits,
+    MapSet,
+    MapSettings,
+    PlayedGame,
+    Stop,
+    play_task,
+    read_map_set,
+)
+from vindibot.base import UsageError, short
+from vindibot.config import Bot, build, load_bot, standard_maps
+from vindibot.tuning.blocks import BlockMaker, BlockResult, result_of
+from vindibot.tuning.search import BlockPlan, Iterate, SearchResult, objective_of, search
+from vindibot.tuning.settings import TuneSettings
+from vindibot.tuning.space import ParameterSpace, space_of
+from vindibot.tuning.study_file import StudyFile
+
+if TYPE_CHECKING:
+    from vindibot.tuning.trials import Trials
+
+
+class _Queue(Iterator[GameTask]):
+    """The games that can be played now. It is empty while an iterate waits for its last games; later it has games again.
+
+    `make` returns the games of a block, when the first of them is needed.
+    """
+
+    def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
+        self._make = make
+        self.plans: deque[BlockPlan] = deque()
+        self._tasks: deque[GameTask] = deque()
+
+    def __next__(self) -> GameTask:
+        if not self._tasks and self.plans:
+            self._tasks += self._make(self.plans.popleft())
+        if not self._tasks:
+            raise StopIteration
+        return self._tasks.popleft()
+
+
+@dataclass
+class TuneStudy:
+    """A study that `begin` or `resume` has made.
+
+    `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing.
+    """
+
+    file: StudyFile
+    settings: TuneSettings
+    space: ParameterSpace
+    pool: tuple[Entrant, ...]
+    maps: MapSet
+    seed: int
+    iterates: int = 0
+    result: SearchResult | None = None
+    levels: list[float] = field(default_factory=list)
+    importance: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def entrants(self) -> list[Entrant]:
+        """All bots whose modules the workers need."""
+        return [Entrant("plus", "bot", self.limits, self.space.bot), *self.pool]
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of all bots."""
+        return Limits(nodes=self.settings.nodes)
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks of the whole study. If no parameter matters, the study ends after the screening."""
+        return self.settings.games // 2
+
+    def play(
+        self,
+        factory: Callable[[], Executor],
+        slots: int,
+        *,
+        play: Callable[[GameTask], PlayedGame] = play_task,
+        stop: Stop | None = None,
+        note: Callable[[str], None] = lambda text: None,
+        progress: Callable[[Iterate, TuneStudy], None] = lambda iterate, study: None,
+    ) -> None:
+        """Play the missing games. End early on a request to `stop`.
+
+        `factory` makes executors, which play at most `slots` games at a time by calling `play`. `progress` is called after each
+        block. The result does not depend on the number of workers, because an iterate begins when the one before has ended.
+        """
+        from vindibot.tuning.trials import Trials
+
+        trials = Trials(self.file, self.space)
+        limits, settings = self.limits, self.settings
+        maker = BlockMaker(self.file.digest, self.seed, self.maps, self.pool, settings.self_share, limits, settings.rounds)
+        bot_at = self.space.bot_at
+        queue = _Queue(lambda plan: maker.tasks(plan.number, bot_at(plan.plus), bot_at(plan.minus)))
+        lines, asked = dict[int, list[GameLine]](), stop or Stop()
+        steps = search(self.space, settings, self.seed)
+        self.iterates, self.result, self.levels = 0, None, []
+
+        def advance(iterate: Iterate) -> Iterate:
+            """Go on to the first iterate with missing blocks, and queue their games. At the end of the search set `result`."""
+            while self.result is None:
+                missing = [plan for plan in iterate.plans if plan.number not in self.file.blocks]
+                if missing:
+                    queue.plans += missing
+                    break
+                results = [self.file.blocks[plan.number] for plan in iterate.plans]
+                self._finish(trials, iterate, results)
+                try:
+                    iterate = steps.send(results)
+                except StopIteration as end:
+                    self.result = end.value
+            return iterate
+
+        try:
+            iterate = advance(next(steps))
+            while self.result is None and not asked.soon:  # after games that cannot be played, a dispatcher ends too early
+                for played in Dispatcher(factory, slots, play, note, asked).run(queue):
+                    block = lines.setdefault(played.line.block, [])
+                    block.append(played.line)
+                    if len(block) < played.line.games:
+                        continue
+                    lines.pop(played.line.block)
+                    self.file.add_block(played.line.block, result_of(block))
+                    progress(iterate, self)
+                    if all(plan.number in self.file.blocks for plan in iterate.plans):
+                        iterate = advance(iterate)
+                if not queue.plans:
+                    break
+            self.importance = trials.importance() if self.result is not None and self.result.chosen else {}
+        finally:
+            self.file.close()
+
+    def _finish(self, trials: Trials, iterate: Iterate, results: Sequence[BlockResult]) -> None:
+        """Store a finished iterate as a trial, unless an earlier run has stored it."""
+        level, spread = objective_of(results, self.settings.objective)
+        self.levels.append(level)
+        if self.iterates >= trials.count:
+            trials.add(iterate.point, level, phase=iterate.phase, blocks=len(results), spread=spread)
+        self.iterates += 1
+
+
+def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
+    """Begin a study of a bot in a new file. Raises `UsageError` if the bot, a parameter, a rival, a map or the file is wrong."""
+    bot = load_bot(name)
+    space = space_of(bot, settings.parameters, settings.exclude, settings.ranges, settings.step)
+    seed = settings.seed if settings.seed is not None else secrets.randbits(32)
+    maps, pool = _maps(settings), _pool(settings)
+    next(search(space, settings, seed))  # it refuses too few games
+    setup = {
+        "bot": bot.path,
+        "bot_digest": bot.digest,
+        "pool": {entrant.label: entrant.digest for entrant in pool},
+        "maps": maps.identity(),
+        "sources": build().sources,
+        "seed": seed,
+        "settings": settings.setup(),
+    }
+    return TuneStudy(StudyFile.create(path, setup), settings, space, pool, maps, seed)
+
+
+def resume(path: Path, settings: TuneSettings) -> TuneStudy:
+    """Open a study to play its missing games. `settings` are those of this run: only those that change no game count.
+
+    Raises `UsageError` if the bot, a rival, the maps or vindibot have changed since the study began.
+    """
+    file = StudyFile.resume(path)
+    try:
+        setup = file.setup
+        settings = TuneSettings.model_validate(
+            {**settings.model_dump(include={"workers", "out", "report", "log"}), **setup["settings"]}
+        )
+        bot: Bot = load_bot(setup["bot"])
+        maps, pool = _maps(settings), _pool(settings)
+        now = {
+            "bot_digest": bot.digest,
+            "pool": {entrant.label: entrant.digest for entrant in pool},
+            "maps": maps.identity(),
+            "sources": build().sources,
+        }
+        words = {"bot_digest": f"the bot {bot.name}", "pool": "a rival", "maps": "a map", "sources": "the code of vindibot"}
+        changed = [text for key, text in words.items() if now[key] != setup[key]]
+        if changed:
+            raise UsageError(f"{short(path)}: {' and '.join(changed)} has changed since the study began: begin a new study")
+        space = space_of(bot, settings.parameters, settings.exclude, settings.ranges, settings.step)
+    except BaseException:
+        file.close()
+        raise
+    return TuneStudy(file, settings, space, pool, maps, setup["seed"])
+
+
+def _maps(settings: TuneSettings) -> MapSet:
+    names = settings.maps or [found.name for found in standard_maps()[:20]]
+    return read_map_set(MapSettings(names=names), 0)
+
+
+def _pool(settings: TuneSettings) -> tuple[Entrant, ...]:
+    limits = Limits(nodes=settings.nodes)
+    found = []
+    for name in settings.pool:
+        bot = load_bot(name)
+        found.append(Entrant(bot.name, "bot", limits, bot))
+    return tuple(found)

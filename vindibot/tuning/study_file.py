@@ -1,0 +1,144 @@
+"""The file of a study: one line of JSON per fact, appended as the study goes on.
+
+::
+
+    {"vindibot-study": 1, "digest": ..., "setup": {...}}      the first line: everything on which the games depend
+    {"block": 17, "difference": {...}, "level": {...}, ...}   a block that has been played
+    {"optuna": {...}}                                         an entry of Optuna's journal: its study and its trials
+
+A crash may cut off the last line. This line is removed when the study goes on. So a crash loses the running blocks at most.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from vindibot.base import LineFile, UsageError, VindibotError, begins_with, short
+from vindibot.config import digest_of
+from vindibot.tuning.blocks import BlockResult
+
+#: The key of the first line with the version of the format, and the first bytes of the file.
+FORMAT, VERSION = "vindibot-study", 1
+MARK = b'{"vindibot-study":'
+INSTEAD = "--study names another file"
+
+
+class StudyError(VindibotError):
+    """The file of a study cannot be read or written. The message names the file and the reason."""
+
+
+class StudyFile:
+    """The file of a study, open for more lines.
+
+    `setup` is the setup of the study. `blocks` has the results by the number of the block. `journal` has the entries of Optuna.
+    """
+
+    def __init__(self, path: Path, setup: Mapping[str, Any], lines: LineFile) -> None:
+        self.path, self.setup = path, dict(setup)
+        self.blocks: dict[int, BlockResult] = {}
+        self.journal: list[dict[str, Any]] = []
+        self._lines = lines
+
+    @property
+    def digest(self) -> str:
+        """The digest of the setup, which names the study."""
+        return digest_of(self.setup)
+
+    @classmethod
+    def create(cls, path: Path, setup: Mapping[str, Any]) -> StudyFile:
+        """Begin a new study. Raises `UsageError` if the file exists and is not empty."""
+        if path.exists() and path.stat().st_size:
+            goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
+            raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
+        found = cls(path, json.loads(json.dumps(setup)), _open(path))
+        found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
+        return found
+
+    @classmethod
+    def resume(cls, path: Path) -> StudyFile:
+        """Open the file of a study that goes on. Raises `UsageError` if it is no study, `StudyError` for a faulty line."""
+        if not path.is_file():
+            raise UsageError(f"{short(path)}: there is no such study")
+        if not begins_with(path, MARK):
+            raise UsageError(f"{short(path)} is no study of vindibot tune")
+        lines = _open(path)
+        try:
+            content = path.read_bytes().split(b"\n")[:-1]
+            if not content:
+                raise UsageError(f"{short(path)}: the study has no complete line: delete the file and begin again")
+            head = _decoded(path, 1, content[0])
+            if head.get(FORMAT) != VERSION:
+                raise UsageError(f"{short(path)}: this vindibot reads studies of version {VERSION}, not {head.get(FORMAT)}")
+            found = cls(path, head["setup"], lines)
+            if found.digest != head["digest"]:
+                raise UsageError(f"{short(path)}, line 1: the setup was changed: a study cannot go on with another setup")
+            for number, line in enumerate(content[1:], start=2):
+                found._read(_decoded(path, number, line), number)
+        except BaseException:
+            lines.close()
+            raise
+        return found
+
+    def _read(self, entry: dict[str, Any], number: int) -> None:
+        if "optuna" in entry:
+            self.journal.append(entry["optuna"])
+        elif "block" in entry:
+            try:
+                block, result = entry.pop("block"), BlockResult(**entry | {"rivals": tuple(entry.get("rivals", ()))})
+            except TypeError as problem:
+                raise StudyError(f"{short(self.path)}, line {number}: {problem}", 2) from None
+            self.blocks.setdefault(block, result)
+
+    def add_block(self, number: int, result: BlockResult) -> None:
+        """Append the result of a block."""
+        self._append({"block": number, **asdict(result)})
+        self.blocks[number] = result
+
+    def add_journal(self, entry: dict[str, Any]) -> None:
+        """Append an entry of Optuna's journal."""
+        self._append({"optuna": entry})
+        self.journal.append(entry)
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        try:
+            self._lines.append(json.dumps(entry, separators=(",", ":")).encode())
+        except OSError as problem:
+            raise StudyError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+
+
+def _decoded(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as problem:
+        raise StudyError(f"{short(path)}, line {number}: {problem}", 2) from None
+    if not isinstance(found, dict):
+        raise StudyError(f"{short(path)}, line {number}: must be an object", 2)
+    return found
+
+
+def _open(path: Path) -> LineFile:
+    """Open a file for more lines, lock it, and remove an unfinished last line."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab+", buffering=0)
+    except OSError as problem:
+        raise StudyError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise UsageError(f"{short(path)}: another study is writing to this file") from None
+    size = os.fstat(file.fileno()).st_size
+    if size:
+        file.truncate(path.read_bytes().rfind(b"\n") + 1)
+    return LineFile(path, file)

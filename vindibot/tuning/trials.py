@@ -1,0 +1,71 @@
+"""The trials of a study, stored by Optuna in the file of the study. One trial is one iterate, not one game."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.storages import JournalStorage
+from optuna.storages.journal import BaseJournalBackend
+from optuna.trial import create_trial
+
+from vindibot.tuning.space import ParameterSpace
+from vindibot.tuning.study_file import StudyFile
+
+#: The name of the study in Optuna's journal.
+NAME = "tune"
+
+
+class _FileBackend(BaseJournalBackend):
+    """Optuna's journal as lines of the file of a study. Only one process writes to the file, which is locked."""
+
+    def __init__(self, file: StudyFile) -> None:
+        self._file = file
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        return self._file.journal[log_number_from:]
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        for entry in logs:
+            self._file.add_journal(entry)
+
+
+class Trials:
+    """The trials of a study. Trial k is iterate k: its point, and as its value the mean score of plus and minus."""
+
+    def __init__(self, file: StudyFile, space: ParameterSpace) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        storage = JournalStorage(_FileBackend(file))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if file.journal:
+                self.study = optuna.load_study(study_name=NAME, storage=storage)
+            else:
+                self.study = optuna.create_study(study_name=NAME, storage=storage, direction="maximize")
+        self._distributions = {one.key: FloatDistribution(one.low, one.high) for one in space.parameters}
+        self.count = len(self.study.get_trials(deepcopy=False))
+
+    def add(self, point: Mapping[str, float], value: float, **attributes: Any) -> None:
+        """Add the next trial."""
+        wanted: dict[str, BaseDistribution] = {key: self._distributions[key] for key in point}
+        limits = self._distributions
+        inside = {key: min(max(float(one), limits[key].low), limits[key].high) for key, one in point.items()}
+        self.study.add_trial(create_trial(params=inside, distributions=wanted, value=value, user_attrs=attributes))
+        self.count += 1
+
+    def importance(self) -> dict[str, float]:
+        """Return the importance (0..1) of each parameter by Optuna's PED-ANOVA, largest first; empty with few trials."""
+        from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+        if self.count < 20:
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # experimental
+            try:
+                found = get_param_importances(self.study, evaluator=PedAnovaImportanceEvaluator())
+            except (RuntimeError, ValueError):
+                return {}
+        return dict(found)

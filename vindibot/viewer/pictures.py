@@ -1,0 +1,112 @@
+"""``vindibot replay --gif`` and ``--svg``: a game as a moving picture, and one turn as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.game import PLIES_PER_ROUND
+from sim.svg import draw_svg
+from vindibot.base import Output, UsageError, printable
+from vindibot.games import GameHistory, read_game_file
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from vindibot.viewer.painting import Painter
+
+#: The mark in the first bytes of a picture.
+MARK = "made by vindibot replay"
+#: At most this many plies are shown one by one. Of more plies, only one state per round is shown.
+MOST_PLIES = 160
+#: Milliseconds for which a picture is shown: a ply, a round, the last picture. A GIF counts in units of 10 ms.
+PLY_MS, ROUND_MS, LAST_MS = 200, 120, 3000
+
+
+def gif_file(path: Path, out: Path, turns: tuple[int, int] | None = None, game: str | None = None) -> int:
+    """Write the game in the file `path` as a GIF to `out`, and return the number of its pictures.
+
+    `turns` are the first and the last turn to show, None for the whole game. If these are more than `MOST_PLIES` plies, the GIF
+    has one picture per round, else one per ply. `game` selects one of several games. An earlier picture of this command is
+    overwritten. Raises `VindibotError` as `replay_file` does, and `UsageError` for turns that the game does not have.
+    """
+    output = _picture_output(out, path, "--gif")
+    history = _history(path, game)
+    shown = _states(history, turns)
+    output.write(_gif(history, shown))
+    return len(shown)
+
+
+def svg_file(path: Path, out: Path, turn: int | None = None, game: str | None = None) -> int:
+    """Write one turn of the game in the file `path` as an SVG to `out`, and return this turn.
+
+    `turn` is None for the last state. The other arguments and the errors are those of `gif_file`.
+    """
+    output = _picture_output(out, path, "--svg")
+    history = _history(path, game)
+    state = len(history) if turn is None else _state(history, turn)
+    output.write(f"<!-- {MARK} -->\n{draw_svg(history.state(state), names=_names(history), me=history.me)}")
+    return history.turn(state)
+
+
+def _picture_output(out: Path, game: Path, option: str) -> Output:
+    if out.exists() and out.samefile(game):
+        raise UsageError(f"{out} is the game itself: give another file to {option}")
+    output = Output(out, MARK, "vindibot replay", f"{option} names another file")
+    output.check()
+    return output
+
+
+def _history(path: Path, game: str | None) -> GameHistory:
+    history = GameHistory.of(read_game_file(path, game))
+    if not history:
+        raise UsageError(f"{path}: there is nothing to show, the game ended before our first turn")
+    return history
+
+
+def _names(history: GameHistory) -> list[str]:
+    return [printable(name) for name in history.names]
+
+
+def _state(history: GameHistory, turn: int) -> int:
+    """Return the number of the state at a turn. Raises `UsageError` if the game does not have this turn."""
+    first, last = history.turn(0), history.turn(len(history))
+    if not first <= turn <= last:
+        raise UsageError(f"there is no turn {turn}: this game has the turns {first} to {last}")
+    return history.at_turn(turn)
+
+
+def _states(history: GameHistory, turns: tuple[int, int] | None) -> list[int]:
+    """Return the numbers of the states that a GIF shows."""
+    first, last = (0, len(history)) if turns is None else (_state(history, turn) for turn in turns)
+    if turns is not None and turns[1] < turns[0]:
+        raise UsageError(f"the turns {turns[0]}-{turns[1]}: the first is later than the last")
+    if last - first <= MOST_PLIES:
+        return list(range(first, last + 1))
+    return [*range(first, last, PLIES_PER_ROUND), last]
+
+
+def _gif(history: GameHistory, shown: list[int]) -> bytes:
+    from vindibot.viewer.painting import Painter  # Pillow is imported only where it is needed
+
+    painter = Painter(history.first, names=_names(history), me=history.me)
+    pace = PLY_MS if len(shown) == shown[-1] - shown[0] + 1 else ROUND_MS
+    pictures = _pictures(painter, history, shown)
+    data = BytesIO()
+    next(pictures).save(
+        data,
+        "GIF",
+        save_all=True,
+        append_images=pictures,
+        duration=[*[pace] * (len(shown) - 1), LAST_MS],
+        loop=0,
+        comment=MARK.encode(),
+        optimize=True,  # what did not change is not stored
+    )
+    return data.getvalue()
+
+
+def _pictures(painter: Painter, history: GameHistory, shown: list[int]) -> Iterator[Image.Image]:
+    return (painter.reduced(history.state(number)) for number in shown)

@@ -1,0 +1,51 @@
+// A line of a review on the board: what would have happened after a move. It has a time of its own, and controls that take the
+// place of the game's controls until the user goes back to the game.
+
+import { Clock } from 'viewer/clock.js';
+import { button, el } from 'viewer/dom.js';
+import { Game, describe } from 'viewer/model.js';
+import { DIRECTIONS } from 'viewer/names.js';
+import { Scenes } from 'viewer/scene.js';
+import { Transport } from 'viewer/transport.js';
+
+export class Line {
+  /** Show the line of a reviewed turn; `which` is "best" or "played". `shown` is called when the page must be drawn again,
+   *  `back` when the user goes back to the game. */
+  constructor(game, reviewed, which, { shown, back }) {
+    this.reviewed = reviewed;
+    this.which = which;
+    this.game = new Game(game.lineFrom(reviewed.ply, reviewed[`${which}_line`]));
+    this.scenes = new Scenes(this.game);
+    this.clock = new Clock(() => this.game.last, shown);
+    const move = which === 'best' ? reviewed.best : reviewed.move;
+    this.title = `What would have happened after ${DIRECTIONS[move]}`;
+    this.host = el('section', { class: 'transport line-transport', 'aria-label': this.title });
+    this.host.append(
+      el(
+        'div',
+        { class: 'line-head' },
+        el('strong', { text: this.title }),
+        button('Back to the game', ['← Back', el('span', { class: 'rest', text: ' to the game' })], back, {
+          key: 'Esc',
+          class: 'back',
+        }),
+      ),
+    );
+    this.acts = {
+      toggle: () => this.clock.toggle(),
+      halt: (state) => this.clock.halt(state),
+      step: (plies) => this.clock.step(plies),
+      seek: (state) => this.clock.go(state),
+      speed: (speed) => this.clock.setSpeed(speed),
+      live: () => {},
+    };
+    this.transport = new Transport(this.host, this.game, this.clock, this.acts);
+  }
+
+  /** Return the events of the ply before the state that is shown, in words. */
+  get said() {
+    const { state } = this.clock;
+    if (!state) return 'The position in the game. From here on, this is what the review expects.';
+    return describe(this.game.plies[state - 1], (hero) => `${hero + 1} ${this.game.names[hero]}`).join('. ');
+  }
+}

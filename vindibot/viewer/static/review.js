@@ -1,0 +1,187 @@
+// The panel of a review: what each move was worth on the reviewed turn, and the list of the worst moves.
+
+import { el, foreign, set } from 'viewer/dom.js';
+import { JumpList } from 'viewer/list.js';
+import { ARROWS, DIRECTIONS, MARKS } from 'viewer/names.js';
+
+const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };
+
+/** Return gold with at most one digit after the point. */
+function gold(value) {
+  return (Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value))).replace('-', '−');
+}
+
+export class ReviewPanel {
+  /** Make the panel inside `host`. `acts` has the functions `halt(state)` and `explore(reviewed, which)`, where `which` is
+   *  "best" or "played". */
+  constructor(host, game, acts) {
+    this.game = game;
+    this.acts = acts;
+    this.hero = -1;
+    this.turn = undefined;
+    const { review } = game;
+    this.head = el('h2', { id: 'review-title', text: 'Review' });
+    this.chips = el('p', { class: 'chips' });
+    this.verdict = el('p', { class: 'verdict' });
+    this.body = el('tbody');
+    this.table = el(
+      'table',
+      { class: 'options' },
+      el('caption', { class: 'unseen', text: 'The moves of this turn' }),
+      el(
+        'thead',
+        {},
+        el(
+          'tr',
+          {},
+          ['Move', 'Gold at the end', 'Less than the best'].map((text, i) =>
+            el('th', { scope: 'col', class: i ? 'number' : '', text }),
+          ),
+        ),
+      ),
+      this.body,
+    );
+    this.ways = ['best', 'played'].map((which) =>
+      el('button', { type: 'button', class: 'way', on: { click: () => this.acts.explore(this.turn, which) } }),
+    );
+    this.buttons = el('p', { class: 'ways' }, this.ways);
+    this.listTitle = el('h3', { text: 'Worst moves' });
+    this.list = new JumpList('worst', 'Worst moves', (state) => acts.halt(state));
+    this.kinds = el('p', { class: 'kinds' });
+    this.none = el('p', { class: 'none', text: 'No move lost gold that counts.' });
+    const length = review.rounds ? `${review.rounds} rounds` : 'the end of the game';
+    const about = `Reviewed by ${review.bot} with ${review.nodes.toLocaleString('en')} nodes a turn, playouts of ${length}.`;
+    host.append(
+      el('div', { class: 'panel-head' }, this.head, this.chips),
+      this.verdict,
+      this.table,
+      this.buttons,
+      this.listTitle,
+      this.list.element,
+      this.none,
+      this.kinds,
+      el('p', { class: 'about' }, foreign(about)),
+    );
+    this.setLine(null);
+    this.draw();
+  }
+
+  /** List only the moves of a hero, or of all heroes for -1. */
+  stress(hero) {
+    this.hero = hero;
+    this.turn = undefined;
+    this.draw();
+  }
+
+  /** Make the list of the worst moves, and the gold that each hero lost. */
+  draw() {
+    const { game } = this,
+      { turns, heroes } = game.review;
+    this.rows = game.worst.filter(({ hero }) => this.hero < 0 || hero === this.hero);
+    this.list.fill(this.rows.map((row) => ({ state: row.ply, parts: this._parts(row) })));
+    this.none.hidden = Boolean(this.rows.length);
+    this.listTitle.hidden = !this.rows.length;
+    const kinds = new Map();
+    for (const { kind, loss } of this.rows) kinds.set(kind || 'other', (kinds.get(kind || 'other') ?? 0) + loss);
+    const words = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, lost]) => `${kind} ${gold(lost)}`);
+    this.kinds.textContent = words.length ? `Gold lost: ${words.join(', ')}.` : '';
+    this.chips.replaceChildren(
+      ...heroes
+        .filter((hero) => this.hero < 0 || hero === this.hero)
+        .map((hero) => {
+          const own = turns.filter((one) => one.hero === hero),
+            lost = own.reduce((sum, one) => sum + (one.mark ? one.loss : 0), 0);
+          const rate = own.length ? (100 * lost) / own.length : 0;
+          return el(
+            'span',
+            { class: 'chip', title: `${gold(lost)} gold in ${own.length} reviewed moves` },
+            `${hero + 1} `,
+            foreign(game.names[hero]),
+            `: ${gold(rate)} gold lost per 100 moves`,
+          );
+        }),
+    );
+  }
+
+  _parts({ turn, hero, move, best, loss, mark, kind }) {
+    return [
+      el('span', { class: 'turn', text: turn }),
+      el('span', { class: `mark ${mark}`, title: mark, role: 'img', 'aria-label': mark, text: MARKS[mark].sign }),
+      el(
+        'span',
+        {},
+        this.game.review.heroes.length > 1 ? `${hero + 1}: ` : null,
+        `${DIRECTIONS[move]}, not ${DIRECTIONS[best]}`,
+        kind ? el('span', { class: 'kind', text: ` · ${kind}` }) : null,
+      ),
+      el('span', { class: 'loss', text: gold(-loss) }),
+    ];
+  }
+
+  /** Show a reviewed turn, null for none. */
+  show(reviewed, state) {
+    this.list.select(this.rows.findIndex(({ ply, hero }) => ply === state && hero === reviewed?.hero));
+    if (reviewed === this.turn) return;
+    this.turn = reviewed;
+    this.table.hidden = this.buttons.hidden = !reviewed;
+    if (!reviewed) {
+      this.head.textContent = 'Review';
+      this.verdict.textContent = 'This turn was not reviewed.';
+      return;
+    }
+    const { turn, hero, move, best, loss, error, mark, kind } = reviewed,
+      name = foreign(this.game.names[hero]);
+    this.head.textContent = `Review of turn ${turn}`;
+    const amount = `${gold(loss)} ± ${gold(error)} gold`;
+    const judged =
+      move === best
+        ? [`: ${DIRECTIONS[move]} was the best move.`]
+        : mark
+          ? [
+              `: ${DIRECTIONS[move]} was ${WORDS[mark]}. It lost ${amount} against ${DIRECTIONS[best]}${kind ? ` (${kind})` : ''}.`,
+            ]
+          : [`: ${DIRECTIONS[move]} was good enough. It lost ${amount} against ${DIRECTIONS[best]}.`];
+    this.verdict.replaceChildren(`${hero + 1} `, name, ...judged);
+    this._moves(reviewed);
+    this._buttons(reviewed);
+  }
+
+  /** Mark the line that is on the board: "best", "played", or null for the game. */
+  setLine(which) {
+    this.ways.forEach((way, i) => set(way, { 'aria-pressed': String(which === ['best', 'played'][i]) }));
+  }
+
+  _moves({ hero, move, best, mark, values }) {
+    const sorted = [...values].sort((a, b) => a[2] - b[2]);
+    this.body.replaceChildren(
+      ...sorted.map(([direction, golds, less, error]) => {
+        const words = direction === best ? 'best' : direction === move ? 'played' : '';
+        return el(
+          'tr',
+          { class: direction === best ? 'best' : direction === move && mark ? 'bad' : '', 'data-move': direction },
+          el(
+            'th',
+            { scope: 'row' },
+            el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }),
+            ` ${DIRECTIONS[direction]}`,
+            words && el('span', { class: 'tag', text: direction === best && direction === move ? 'best, played' : words }),
+          ),
+          el('td', { class: 'number', text: gold(golds[hero]) }),
+          el('td', { class: 'number', text: direction === best ? '' : `${gold(less)} ± ${gold(error)}` }),
+        );
+      }),
+    );
+  }
+
+  _buttons(reviewed) {
+    const lines = [reviewed.best_line, reviewed.played_line],
+      moves = [reviewed.best, reviewed.move],
+      keys = ['P', 'Q'];
+    this.ways.forEach((way, i) => {
+      way.textContent = `${i ? 'After' : 'What would have happened after'} ${DIRECTIONS[moves[i]]}`;
+      way.hidden = !lines[i]?.length;
+      set(way, { title: `play the expected line on the board (${keys[i]})` });
+    });
+    this.buttons.hidden = this.ways.every(({ hidden }) => hidden);
+  }
+}
