@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +13,12 @@ from rich.console import Console
 
 from tests.support.arenabots import line_bot
 from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
-from tests.support.paths import TOP
 from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.live import ConsoleReporter
 from vindibot.arena.reporter import TournamentInfo
 from vindibot.arena.results import MachineLine, read_results
 from vindibot.base import VindibotError
+from vindibot.config import build
 
 
 @pytest.fixture(scope="session")
@@ -73,13 +72,11 @@ def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path
 
 
 def test_what_differs_is_refused_and_what_fails_is_given_up(shared: Cluster, tmp_path: Path) -> None:
-    """One tournament on three machines: one of them has other sources. A bot kills its player in one game."""
-    copy = tmp_path / "copy"
-    for package in ("sim", "behaviours", "vindibot", "config"):
-        shutil.copytree(TOP / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
-    with (copy / "vindibot" / "arena" / "seeds.py").open("a") as file:
-        file.write("# changed\n")
-    shared.join("gamma", environment={"PYTHONPATH": str(copy)}, folder=copy)
+    """One tournament on three machines: one of them has another numba. A bot kills its player in one game."""
+    other = tmp_path / "other" / "numba-0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numba\nVersion: 0.1\n")
+    shared.join("gamma", environment={"PYTHONPATH": str(other.parent)})
     (tmp_path / "assassin.py").write_text(
         "import os, signal\nfrom behaviours import Behaviour\n\n\nclass Assassin(Behaviour):\n    def vote(self, view):\n"
         "        if view.me == 0 and view.turn == 8:\n            os.kill(os.getppid(), signal.SIGKILL)\n"
@@ -95,7 +92,7 @@ def test_what_differs_is_refused_and_what_fails_is_given_up(shared: Cluster, tmp
     shared.machines["gamma"].send_signal(signal.SIGINT)
     assert shared.machines.pop("gamma").wait(20) == 130
     (refusal,) = [note for note in watch.notes if "gamma" in note]
-    assert refusal.startswith("machine gamma is refused: the sources of vindibot have the digest ")
+    assert refusal == f"machine gamma is refused: numba is 0.1 there and {build().numba} here"
     assert "gamma" not in {line.machine.name for line in watch.lines if line.machine}
     assert [line.ending for line in sorted(watch.lines, key=lambda line: line.game)].count("aborted") == 1
     assert len(watch.lines) == 4

@@ -300,7 +300,7 @@ def test_a_driver_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: 
     path = tmp_path / "cup.jsonl"
     process = started(command(cluster, path), path, 5)
     process.kill()
-    process.wait()
+    process.communicate()
     wait_until(lambda: not games_running(cluster), 15)
     resumed = subprocess.run(command(cluster, path, "--resume"), capture_output=True, text=True, timeout=200, check=False)
     assert resumed.returncode == 0, resumed.stderr

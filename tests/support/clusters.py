@@ -204,7 +204,7 @@ def players() -> list[psutil.Process]:
 
 
 @contextlib.contextmanager
-def no_players_left(seconds: float = 10.0) -> Iterator[None]:
+def no_players_left(seconds: float = 75.0) -> Iterator[None]:
     """Check that no player outlives the block by more than this number of seconds."""
     before = set(players())
     yield

@@ -18,12 +18,16 @@ import logging
 import secrets
 import threading
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from distributed import Client, LocalCluster
+from distributed.versions import VersionMismatchWarning
 
 from vindibot.arena import (
     CPU_VARIABLE,
@@ -50,7 +54,7 @@ from vindibot.config import cores
 #: Seconds between two questions to the scheduler, at least and at most, and seconds that it has to answer.
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
 #: Seconds to reach the scheduler at the start, and seconds to release the machines at the end.
-CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 5.0
+CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 10.0
 #: Number of times that a game may be lost with its machine. Then a machine plays it without other games. If the game is lost
 #: there too, the game itself is at fault.
 LOSSES = 3
@@ -60,6 +64,13 @@ ATTEMPTS = 3
 REST_SECONDS = 3.0
 #: Number of last games from whose ends the rate of a machine follows.
 PACE = 50
+
+
+class _ClusterClient(Client):  # type: ignore[misc]  # Dask has no types
+    """A client of Dask without a destructor, which would close it again when the loop has ended, and print a traceback."""
+
+    def __del__(self) -> None:
+        """Do nothing."""
 
 
 @dataclass
@@ -290,10 +301,8 @@ class ClusterExecutor(Executor):
 
     async def _connect(self) -> None:
         """Connect to the scheduler. Raises `VindibotError`."""
-        from distributed import Client
-
         try:
-            self._client = Client(
+            self._client = _ClusterClient(
                 self._address, security=security(self._settings), asynchronous=True, set_as_default=False, timeout=CONNECT_SECONDS
             )
             await _within(CONNECT_SECONDS + 1, self._client)
@@ -308,7 +317,6 @@ class ClusterExecutor(Executor):
         if client is not None:
             with contextlib.suppress(Exception):
                 await _within(RELEASE_SECONDS, client.close())
-            client.status = "closed"  # else its destructor would try again, when the loop has ended
 
     async def _poll(self) -> None:
         """Ask the scheduler for its workers. If it is gone, wait for it."""
@@ -575,8 +583,6 @@ def _write_logs(task: GameTask, logs: dict[str, bytes]) -> None:
 
 async def _local_cluster(stack: contextlib.AsyncExitStack, workers: int) -> Any:
     """Start a scheduler and a worker in this process, without ports that others can reach, and return them."""
-    from distributed import LocalCluster
-
     return await stack.enter_async_context(
         LocalCluster(
             n_workers=1,
@@ -599,6 +605,7 @@ def other_machines(tournament: Tournament, notify: Callable[[str], None]) -> Ite
     """
     settings = tournament.settings.cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find what matters
     executor = ClusterExecutor(
         settings,
         pack_entrants(tournament.schedule.entrants),
