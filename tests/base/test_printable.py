@@ -102,6 +102,7 @@ def check(written: str) -> None:
     assert r"\x1b]0;pwned" in written, written
 
 
+@pytest.mark.slow
 async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
     named = {f"game.heroes.{hero}.name": EVIL for hero in range(4)}
     fault = Fault("state", "after", changes=named)

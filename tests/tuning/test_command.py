@@ -100,6 +100,7 @@ def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
     assert tomllib.loads((versions / "tournament.toml").read_text())["bots"] == ["random-1.toml", "random-2.toml"]
 
 
+@pytest.mark.slow
 def test_a_weaker_bot_is_refused(tmp_path: Path) -> None:
     few = ["--blocks", 20, "--sprt-fewest", 5, "--sprt-elo1", 100, "--rival-blocks", 5, "--nodes", 100, *SMALL]
     code, said = tune(tmp_path, "promote", "random", "seed", *few)
