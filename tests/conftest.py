@@ -6,7 +6,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
@@ -34,6 +34,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
     kernels.warm()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let a process that has no tests left take some of another process: single tests differ much in their length."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

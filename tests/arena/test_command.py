@@ -171,6 +171,7 @@ def test_an_empty_folder_of_logs_is_removed(tmp_path: Path) -> None:
 SLOW = ["--blocks", 40, "--map", "m1", "--rounds", 150, "--seed", 4, "--workers", 2]
 
 
+@pytest.mark.slow
 def test_an_interrupt_finishes_the_running_games_and_the_rest_is_played_later(tmp_path: Path) -> None:
     whole = arena(tmp_path, "seed", "malvert", "random", "stay", *SLOW, "--blocks", 3, "--results", "whole.jsonl")
     assert whole.returncode == 0, whole.stderr

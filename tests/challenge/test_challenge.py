@@ -223,6 +223,7 @@ async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> No
         assert (await client.get("/challenge", headers={"Host": "evil.example"})).status_code == 403
 
 
+@pytest.mark.slow
 async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
     """With worker processes. Ctrl-C in the middle of a game ends the server and the workers."""
     process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0")

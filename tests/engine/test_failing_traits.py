@@ -128,6 +128,7 @@ def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pyt
     assert "to see stay" not in result.output
 
 
+@pytest.mark.slow
 def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
     done = run(folder, "play", *words)

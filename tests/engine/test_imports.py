@@ -103,7 +103,11 @@ OURS = ("behaviours/__init__.py", "sim/__init__.py")
 
 
 @pytest.mark.parametrize(
-    "words", [("play", "--bot", "bot.toml", "--display", "none"), ("arena", "bot.toml", "stay", "--blocks", "1")]
+    "words",
+    [
+        ("play", "--bot", "bot.toml", "--display", "none"),
+        pytest.param(("arena", "bot.toml", "stay", "--blocks", "1"), marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("how", ["module", pytest.param("script", marks=pytest.mark.slow)])
 def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, words: tuple[str, ...]) -> None:
@@ -125,6 +129,7 @@ def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, w
     assert path.index(str(folder)) >= len(path) - 2, "the bot's folder comes last, but for that of the bot it extends"
 
 
+@pytest.mark.slow
 def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
     """Its packages are imported from it by all processes, and nothing else that lies there hides a module."""
     checkout = folder.parent / "checkout"

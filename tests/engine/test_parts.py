@@ -301,10 +301,13 @@ async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
 
 async def test_parts_without_statistics_are_void() -> None:
     async with pool_of(trait("WrongPart"), STAY, workers=2) as pool:
-        for turn in range(STRIKES + 1):
-            entries = await ask(pool, 4 * turn, 0.5)
-            assert statuses(entries) == ["ok", "ok"]
-            assert counts(entries[0])[0] == 1
+        parts = []
+        for turn in range(STRIKES + 3):
+            split, stay = await ask(pool, 4 * turn, LONG)
+            assert stay.status == "ok"
+            if split.status == "ok":  # on a busy machine a turn may be late
+                parts.append(counts(split)[0])
+        assert set(parts) == {1}
         assert pool.health_records[0].failures > 0
         assert not pool.health_records[0].benched
 

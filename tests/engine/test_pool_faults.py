@@ -117,7 +117,7 @@ async def bench(pool: Pool, guilty: set[int]) -> None:
     turn = 0
     while {number for number, health in enumerate(pool.health_records) if health.benched} != guilty:
         turn += 4
-        assert turn < 200, [(health.label, health.suspect, list(health.strikes)) for health in pool.health_records]
+        assert turn < 400, [(health.label, health.suspect, list(health.strikes)) for health in pool.health_records]
         await ask(pool, turn, seconds=1.0)
         await until(lambda: all_ready(pool))
         assert {number for number, health in enumerate(pool.health_records) if health.benched} <= guilty, "an innocent is benched"

@@ -78,6 +78,7 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
+@pytest.mark.slow
 def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
     """A trait that sleeps for ever, one that loops in a kernel, one that raises: no turn is late, none is lost."""
     (tmp_path / "bad.toml").write_text(
@@ -98,6 +99,7 @@ def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
         assert word in done.stdout
 
 
+@pytest.mark.slow
 async def test_a_worker_is_killed_in_the_middle_of_a_game(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--rounds", "60", "--display", "lines")
     await line_with(process, "round 5/60")
@@ -174,6 +176,7 @@ async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     assert "Traceback" not in out
 
 
+@pytest.mark.slow
 async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", "--connect-timeout-s", "1000", VINDIBOT_KEY=SECRET)
     await line_with(process, "trying again")

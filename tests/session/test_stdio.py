@@ -215,6 +215,7 @@ def test_a_referee_that_does_not_read_ends_it(tmp_path: Path) -> None:
         assert b"nobody reads the moves any more" in errors.read()
 
 
+@pytest.mark.slow
 def test_a_trait_that_hangs_costs_no_turn(tmp_path: Path) -> None:
     (tmp_path / "hangs.py").write_text(
         "from behaviours import Behaviour\n\n\n"

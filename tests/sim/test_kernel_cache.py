@@ -79,6 +79,7 @@ def test_cold_then_warm(filled: tuple[Path, Path, list[str]]) -> None:
     assert cold[3] == warm[3]
 
 
+@pytest.mark.slow
 def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path: Path) -> None:
     """Programs import more or fewer of them: their number says nothing."""
     kernel = "if {0!r} in sys.argv:\n    @kernels.entry(types.int64(types.int64))\n    def {0}(number):\n        return number\n"

@@ -80,6 +80,7 @@ def test_the_extra_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "needs no_such_package: install the extra with  python -m pip install 'vindibot[tune]'" in said
 
 
+@pytest.mark.slow
 def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
     few = ["--sprt-fewest", 5, "--rival-blocks", 5, "--family-blocks", 5, "--nodes", 100, *SMALL]
     words = ["promote", "seed", "random", "--rival", "stay", *few]

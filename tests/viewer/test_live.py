@@ -162,6 +162,7 @@ def recorded_in(folder: Path) -> Recording:
     return read_recording(path)
 
 
+@pytest.mark.slow
 async def test_play_open_shows_the_running_game_with_votes(browser: Any, tmp_path: Path) -> None:
     async with play_open(tmp_path, "--rounds", "15", "--in-process") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
