@@ -1,8 +1,8 @@
 """The layout of a picture of a game: which sprites, boxes and words are where. `sim.svg` and pixel pictures draw a layout.
 
 All lengths are pixels, with the origin at the top left of the picture. The board is at the top. Below it, a table shows the turn,
-and the life, the gold and the mines of each hero. The same board looks as it does in the viewer: the kind and the place of each
-tree depend only on its square.
+and the life, the gold and the mines of each hero. A board looks the same as in the viewer: the kind and the place of each tree
+depend only on its square.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Layout:
 
     @cached_property
     def grown(self) -> float:
-        """How much larger than a square a hero is. On small squares a hero must stand out among the mines."""
+        """The size of a hero in squares. It grows on small squares, so that a hero stands out among the mines."""
         return max(1.12, min(1.5, 1.12 + (32 - self.side) * 0.025))
 
     def _place(self, square: int) -> tuple[int, int] | None:

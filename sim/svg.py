@@ -56,7 +56,8 @@ def _described(layout: Layout) -> str:
 
 
 def _id(theme: str, sprite: str, tone: str) -> str:
-    """Return the id of a sprite. Pages may have several pictures: in all of them the same id stands for the same drawing."""
+    """Return the id of a sprite. A page may have several pictures. In all of these pictures the same id stands for the same
+    drawing."""
     return "-".join(filter(None, ("vindibot", theme, sprite, tone)))
 
 

@@ -1,7 +1,7 @@
 """Outcomes of plans: the gold, mines and life of all four heroes in each scenario, without discounts, penalties and leads.
 
-The trait `rollout` needs one number per plan. A review of a game needs more: every scenario alone, for standard errors and paired
-differences, and the moves of the playout, to show what happened.
+The trait `rollout` needs one number per plan. A review of a game needs more. It needs the result of every single scenario, for
+standard errors and paired differences. It also needs the moves of the playouts, to show what happens.
 """
 
 from __future__ import annotations

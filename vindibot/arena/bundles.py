@@ -86,8 +86,8 @@ def _files(folder: Path) -> Iterator[Path]:
 def unpack(data: bytes, name: str, cache: Path) -> Path:
     """Unpack a bundle with the sha256 digest `name` into the folder `cache`, unless it is there, and return its folder.
 
-    Raises `BundleError` if the bytes have another digest, if a name in it leaves the folder, if it is too large, or if the disk
-    refuses it. Nothing is left behind in these cases.
+    Raises `BundleError` if the bytes have another digest, if the name of a file leads out of the folder, if the bundle is too
+    large, or if the disk refuses it. In these cases no file is left behind.
     """
     if digest(data) != name:
         raise BundleError(f"the files of a bot were damaged on their way: their sha256 is not {name}")

@@ -19,7 +19,7 @@ class MachineStatus:
     """The state of a machine that plays games of a tournament, for people.
 
     `workers` is the number of games that it plays at once, `games` the number of games that it has played, `per_minute` its rate.
-    `missing` says in words why it does not play, and is empty if it plays.
+    `missing` is the reason why the machine does not play, and is empty if it plays.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The proof of a build: what a machine shows before it plays games of a tournament.
 
-Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. So processors that
-round numbers differently are found before they play.
+Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. So a processor that
+rounds numbers differently is found before its machine plays for the tournament.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class BuildProof:
         return digest_of(asdict(self))
 
     def differences(self, other: BuildProof) -> list[str]:
-        """Return in words how `other`, the proof of another machine, differs from this one. An empty list: they are equal.
+        """Return in words how `other`, the proof of another machine, differs from this proof. The list is empty if they are
+        equal.
 
-        If the code differs, the moves say nothing more, and are left out.
+        If the code differs, a difference of the moves is expected, and is left out.
         """
         here, there = asdict(self.build), asdict(other.build)
         found = [f"{name} is {there[name]} there and {here[name]} here" for name in here if here[name] != there[name]]

@@ -141,7 +141,7 @@ class RemotePlayer:
 
 
 def _cache_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable with the kernel cache for kernels that any processor can run. They have a folder of their own."""
+    """Return the variable for the folder of the kernel cache. Only kernels for any processor have a folder of their own."""
     if environment.get("NUMBA_CPU_NAME") != "generic":
         return {}
     base = os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("vindibot", appauthor=False)

@@ -48,11 +48,11 @@ def replay_command(
 
     FILE is a recording of `vindibot play`, a game record from a server (/records/ID), a file of game records from the arena (JSON
     lines, plain or gzipped), or a file of `vindibot review`. "last" is the newest recording in recordings/. The page is one HTML
-    file, which needs no server and no network. It shows the review x.review.jsonl beside x.jsonl too. Without --html, --gif and
-    --svg, the page is written into the current folder.
+    file, which needs no server and no network. If x.review.jsonl lies beside x.jsonl, the page shows this review too. Without
+    --html, --gif and --svg, the page is written into the current folder.
 
-    --gif makes a moving picture. Up to 160 turns are shown one by one. Of more turns, one picture per round is shown. --svg makes
-    a picture of one turn. Only files that this command has made are overwritten.
+    --gif makes a moving picture. It has one picture per turn for up to 160 turns, and one picture per round for more turns. --svg
+    makes a picture of one turn. Only files that this command has made are overwritten.
 
     \b
     Examples:

@@ -369,8 +369,8 @@ def games(
 def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], out: Path | None) -> None:
     """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.
 
-    A fit says how well values predict the ends of games. It does not say that a bot plays better with them: test the bot with
-    vindibot tune promote.
+    A fit says how well the weights predict how games end. It does not say that a bot plays better with these weights: test the
+    bot with vindibot tune promote.
     """
     from behaviours.common.evaluation import Weights
     from vindibot.base import plain_table, say, terminal

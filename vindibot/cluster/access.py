@@ -22,8 +22,8 @@ _ADDRESS = re.compile(r"(?P<protocol>tcp|tls)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s
 def check_cluster(settings: ClusterSettings) -> None:
     """Check what is needed to reach a cluster. Raises `UsageError`.
 
-    These are errors: Dask is not installed (the message has the command that installs it), the address is none or is not safe, a
-    TLS file is missing or cannot be read.
+    The errors are: Dask is not installed (the message has the command that installs it); the text is not an address; the address
+    is not safe; a TLS file is missing or cannot be read.
     """
     if find_spec("distributed") is None:
         raise UsageError(f"other machines need the package distributed of Dask: {INSTALL}")
@@ -32,7 +32,7 @@ def check_cluster(settings: ClusterSettings) -> None:
 
 
 def check_address(settings: ClusterSettings) -> None:
-    """Raise `UsageError` if the address is none, if it is not safe, or if the TLS files for it are missing."""
+    """Raise `UsageError` if the text is not an address, if the address is not safe, or if TLS files for it are missing."""
     if settings.address == LOCAL:
         return
     found = _ADDRESS.fullmatch(settings.address)

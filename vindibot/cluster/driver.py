@@ -1,7 +1,7 @@
 """The driver: it gives the games of a tournament to the machines of a cluster, and collects the results.
 
-`ClusterExecutor` is an executor of `concurrent.futures`, so the arena's dispatcher uses it like the local one. It decides itself
-which machine plays which game, and Dask carries the games there. Its loop runs in a thread of its own:
+`ClusterExecutor` is an executor of `concurrent.futures`, so the arena's dispatcher uses it like the local one. The driver decides
+which machine plays which game, and Dask only carries the games. Its loop runs in a thread of its own:
 
 - Every second it asks the scheduler for its workers. Each of them is a machine here.
 - A new machine proves its build and loads the bots. If anything differs, it is refused and gets no game.
@@ -67,7 +67,7 @@ PACE = 50
 
 
 class _ClusterClient(Client):  # type: ignore[misc]  # Dask has no types
-    """A client of Dask without a destructor, which would close it again when the loop has ended, and print a traceback."""
+    """A client of Dask without a destructor. The destructor would close it after the end of the loop, and print a traceback."""
 
     def __del__(self) -> None:
         """Do nothing."""
@@ -92,7 +92,8 @@ class _ClusterGame:
 class _ClusterMachine:
     """A Dask worker. `line` is None until it has proved its build; `refused` says why it gets no game.
 
-    `seen` is the last sign of life as the scheduler states it, and `heard` our monotonic time at which it changed.
+    `seen` is the time of the last sign of life, as the scheduler states it. `heard` is our monotonic time when `seen` last
+    changed.
     """
 
     address: str
@@ -132,9 +133,9 @@ class _ClusterMachine:
 class ClusterExecutor(Executor):
     """Plays games on the machines of a cluster. `notify` gets lines of text for people.
 
-    `timed` says whether bots have time limits: then all machines must have the same processor, unless the settings allow others.
-    `cpu` is the processor that played earlier games of the tournament, empty if unknown. `local_workers` is the number of games
-    at once if the address is "local".
+    `timed` says whether bots have time limits: then all machines must have the same processor, unless the settings allow
+    different processors. `cpu` is the processor that played earlier games of the tournament, empty if unknown. `local_workers` is
+    the number of games at once if the address is "local".
     """
 
     def __init__(
@@ -545,7 +546,7 @@ class ClusterExecutor(Executor):
 async def _within(seconds: float, work: Awaitable[Any]) -> Any:
     """Return the result of `work`. Raises `TimeoutError` after this number of seconds.
 
-    Unlike `asyncio.wait_for`, it does not wait until `work` has been cancelled: Dask may ignore that.
+    Unlike `asyncio.wait_for`, it does not wait until `work` has been cancelled, because Dask may ignore the cancellation.
     """
     task = asyncio.ensure_future(work)
     done, _ = await asyncio.wait((task,), timeout=seconds)
@@ -561,7 +562,7 @@ def _environment(settings: ClusterSettings) -> dict[str, str]:
 
 
 def _name_of(info: dict[str, Any]) -> str:
-    """Return the name of a worker for people, before it states the name of its machine."""
+    """Return a worker's name to show. It is used until the worker has stated the name of its machine."""
     name = info.get("name")
     return name.rpartition("/")[0] or name if isinstance(name, str) else str(info.get("host") or name)
 

@@ -75,7 +75,8 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             player.remote.close()
 
     def describe(self, key: str, name: str) -> bytes:
-        """Return the answer of a player to "describe". `name` is the name of this machine, empty for that of the host."""
+        """Return the answer of a player to "describe". `name` is the name of this machine; if it is empty, the host's name is
+        used."""
         with self._player(key) as player:
             return player.remote.ask("describe", name, timeout=PROVE_TIMEOUT)
 

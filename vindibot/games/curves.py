@@ -84,7 +84,7 @@ def gold_curves(history: GameHistory) -> Curves:
 def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
     """Return the curves of the gold that a review expects at the end of the game, after the moves that were played.
 
-    `turns` has at least one turn. The reviewed turns of one round make one point, their mean.
+    `turns` has at least one turn. Each round with reviewed turns has one point: the mean of these turns.
     """
     rounds: dict[int, list[Sequence[float]]] = {}
     for one in turns:

@@ -55,7 +55,7 @@ class _ReviewLine(BaseModel):
 
 
 class Thresholds(_ReviewLine):
-    """Least losses in gold of an inaccuracy, a mistake and a blunder, and the least number of standard errors of each loss."""
+    """The least losses of an inaccuracy, a mistake and a blunder in gold. `errors` is the least number of standard errors."""
 
     inaccuracy: float = Field(5.0, ge=0, le=10_000, description="least loss of an inaccuracy, in gold")
     mistake: float = Field(12.0, ge=0, le=10_000, description="least loss of a mistake, in gold")
@@ -98,7 +98,7 @@ class ReviewedTurn(_ReviewLine):
 
     - `turn`: the turn of the protocol. `hero`: the hero's id, 1..4.
     - `move`: the move that was played. A move without an effect, such as a move against a wall, counts as Stay.
-    - `best`: the move with the most gold.
+    - `best`: the move with the most expected gold at the end of the game.
     - `loss`: the gold that the move lost against the best move. `loss_error`: its standard error.
     - `choice`: the moves that the reviewing bot may play, if it was asked. They are never marked.
     - `mark`: the class of the move, `kind`: what was wrong with it.

@@ -1,4 +1,4 @@
-"""The moments of a review, asked again: what a bot would play today, and tests that fail until it plays better."""
+"""Asks a bot again about reviewed turns: what it would play today, and tests that fail until it plays better."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NewMove:
 
     @property
     def mended(self) -> bool:
-        """Whether no move of the bot loses gold that counts."""
+        """Whether none of the bot's moves has a loss that counts."""
         return self.moves <= good_moves(self.turn, self.turn.loss)
 
 

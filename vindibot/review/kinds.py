@@ -35,9 +35,9 @@ _NEVER = LONGEST_LINE / 4
 
 @dataclass(frozen=True)
 class LineFacts:
-    """Means over playouts of one line: our deaths, our life lost by blows, and the rounds (from 0) of our first drink and mine.
+    """Means over the playouts of one line: our deaths, our life lost by blows, the rounds (from 0) of our first drink and mine.
 
-    A round of 12 means that it does not happen within 12 rounds.
+    A round of 12 means: no drink, or no mine, within 12 rounds.
     """
 
     deaths: float

@@ -31,7 +31,8 @@ def is_results(path: Path) -> bool:
 
 
 def many_games(path: Path, most: int | None = None) -> ManyGames:
-    """Return the games of a results file of the arena, or of a file of game records. With `most`: the first games of it.
+    """Return the games of a results file of the arena, or of a file of game records. With `most`, return only this number of
+    games, from the start of the file.
 
     In a file of records each game is a block of its own. Raises `UsageError` if results have no records.
     """

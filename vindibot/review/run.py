@@ -58,7 +58,7 @@ _reviewer: Reviewer
 
 
 def _begin(reviewer: Reviewer) -> None:
-    """Make this process a process that reviews turns."""
+    """Prepare this process to review turns."""
     from sim import kernels
 
     global _reviewer

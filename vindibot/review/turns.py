@@ -39,7 +39,7 @@ class Reviewer:
 
     @cached_property
     def valuer(self) -> Valuer:
-        """The values of moves by the rollouts of the bot."""
+        """The object that values moves by the rollouts of the bot."""
         return Valuer(rollout_of(self.bot), self.nodes, self.rounds, self.seed)
 
     def choice(self, position: TurnPosition) -> set[str]:

@@ -1,8 +1,9 @@
 """The value of every move of a turn, in gold at the end of the game, by playouts.
 
-A move is worth what the best plan that begins with it is worth. So each turn has two parts. The first part compares the plans
-that begin with the same move, and keeps one plan per move. The second part plays these plans in new scenarios, which no choice
-has used. All plans meet the same scenarios, and the difference of two moves is the mean of the paired differences.
+The value of a move is the value of the best plan that begins with this move. So the review of a turn has two parts. The first
+part compares the plans that begin with the same move, and keeps one plan per move. The second part plays these plans in new
+scenarios, so the choice of the plans does not bias the values. All plans meet the same scenarios, and the difference of two moves
+is the mean of the paired differences.
 
 A playout ends after some rounds. Then `final_gold` gives the expected gold at the end of the game. It is linear in the mines and
 in the life of a hero, and its constants are fitted to playouts to the end of the game (docs/review.md).
@@ -72,10 +73,10 @@ def rollout_of(bot: Bot) -> Rollout:
 def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: float = 0.0) -> NDArray[np.float64]:
     """Return the expected gold at the end of the game after playouts that end `rounds_left` rounds before it.
 
-    `ends` are the ends of playouts, see `play_outcomes`: int64[playouts, heroes, 4]. The result is float64[playouts, heroes]. The
-    mines of a hero return to their mean over all playouts: only the difference to this mean has the value of `MINE`. The share
-    `late_kill_penalty` of the gold from stolen mines does not count: a hunted hero changes its play, so later kills are less
-    certain.
+    `ends` are the ends of playouts, see `play_outcomes`: int64[playouts, heroes, 4]. The result is float64[playouts, heroes].
+    From the end of a playout on, a hero is expected to hold its mean number of mines over all playouts. `MINE` is the value of a
+    mine above this mean. The share `late_kill_penalty` of the gold from stolen mines does not count: a hunted hero changes its
+    play, so later kills are less certain.
     """
     if rounds_left <= 0:
         return ends[..., _GOLD] - late_kill_penalty * ends[..., _STOLEN]
@@ -142,7 +143,7 @@ class Valuer:
 def _best_of_each(
     plans: NDArray[np.int64], firsts: NDArray[np.int64], means: NDArray[np.float64], share: int
 ) -> NDArray[np.int64]:
-    """Return the best plans of each first move, sorted: the best one of `share` plans, at least one, or one if `share` is 0.
+    """Return the best plans of each first move, sorted. Of n plans these are n / `share`, rounded up; only one if `share` is 0.
 
     ``firsts[p]`` is the first move of plan p, ``means[i]`` the mean of ``plans[i]``.
     """

@@ -43,7 +43,7 @@ class BlockResult:
 class BlockMaker:
     """Makes the games of blocks. Equal fields and equal numbers give equal games.
 
-    `identity` is the digest of the study. Of the blocks, the share `self_share` has no rivals.
+    `identity` is the digest of the study. `self_share` is the share of the blocks without rivals.
     """
 
     identity: str

@@ -22,7 +22,7 @@ MARK = "# Made by vindibot tune"
 def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
     """Return the bot file at `path` of a bot that extends `bot` with other values of parameters.
 
-    `values` has them by key. The name of the bot ends with `suffix`.
+    `values` has the other values by key. The name of the bot ends with `suffix`.
     """
     tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}

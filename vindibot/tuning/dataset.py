@@ -1,13 +1,14 @@
 """Positions of recorded games as columns of numbers, in a file of NumPy (.npz).
 
 **Which positions.** A game gives a position at every `every` rounds, always before the move of hero 1, so that all heroes have
-the same number of rounds left. The first position is in a round below `every` that follows from a digest of the game. So the
-positions of a game are far apart, and all rounds occur equally often. Finished games only; games with forfeits are left out.
+the same number of rounds left. The first position is in one of the rounds 0 to `every` - 1; a digest of the game selects this
+round. So the positions of a game are far apart, and all rounds occur equally often. Only finished games are used, and games with
+forfeits are left out.
 
 **Which columns.** `COLUMNS` has one entry per position and hero, the others one entry per position (see `COLUMNS`, `SINGLES`).
 
 **How it is split.** A map is either for fitting or for validation, by a digest of its tiles. So no position for validation is
-from a game or a map that a fit has seen. Positions are never split.
+from a game or a map that a fit has seen. The positions of one map are never split.
 """
 
 from __future__ import annotations

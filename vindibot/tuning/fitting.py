@@ -3,10 +3,10 @@
 The model is that of `behaviours.common.evaluation`. The value of a hero is its gold, the gold that its mines will bring, the
 value of its life, and terms about squares and fights. Values are compared with the mean value of the rivals. Two targets:
 
-- **lead**: the hero's gold at the end less the mean of the rivals'. The error is divided by the number of rounds left. Least
+- **lead**: the hero's gold at the end, less the mean gold of its rivals. The error is divided by the number of rounds left. Least
   squares with a robust loss (`scipy.optimize.least_squares`, soft_l1).
-- **first**: the hero that ends first. A softmax over the four values, which are divided by a scale; cross-entropy. The scale is
-  ``exp(a) * left^b`` gold, and `a` and `b` are fitted too.
+- **first**: the hero that ends first. The four values are divided by a scale and go through a softmax. The loss is the
+  cross-entropy. The scale is ``exp(a) * left^b`` gold, and `a` and `b` are fitted too.
 
 Positions of one game have much in common. So all intervals come from sums per game (a sandwich estimator with clusters).
 """
@@ -53,7 +53,8 @@ _BIN_RIDGE = 20.0
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A fitted weight with its 95 % interval. `start` is the value before. `limited`: it is at an end of its range.
+    """A fitted weight with its 95 % interval. `start` is the value before the fit. `limited`: the fitted value is at an end of
+    its range.
 
     `worth` is the loss of R2 on validation without the feature, None if it was not tried.
     """
@@ -85,10 +86,11 @@ class Quality:
 class FitResult:
     """A finished fit.
 
-    `lead` and `first` have the coefficients of both targets. `before`, `after` and `bins` have the quality on validation with the
-    weights before, with the fitted ones (lead), and of the one-hot model. Their keys are the first rounds of phases; -1 has all
-    rounds. `calibration` has pairs (predicted, observed) of the probability to end first. `entropy` is the cross-entropy on
-    validation before and after, in nats per position. `scale` has `a` and `b`. `tables` has the one-hot model.
+    `lead` and `first` have the coefficients of both targets. `before`, `after` and `bins` have the quality on validation: with
+    the weights before the fit, with the fitted weights (target lead), and with the one-hot model. Their keys are the first rounds
+    of phases; the key -1 stands for all rounds. `calibration` has pairs (predicted, observed) of the probability to end first.
+    `entropy` is the cross-entropy on validation before and after, in nats per position. `scale` has `a` and `b`. `tables` has the
+    one-hot model.
     """
 
     lead: tuple[Coefficient, ...]
@@ -276,7 +278,8 @@ def _worth(columns: PositionColumns, check: PositionColumns, found: Floats, name
 
 
 def _log_chances(columns: PositionColumns, point: Floats) -> Floats:
-    """Return the logarithm of the probability of the hero that ended first (n). Among equals the mean counts."""
+    """Return the logarithm of the probability of the hero that ended first (n). If several heroes ended first, the result is
+    their mean."""
     weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
     scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
     scaled -= scaled.max(axis=1, keepdims=True)

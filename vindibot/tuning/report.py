@@ -170,7 +170,7 @@ def _history(study: TuneStudy, result: SearchResult) -> list[str]:
 
 
 def _slices(study: TuneStudy, result: SearchResult) -> list[str]:
-    """Return a drawing per eight parameters: the mean level of the trials in ten equal groups by the parameter's value."""
+    """Return drawings of eight parameters each: the mean level of the trials, in ten equal groups by a parameter's value."""
     levels = np.array(study.levels[1 if result.effects else 0 :])
     values = result.history[: len(levels)]
     if len(levels) < 40:

@@ -80,7 +80,7 @@ def that_matter(found: Sequence[Effect], alpha: float) -> list[str]:
     """Return the keys of the parameters that matter, by the method of Benjamini and Hochberg.
 
     If no parameter matters, the result is empty with a probability of at least 1 - `alpha`. Otherwise, on average at most the
-    share `alpha` of the result does not matter. With `alpha` 1 all parameters matter.
+    share `alpha` of the returned parameters does not matter. With `alpha` 1 all parameters matter.
     """
     ranked = sorted(found, key=lambda one: one.p_value)
     count = max((rank for rank, one in enumerate(ranked, start=1) if one.p_value <= alpha * rank / len(ranked)), default=0)

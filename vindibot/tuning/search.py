@@ -49,7 +49,7 @@ class SearchResult:
     """The end of a search.
 
     `effects` are those of the screening, empty without a screening. `chosen` has the keys of the tuned parameters. `point` is the
-    result, a value for each parameter of the space. `errors` has the standard error of each value, if the parameter does not
+    result, a value for each parameter of the space. `errors` has the standard error that each value has if its parameter does not
     matter (0 if it was not tuned; NaN if unknown). `history` (iterates + 1 x chosen) has the tuned values after each iterate.
     """
 
@@ -102,7 +102,7 @@ def _pair(space: ParameterSpace, seed: int, number: int, middle: Floats, moved: 
 
 
 def _spread(space: ParameterSpace, tuned: Sequence[int], positions: Floats) -> Floats:
-    """Return positions of all parameters: those of the `tuned` ones, and 0 for the others."""
+    """Return positions of all parameters: `positions` for the `tuned` parameters, and 0 for the others."""
     found = np.zeros(len(space))
     found[tuned] = positions
     return found

@@ -55,7 +55,8 @@ class TunedParameter:
         return min(max(value, self.low), self.high)
 
     def position(self, value: float) -> float:
-        """Return the position of a value. A ratio has no position of 0; the result is that of a thousandth of the start."""
+        """Return the position of a value. For a ratio, a value of 0 has no position; then the result is the position of a
+        thousandth of the start."""
         if self.ratio:
             return math.log(max(value / self.start, 1e-3)) / self.step
         return (value - self.start) / self.step
@@ -126,7 +127,7 @@ class ParameterSpace:
 
 
 def with_values(bot: Bot, values: Mapping[str, int | float]) -> Bot:
-    """Return a bot with other values of some parameters. `values` has them by key. The digest of the bot is empty."""
+    """Return a bot with other values of some parameters. `values` has these values by key. The digest of the bot is empty."""
     traits = []
     for spec in bot.traits:
         parameters, weight = copy.deepcopy(dict(spec.parameters)), spec.weight
@@ -160,8 +161,8 @@ def space_of(
 ) -> ParameterSpace:
     """Return the parameters of a bot whose keys match a pattern (``traits.rollout.*``) and no pattern of `exclude`.
 
-    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value; with a range
-    in `ranges`, as a share of half the range. The step of a whole number is at least 1.
+    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value. If `ranges`
+    has a range for it, `step` is a share of half this range. The step of a whole number is at least 1.
 
     Raises `UsageError` for a pattern without a parameter, for a range of an unknown parameter, and for a range without the value
     of the bot.

@@ -1,8 +1,8 @@
 """SPSA: simultaneous perturbation stochastic approximation (Spall 1992), with the gains of OpenBench.
 
 Each block compares two points: every parameter is a step above the present point for one bot and a step below it for the other,
-by random signs. The difference of the block moves all parameters at once. Positions are in units of the steps of the parameters.
-In block k of N (from 0), with A = N / 10::
+by random signs. Then the difference of the block moves all parameters together. Positions are in units of the steps of the
+parameters. In block k of N (from 0), with A = N / 10::
 
     step c(k) = 1 / (k + 1)^0.101         gain a(k) = a / (A + k + 1)^0.602
     position += a(k) * difference * signs / (2 c(k))
@@ -64,7 +64,7 @@ class Gains:
 
     @classmethod
     def reaching(cls, blocks: int, reach: float, effects: Sequence[Effect]) -> Gains:
-        """Return gains with which a typical effect, if it stayed as large as it is, would move a parameter by `reach` steps.
+        """Return gains that move a parameter by `reach` steps, if its effect is typical and stays the same.
 
         The typical effect is the root mean square of `effects` without the noise of the estimates; it is at least a standard
         error.
@@ -83,7 +83,7 @@ class Gains:
 class SpsaRun:
     """The positions of a run. `positions` (iterates + 1 x parameters) begins with the first position.
 
-    `result` is the mean of the last positions, and `errors` are its standard errors, if no parameter matters.
+    `result` is the mean of the last positions. `errors` are the standard errors that the result has if no parameter matters.
     """
 
     positions: Floats

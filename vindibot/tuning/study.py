@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 
 class _Queue(Iterator[GameTask]):
-    """The games that can be played now. It is empty while an iterate waits for its last games; later it has games again.
+    """The games that can be played now. It is empty while an iterate waits for its last games. When the next iterate begins, it
+    has games again.
 
     `make` returns the games of a block, when the first of them is needed.
     """
@@ -100,7 +101,8 @@ class TuneStudy:
         """Play the missing games. End early on a request to `stop`.
 
         `factory` makes executors, which play at most `slots` games at a time by calling `play`. `progress` is called after each
-        block. The result does not depend on the number of workers, because an iterate begins when the one before has ended.
+        block. The result does not depend on the number of workers, because an iterate begins only after the previous iterate has
+        ended.
         """
         from vindibot.tuning.trials import Trials
 
@@ -176,7 +178,8 @@ def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
 
 
 def resume(path: Path, settings: TuneSettings) -> TuneStudy:
-    """Open a study to play its missing games. `settings` are those of this run: only those that change no game count.
+    """Open a study to play its missing games. `settings` are the settings of this run. Only settings that change no game are
+    used.
 
     Raises `UsageError` if the bot, a rival, the maps or vindibot have changed since the study began.
     """

@@ -53,7 +53,8 @@ class Painter:
 
     @cached_property
     def palette(self) -> Image.Image:
-        """A picture with the palette for all pictures of this game. At most 255 colours: a GIF needs one for "unchanged"."""
+        """A picture with the palette for all pictures of this game. It has at most 255 colours, since a GIF needs one colour for
+        "unchanged"."""
         layout = self._first
         side = layout.side
         samples = Image.new("RGB", (layout.width, layout.height + 4 * side), layout.paper)
