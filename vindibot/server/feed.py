@@ -66,7 +66,7 @@ async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> As
 
 
 class _Watched:
-    """An object whose changes readers follow until it ends."""
+    """An object that changes until it ends. Readers follow its changes."""
 
     def __init__(self) -> None:
         self._over = False
