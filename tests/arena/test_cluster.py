@@ -72,6 +72,7 @@ def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_what_differs_is_refused_and_what_fails_is_given_up(shared: Cluster, tmp_path: Path) -> None:
     """One tournament on three machines: one of them has another numba. A bot kills its player in one game."""
     other = tmp_path / "other" / "numba-0.1.dist-info"
