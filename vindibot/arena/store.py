@@ -15,10 +15,7 @@ a line off, this line is removed before the next line is appended. The store nev
 
 from __future__ import annotations
 
-import fcntl
 import json
-import mmap
-import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,24 +41,6 @@ _CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "ma
 
 class StoreError(VindibotError):
     """Results cannot be written. The message gives the reason. All lines that were written before are complete."""
-
-
-def _open(path: Path) -> LineFile:
-    """Open a file for more lines, lock it, and remove an unfinished last line."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab+", buffering=0)
-    except OSError as problem:
-        raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise UsageError(f"{short(path)}: another arena is writing to this file") from None
-    if os.fstat(file.fileno()).st_size:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            file.truncate(content.rfind(b"\n") + 1)
-    return LineFile(path, file)
 
 
 class Store:
@@ -100,8 +79,8 @@ class Store:
             raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {INSTEAD}")
         setup_file = owned(setup_path(path), SETUP_MARK)
         setup_file.check()
-        self._results = _open(path)
-        self._records = _open(records_path(path)) if records else None
+        self._results = LineFile.locked(path, "arena", StoreError)
+        self._records = LineFile.locked(records_path(path), "arena", StoreError) if records else None
         if not self.before:
             head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
             line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""

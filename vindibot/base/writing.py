@@ -5,6 +5,8 @@ A command overwrites only files that it has made. It recognises its files by a m
 
 from __future__ import annotations
 
+import fcntl
+import mmap
 import os
 import secrets
 from contextlib import suppress
@@ -86,6 +88,28 @@ class LineFile:
     def __init__(self, path: Path, file: FileIO) -> None:
         self.path, self._file = path, file
         self._size = file.seek(0, os.SEEK_END)
+
+    @classmethod
+    def locked(cls, path: Path, writer: str, error: type[VindibotError]) -> LineFile:
+        """Open a file for more lines, lock it, and remove an unfinished last line. Create its folder if it does not exist.
+
+        `writer` is the kind of program that holds the lock, for the message. Raises `error` if the file cannot be written, and
+        `UsageError` if another process has locked it.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("ab+", buffering=0)
+        except OSError as problem:
+            raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise UsageError(f"{short(path)}: another {writer} is writing to this file") from None
+        if os.fstat(file.fileno()).st_size:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                file.truncate(content.rfind(b"\n") + 1)
+        return cls(path, file)
 
     def append(self, line: bytes) -> None:
         """Append a line. If this fails, restore the file and raise `OSError`."""

@@ -11,9 +11,7 @@ A crash may cut off the last line. This line is removed when the study goes on. 
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -56,7 +54,7 @@ class StudyFile:
         if path.exists() and path.stat().st_size:
             goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
             raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
-        found = cls(path, json.loads(json.dumps(setup)), _open(path))
+        found = cls(path, json.loads(json.dumps(setup)), LineFile.locked(path, "study", StudyError))
         found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
         return found
 
@@ -67,7 +65,7 @@ class StudyFile:
             raise UsageError(f"{short(path)}: there is no such study")
         if not begins_with(path, MARK):
             raise UsageError(f"{short(path)} is no study of vindibot tune")
-        lines = _open(path)
+        lines = LineFile.locked(path, "study", StudyError)
         try:
             content = path.read_bytes().split(b"\n")[:-1]
             if not content:
@@ -124,21 +122,3 @@ def _decoded(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise StudyError(f"{short(path)}, line {number}: must be an object", 2)
     return found
-
-
-def _open(path: Path) -> LineFile:
-    """Open a file for more lines, lock it, and remove an unfinished last line."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab+", buffering=0)
-    except OSError as problem:
-        raise StudyError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise UsageError(f"{short(path)}: another study is writing to this file") from None
-    size = os.fstat(file.fileno()).st_size
-    if size:
-        file.truncate(path.read_bytes().rfind(b"\n") + 1)
-    return LineFile(path, file)
