@@ -2,7 +2,7 @@
 
 Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
-multiplies them by the trait's weight in the bot file and sums them over all traits. It makes the move with the largest sum.
+multiplies them by the trait's weight in the bot file and sums them over all traits. The bot makes the move with the largest sum.
 
 An **anytime** trait is a generator: each ``yield`` gives a better answer than the previous ``yield``, and the last answer before
 the deadline counts. A search may answer with a `SearchInfo`: votes with depth, score and expected moves.
@@ -62,8 +62,8 @@ class SearchInfo:
     - `depth`: plies searched, 0 or more.
     - `score`: expected advantage at the end of the game, in gold.
     - `nodes`: positions visited, 0 or more.
-    - `pv`: the principal variation: the expected directions (0..4) of all heroes in turn, from our own move on. Only the first
-      `LONGEST_PV` plies are used.
+    - `pv`: the principal variation, as directions (0..4): our move and then the expected moves of all heroes in turn. Only the
+      first `LONGEST_PV` plies are used.
     - `goal`: the square to which the trait wants to go (`sim.game.square`).
 
     A wrong value raises `VoteError` when the bot reads the answer.
@@ -86,8 +86,8 @@ class Budget:
     - `stop`: the stop word, an int64 array of length 1. The bot sets ``stop[0]`` to 1 at the deadline. A long kernel takes this
       array as an argument and reads ``stop[0]`` every few hundred nodes. Python code calls `expired`.
 
-    A trait without loops may ignore its budget. If `expired()` is true, the trait must return or yield its best answer so far at
-    once.
+    A trait without loops may ignore its budget. Any other trait must return or yield its best answer so far as soon as
+    `expired()` is true.
     """
 
     nodes: int | None = None
@@ -101,10 +101,11 @@ class Budget:
 class View:
     """The game from our hero's side on one turn. All traits of a process share one view: do not change the view or its arrays.
 
-    - `games`: the game, an array of one record (`sim.game.Game`). `game` is this record, `hero` our hero's record, `cells` the
-      board.
+    - `games`: the game, an array of one record (`sim.game.Game`). `game` is this record, `hero` is our hero's record, and `cells`
+      is the board.
     - `me`: the index of our hero, 0..3. `pos`, `life`, `gold` and `mines` describe this hero.
-    - `turn`, `plies_left`: the plies played by all heroes, and the number of moves that our hero still makes.
+    - `turn`: the number of plies that all heroes together have played. `plies_left`: the number of moves that our hero still
+      makes.
     - `recent`: one game state for each of our last turns, an array of up to `RECENT_TURNS` games, oldest first. This turn is not
       included.
     - `budget`: the limit of the work on this turn.
@@ -211,7 +212,8 @@ class View:
     def moves(self) -> tuple[int, ...]:
         """The directions whose effect differs from the effect of Stay, and Stay itself. Stay comes first.
 
-        A move against a wall, a hero, an own mine, or a tavern without the gold for a beer is left out.
+        Moves against a wall, a hero or an own mine are left out. Without the gold for a beer, moves against a tavern are left
+        out, too.
         """
         mask = effective_moves(self.games, 0, self.me)
         return tuple(direction for direction in range(5) if mask >> direction & 1)
@@ -262,9 +264,10 @@ class Behaviour(BaseModel):
     def vote(self, view: View) -> Answer:
         """Return this trait's votes for this turn: a direction, weights per direction, or None for no opinion.
 
-        A weight is a finite number, by convention between -1 and 1: positive for a move, negative against it. A direction that is
-        missing from the weights has weight 0. A single direction as the answer has weight 1. An anytime trait yields its answers,
-        each better than the previous answer. Any answer may be a `SearchInfo`.
+        A weight is a finite number, by convention between -1 and 1. A positive weight is a vote for the move, a negative weight
+        is a vote against it. A direction that is missing from the weights has weight 0. If the answer is a single direction, this
+        direction has weight 1. An anytime trait yields its answers, each better than the previous answer. Any answer may be a
+        `SearchInfo`.
         """
         raise NotImplementedError
 
@@ -272,37 +275,38 @@ class Behaviour(BaseModel):
 class SplitBehaviour(Behaviour):
     """The base class of anytime traits whose work can be split among workers. A subclass implements `statistics` and `combine`.
 
-    Each worker does a part of the work: `statistics` with a part number of its own. The bot combines the latest statistics of all
-    parts into the answer. Part 0 always exists. A worker without other work joins as a further part. So the number of parts may
-    differ from turn to turn, and a part may begin late, end early or be missing. With a budget of nodes there is only part 0, so
-    the answer does not depend on the number of workers.
+    Each worker runs `statistics` with its own part number. The bot combines the latest statistics of all parts into the answer.
+    Part 0 always exists. An idle worker takes a further part. So the number of parts may differ from turn to turn, and any part
+    except part 0 may begin late, end early or be missing. With a budget of nodes there is only part 0, so the answer does not
+    depend on the number of workers.
     """
 
     def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
         """Yield the statistics of part `part` (0, 1, 2, ...). Each array covers all work of this part so far.
 
         The statistics are an array of at most `MOST_STATISTICS` float64 numbers, in at most `MOST_DIMENSIONS` dimensions. Later
-        arrays of a part, and arrays of other parts, may have other shapes. Different parts must do different work: draw other
-        random numbers in each part. When `view.budget` has expired, yield once more if there are new results, and return.
+        arrays of a part, and arrays of other parts, may have other shapes. Different parts must do different work, so draw
+        different random numbers in each part. When `view.budget` has expired, yield once more if there are new results, and then
+        return.
         """
         raise NotImplementedError
 
     def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> Votes | SearchInfo:
         """Return votes, or a `SearchInfo`, from the latest statistics of one or more parts. Part 0 comes first.
 
-        This method runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the
-        arrays.
+        This method runs each time that part 0 yields, so it must be fast. Usually it only adds up the statistics. It must not
+        change the arrays.
         """
         raise NotImplementedError
 
     def vote(self, view: View) -> Iterator[Votes | SearchInfo]:
-        """Yield the votes from part 0 alone, each time that it yields statistics."""
+        """Yield the votes from part 0 alone, each time that part 0 yields statistics."""
         for own in self.statistics(view, 0):
             yield self.combine(view, [plain_statistics(own)])
 
 
 def plain_statistics(statistics: Any) -> NDArray[np.float64]:
-    """Return the statistics of a `SplitBehaviour` as a C-contiguous array. Raises `VoteError` for anything else."""
+    """Return the statistics of a `SplitBehaviour` as a C-contiguous array. Raises `VoteError` if type or size is wrong."""
     if not isinstance(statistics, np.ndarray) or statistics.dtype != np.float64:
         kind = statistics.dtype if isinstance(statistics, np.ndarray) else type(statistics).__name__
         raise VoteError(f"statistics are a numpy array of float64, not {kind}")
@@ -317,7 +321,7 @@ def plain_statistics(statistics: Any) -> NDArray[np.float64]:
 def plain_votes(answer: Any) -> tuple[float, ...] | None:
     """Return an answer as five floats in the order of the directions, or None for no opinion.
 
-    A `SearchInfo` stands for its votes. Raises `VoteError` for anything that is not votes.
+    For a `SearchInfo`, return its votes. Raises `VoteError` for an answer of any other kind.
     """
     if answer is None:
         return None
@@ -341,10 +345,10 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
 
 
 def plain_info(answer: Any) -> SearchInfo | None:
-    """Return a `SearchInfo` with plain values, or None for an answer that is votes alone.
+    """Return a `SearchInfo` with plain values, or None if the answer is not a `SearchInfo`.
 
-    The votes are those of `plain_votes`, numbers are int and float, and `pv` is a tuple of at most `LONGEST_PV` directions.
-    Raises `VoteError` for wrong votes, and for any other field with a wrong value.
+    The votes are the result of `plain_votes`, numbers are int and float, and `pv` is a tuple of at most `LONGEST_PV` directions.
+    Raises `VoteError` if any field has a wrong value.
     """
     if not isinstance(answer, SearchInfo):
         return None

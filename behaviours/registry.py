@@ -62,7 +62,7 @@ class ModuleEndsProcessError(ImportError):
 
 
 def names() -> list[str]:
-    """Return all names that `find` knows without a colon, sorted: built-in traits and entry points."""
+    """Return the names of all built-in traits and entry points, sorted. `find` accepts each of these names."""
     return sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
 
 
@@ -114,7 +114,10 @@ def _load(use: str, path: str) -> type[Behaviour]:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module and return it. Raises the error of the module, or `ModuleEndsProcessError` if it would end this process."""
+    """Import a module and return it.
+
+    Raises the error of the module, or `ModuleEndsProcessError` if the module would end this process.
+    """
     try:
         with _exit_refused():
             return importlib.import_module(name)
@@ -149,7 +152,7 @@ def _exit_refused() -> Iterator[None]:
 
 
 def _place(problem: BaseException, call: str) -> str:
-    """Return the text of a call with the place where it raised `problem`: ``os._exit(3) in coward.py, line 5``."""
+    """Return `call` with the file and line from which it raised `problem`: ``os._exit(3) in coward.py, line 5``."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename != __file__:
         trace = trace.tb_next

@@ -87,9 +87,10 @@ def _mines_in_reach(
 
 @kernel
 def _key_of(position: _Position, left: int) -> tuple[int, int]:
-    """Return the key of a position with `left` moves to go: two integers that hold all that decides the rest of a sequence.
+    """Return the key of a position with `left` moves to go: two integers that determine the value of these moves.
 
-    Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as one era.
+    Gold counts only up to the price of `left` beers, because the hero cannot spend more. Each death begins a new era. All eras
+    from 2 on count as one era, because the hero then owns only the mines in `mask`.
     """
     square, life, gold, _, era, mask = position
     rich, died = min(gold, BEER_COST * left), min(era, 2)
@@ -106,9 +107,9 @@ def _slot_of(first: int, second: int) -> int:
 def _quiet_value(
     tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], position: _Position, left: int
 ) -> int:
-    """Return the value that the rest of a sequence adds to the present gold, or -1 if only a search can tell.
+    """Return the value that the remaining moves add to the value of the present gold, or -1 if only a search can tell.
 
-    No search is needed in three cases: no move is left; one move is left, so that only a mine beside us counts; no mine is in
+    No search is needed in three cases: no move is left; only one move is left, so only a mine beside us counts; or no mine is in
     reach.
     """
     square, life, _, mines, era, _ = position
@@ -262,7 +263,7 @@ def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.
 
 
 class LookAhead(Behaviour):
-    """Vote for each move the largest 10 x gold + 200 x mines that `depth` moves of ours can reach, beginning with this move.
+    """Vote, for each move, the largest 10 x gold + 200 x mines that we can reach with `depth` moves, this move included.
 
     The search ignores the other heroes. The votes are large numbers with small differences. No sequence goes beyond the end of
     the game.

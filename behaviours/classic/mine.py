@@ -13,8 +13,8 @@ class MineFinder(Behaviour):
 
     Heroes, walls, taverns and own mines block the way. If the mine is beside us, the first step is the move that takes it. If our
     life equals the threshold, this trait does not vote, but the tavern finder votes. By default the two thresholds are equal.
-    With `when_broke`, a hero that has no mine and no gold for a beer goes for mines with any life: a mine is its only source of
-    gold, and a death costs it nothing and restores full life.
+    With `when_broke`, a hero that has no mine and no gold for a beer goes for mines with any life. A mine is its only source of
+    gold. A death costs it nothing and restores full life.
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="look for mines above this life")

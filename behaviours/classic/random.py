@@ -11,8 +11,8 @@ _MOVES = (NORTH, SOUTH, EAST, WEST)
 class Random(Behaviour):
     """Vote 1 for North, South, East or West, all equally likely.
 
-    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay instead. Stay leads to the same position. A bot
-    makes only moves with an effect.
+    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay instead. The position after Stay is the same,
+    and a bot never makes any other move without an effect.
     """
 
     def vote(self, view: View) -> Votes:

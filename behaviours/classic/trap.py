@@ -2,8 +2,8 @@
 
 A square is **blocked** on a side if its neighbour on this side is not air. It is also blocked there if the neighbour is a trap
 that is itself blocked on the same side. A square with three or four blocked sides is a **trap**. A square with two blocked sides
-is half a trap. Squares beside a tavern are neither, because a hero can drink there. In this drawing, T marks the traps of a dead
-end, and t marks a corner, which is half a trap::
+is half a trap. A square beside a tavern is neither a trap nor half a trap, because a hero can drink there. In this drawing, T
+marks the traps of a dead end, and t marks a corner, which is half a trap::
 
     ##  ##########
     ##      T T T##

@@ -34,7 +34,7 @@ def _is_open(game: GameRecord, square: int) -> bool:
 
 @kernel
 def _add(values: NDArray[np.float64], game: GameRecord, square: int, worth: float, safe_at_tavern: bool) -> None:
-    """Add the value of a square for one enemy. A square beside a tavern counts at least 0 if `safe_at_tavern`."""
+    """Add the value of a square for one enemy. If `safe_at_tavern`, the value is at least 0 beside a tavern."""
     if safe_at_tavern and worth < 0.0 and beside_tavern(game, square):
         worth = 0.0
     values[square] = worth if np.isnan(values[square]) else values[square] + worth
@@ -85,7 +85,7 @@ def combat_map(games: Games, me: int, *, duel: bool = False, index: int = 0) -> 
 
     A square that is more than two steps from every enemy has the value NaN. The values for several enemies are added. Without
     `duel`, fights are judged by comparing lives in units of 20. With `duel` (the later version), the exchange of blows is
-    simulated; each move costs a hero 1 life (thirst). The kernel reads the heroes' present lives. The game does not change.
+    simulated; each move costs a hero 1 life (thirst). The game does not change.
     """
     values: NDArray[np.float64] = _combat_map(games, index, me, duel)
     return values

@@ -66,8 +66,8 @@ def exchange(
     """Return the result of an exchange (see the module) between the hero to move and the `other` hero.
 
     Lives are 1..100. Gold and income (gold per move) are 0 or more. `drinks` says whether the hero is beside a tavern. `blows` is
-    the number of moves that the two heroes have left together. The result is the life that the winner has left: positive if the
-    hero to move wins, negative if the other hero wins, 0 for a draw.
+    the sum of the moves that both heroes have left, because each move is a blow. The result is the life that the winner has left:
+    positive if the hero to move wins, negative if the other hero wins, 0 for a draw.
     """
     sign = 1
     for _ in range(min(blows, MAX_BLOWS)):
@@ -178,8 +178,8 @@ def duel(games: Games, me: int, enemy: int, index: int = 0) -> int:
 
     The result is the life that the winner has left: positive if `me` wins, negative if `enemy` wins, 0 if neither dies. Heroes
     beside each other make an exchange, heroes two squares apart a stand-off (see the module). For heroes farther apart the result
-    is 0. Lives, gold, mines, taverns and the end of the game are taken from ``games[index]``. This game does not change, and its
-    hero to move does not matter.
+    is 0. Lives, gold, mines, taverns and the end of the game are taken from ``games[index]``. This game does not change. It does
+    not matter which hero is to move in it.
     """
     return int(_duel(games, index, me, enemy))
 

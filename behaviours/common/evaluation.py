@@ -216,10 +216,7 @@ def _fight_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me
 
 @kernel
 def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
-    """Return three amounts of gold.
-
-    These are the net worth of hero `me`, and the mean and the largest net worth of its rivals (0 without rivals).
-    """
+    """Return the net worth of `me`, and the mean and the largest net worth of its rivals (0 without rivals), all in gold."""
     total, best = 0.0, 0.0
     count = 0
     for step in range(1, 4):

@@ -61,11 +61,12 @@ def count_hits(
 def model_opponents(
     view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Return `DRAWS` policy numbers per hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
+    """Return `DRAWS` policy numbers per hero (int64[4, `DRAWS`]), and the heroes' repeated moves (int8[4, `CELLS`]).
 
     A policy number is an index into `policies`. Policy 0 is ours and is never among them. The share of a policy among a hero's
     numbers is proportional to exp(`likelihood_weight` x (h - m)) + `MIN_ODDS`. Here h is the number of moves that the policy
-    predicted, and m is the largest h of all policies. This is a tempered likelihood, because no bot plays exactly by a policy.
+    predicted, and m is the largest h of all policies for this hero. This is a tempered likelihood, because no bot plays exactly
+    by a policy.
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
     if len(view.recent):

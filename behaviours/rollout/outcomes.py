@@ -1,4 +1,4 @@
-"""Outcomes of plans: the gold, mines and life of all four heroes in each scenario, without discounts, penalties and leads.
+"""Outcomes of plans: the gold, mines and life of all four heroes in each scenario, without discounts and penalties.
 
 The trait `rollout` needs one number per plan. A review of a game needs more. It needs the result of every single scenario, for
 standard errors and paired differences. It also needs the moves of the playouts, to show what happens.
@@ -43,9 +43,9 @@ def _play_on(
     state: int,
     moves: NDArray[np.int8],
 ) -> tuple[int, int]:
-    """Play out a plan from the position in `game`, which changes. Return the number of plies, and the rounds of stolen mines.
+    """Play out a plan from the position in `game`, which changes. Return the number of plies, and the sum for stolen mines.
 
-    The first moves are written to `moves`.
+    The sum for stolen mines is the fourth number in the results of `play_outcomes`. The first moves are written to `moves`.
     """
     me = int64(scene.setup.me)
     part, spent, plies, stolen = int64(0), int64(0), int64(0), int64(0)
@@ -90,12 +90,12 @@ def play_outcomes(
     ends: NDArray[np.int64],
     moves: NDArray[np.int8],
 ) -> int:
-    """Play out a batch of plans from ``games[0]``, which does not change, and return the number of scenarios that all plans met.
+    """Play out a batch of plans from ``games[0]``, which does not change, and return the number of scenarios played.
 
-    Row s of the results belongs to scenario ``batch.begin + s``, column p to the plan ``batch.chosen[p]``. ``ends[s, p]`` has
-    a row per hero: its gold, mines and life at the end of the playout. The fourth number is 0 for rivals. For our hero it is the
-    number of stolen mines, times the rounds that such a mine stays ours (at most `STOLEN_ROUNDS`). A stolen mine is one that we
-    got by a kill, except a kill in our first ply. ``moves[s, p]`` are the first moves of the playout, -1
+    Row s of the results belongs to scenario ``batch.begin + s``, column p to the plan ``batch.chosen[p]``. ``ends[s, p]`` has a
+    row per hero: its gold, mines and life at the end of the playout. The fourth number is 0 for rivals. For our hero it is a sum
+    over its stolen mines: the number of rounds that each mine is expected to stay ours (at most `STOLEN_ROUNDS`). A stolen mine
+    is a mine that we got by a kill, except by a kill in our first ply. ``moves[s, p]`` are the first moves of the playout, -1
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])

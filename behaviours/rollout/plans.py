@@ -33,7 +33,8 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
     - the enemies within `MAX_CHASE` moves.
 
     There is a plan for each goal and for each direction with an effect. With `two_goal_plans` there are three more kinds of
-    plans: (near goal, near goal), (direction, near mine or tavern), and (tavern, uncontested mine).
+    plans: (near goal, near goal), (direction, near mine or tavern), and (tavern, uncontested mine). Near goals are all goals
+    except the uncontested mines.
     """
     near, far = _goals(view, mines, uncontested_mines)
     moves = [GOAL_MOVE + move for move in view.moves]
@@ -46,10 +47,10 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
 
 
 def plans_of_moves(view: View, mines: int, uncontested_mines: int = 3) -> dict[int, NDArray[np.int16]]:
-    """Return for each direction with an effect the plans that begin with it: int16[n, 1 + `GOALS`].
+    """Return the plans of each direction with an effect: int16[n, 1 + `GOALS`].
 
-    After the direction, the plans are those of `plans_of` that do not begin with a direction. So all directions have the same
-    plans.
+    Each plan is the direction, and then a plan of `plans_of` that does not begin with a direction. So the plans of two directions
+    differ only in their first move.
     """
     near, far = _goals(view, mines, uncontested_mines)
     rest = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far))]

@@ -53,7 +53,7 @@ def _wins(weights: WeightsRecord, striker: int, other: int) -> bool:
 
 @kernel
 def _beside_tavern(game: GameRecord, tables: MapRecord, hero: int) -> bool:
-    """Return whether the hero stands beside a tavern and can pay a beer."""
+    """Return whether the hero stands beside a tavern and can pay for a beer."""
     return bool(tables.to_tavern[uintp(int64(game.hero[uintp(hero)].pos))] == 1 and game.hero[uintp(hero)].gold >= BEER_COST)
 
 
@@ -158,10 +158,11 @@ def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int
 def _danger(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, square: int, life: int
 ) -> int:
-    """Return the weighted number of enemies that strike first and win against the hero on `square` with this `life`.
+    """Return the weighted number of enemies that would win a duel against the hero on `square` with this `life`.
 
-    `life` is the life after the hero's ply. An enemy beside the square counts 2, an enemy two moves away 1. With `FEARS_ALL`,
-    every enemy two moves away counts. If the hero can drink there and survives a blow, the result is one less.
+    `life` is the life after the hero's ply. An enemy beside the square counts 2, an enemy two moves away counts 1. With
+    `FEARS_ALL`, every enemy two moves away counts, even if it would lose. If the hero can drink on `square` and survives a blow,
+    the result is one less.
     """
     danger = int64(0)
     for step in range(1, 4):
@@ -181,7 +182,8 @@ def _danger(
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
     """Return the least dangerous move of a hero.
 
-    Among equally dangerous moves, `want` comes first, then a beer or a move toward a tavern (with `freeze`: `STAY`).
+    If moves are equally dangerous, `want` is the first choice. The second choice is a beer or a move toward a tavern, or `STAY`
+    with `freeze`.
     """
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)

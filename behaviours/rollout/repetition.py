@@ -1,6 +1,6 @@
 """Repeated moves: a model of heroes that move back and forth or are stuck.
 
-If a hero made the same move twice on a square, the model predicts this move there again, unless an enemy is near.
+If a hero made the same move on its last two turns on a square, the model predicts this move there again, unless an enemy is near.
 No policy of `behaviours.rollout.policy_params` predicts such a hero.
 """
 

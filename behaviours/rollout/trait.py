@@ -103,9 +103,9 @@ class Rollout(SplitBehaviour):
     )
 
     def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
-        """Yield the statistics of the plans at once and after each halving: float64[stages, `_FIELDS`, plans].
+        """Yield the statistics of the plans after each stage: float64[stages, `_FIELDS`, plans].
 
-        Row s has the sums over the stages 0 to s of this part. The first array has no rows.
+        Row s has the sums over the stages 0 to s of this part. The first array comes at once and has no rows.
         """
         if view.plies_left < 1 or view.game.status:
             return
@@ -184,7 +184,7 @@ class Rollout(SplitBehaviour):
     def _info(
         self, view: View, first_moves: NDArray[np.float64], sums: NDArray[np.float64], values: NDArray[np.float64]
     ) -> SearchInfo:
-        """Return votes in which each direction has the value of the best plan that begins with it.
+        """Return the votes. Each direction has the value of the best plan that begins with it, relative to the best plan.
 
         `first_moves` are the first moves of the plans, `sums` are the sums of their statistics (float64[`_FIELDS`, plans]).
         """
@@ -214,7 +214,8 @@ def compare_plans(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[n
     The reference plan is the plan with the most playouts. `totals` and `counts` are the sums of outcomes and the numbers of
     playouts in each stage alone, arrays [stages, plans]. The first stage has all plans. A gain counts only the scenarios that
     both plans met, because outcomes differ more between scenarios than between plans. A gain is sure if the plan has at least
-    half as many playouts as the reference plan. Among many plans with few playouts, one plan always seems excellent by chance.
+    half as many playouts as the reference plan. With fewer playouts it is not sure: among many plans, some plan then always seems
+    excellent by chance.
     """
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]

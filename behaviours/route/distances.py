@@ -25,8 +25,8 @@ class DistanceTable(NamedTuple):
     - ``sides[mine]``: the four places beside a mine, -1 for a side that is not air.
     - `beside_taverns`: the places beside taverns.
     - ``mine_legs[place]``: one row per leg to a mine: (moves, place beside the mine, mine), nearest first.
-    - ``tavern_legs[place]``: one row per leg to a tavern: (moves, place beside the tavern, moves to another tavern on the way or
-      0), nearest first.
+    - ``tavern_legs[place]``: one row per leg to a tavern: (moves, place beside the tavern, moves to a tavern that the way
+      passes), nearest first. The third number is 0 if the way passes no tavern.
     - `mine_leg_counts`, `tavern_leg_counts`: the number of rows of each place, -1 until `make_rows` has written them.
     """
 
@@ -64,8 +64,8 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
-    A side of a mine is left out if a shortest way to this side passes another side of the same mine. From that other side the
-    hero takes the mine sooner.
+    A side of a mine is left out if a shortest way to this side passes another side of the same mine, because the hero takes the
+    mine sooner from there.
     """
     count = 0
     for mine in range(len(distances.sides)):

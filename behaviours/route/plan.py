@@ -12,8 +12,8 @@ takes the mine to the end of the game. If an enemy can be at the mine before us,
 beer costs 2. Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no
 beers that heal nothing.
 
-**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. The last run is
-the run that leaves no route out, or the run in which the budget is used up.
+**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. The search ends
+after a run that leaves no route out, or when the budget is used up.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RouteParams(NamedTuple):
     - `games`: the position. `me`: our hero (0..3). `afters`: five positions, one after each direction of our hero.
     - `directions`: the set of directions to plan for (bit d is direction d).
     - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: for each mine, the value of one gold that it brings us.
-    - `deadlines`: for each mine, the latest of our plies (1: this ply) in which we can arrive before every enemy.
+    - `deadlines`: for each mine, the number of our last ply (1: this ply) in which we can take the mine before every enemy.
     - `beside_taverns`: at most `MAX_TAVERN_SQUARES` squares of air beside taverns.
     - `blocked`: the squares that a route does not enter before its first waypoint (uint8[1024], 1: blocked).
     - `distances`: the distance table of the map.
@@ -127,8 +127,8 @@ def _replay(
 ) -> tuple[float, int]:
     """Replay the first `count` waypoints of `route` from the start in row 0. The route was found from another start.
 
-    Return the best value on the way, and the number of waypoints after which the route has this value. Mines that are taken
-    already are removed from `route`. Rows 1 and 2 are overwritten. `owned` is the result of `_write_start`.
+    Return the largest value that the route has if it ends at one of its mines, and the number of waypoints up to this mine. Mines
+    that are taken already are removed from `route`. Rows 1 and 2 are overwritten. `owned` is the result of `_write_start`.
     """
     best, best_count, parent, done = NEVER, 0, 0, 0
     for number in range(count):
@@ -158,7 +158,7 @@ def _replay(
 
 @kernel
 def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, number: int) -> int:
-    """Write the route of one move in direction `number` into row 0. Return the number of our mines that this move did not take.
+    """Write a route of one move, in direction `number`, into row 0. Return the number of our mines that this move did not take.
 
     The value of this route includes mines that the move wins or loses, and a beer that it drinks.
     """
@@ -268,9 +268,9 @@ class RoutePlan:
     """The best routes found so far.
 
     ``values[d]`` is the value in gold of the best route that begins with direction d (``-inf``: not planned for). `direction` is
-    the best direction (the lowest of equal ones). `waypoints` says where the best route in this direction leads after its first
-    move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far. `complete` says
-    whether no better route is possible.
+    the best direction (the lowest if several are equally good). `waypoints` says where the best route in this direction leads
+    after its first move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far.
+    `complete` is true if no better route is possible.
     """
 
     values: tuple[float, ...]

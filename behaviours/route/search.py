@@ -6,8 +6,8 @@ take soon after us, come first. The search drops
 
 - routes that life, gold or time do not allow;
 - routes whose upper bound (`bound_and_estimate`) is not above the best value;
-- dominated routes. Of two routes that took the same mines and end on the same square, the first dominates the second on these
-  conditions: the first is not later, and it has no less life, gold and value.
+- dominated routes. A route dominates another route if both took the same mines and end on the same square, and the first route
+  ends no later and has at least as much life, gold and value.
 
 If no route was left out because of `width`, `fan` or `taverns`, the best route found is optimal.
 """
@@ -40,9 +40,9 @@ ONE = uint64(1)
 class Terms(NamedTuple):
     """Costs and values of waypoints.
 
-    Most fields are those of `behaviours.route.plan.RouteParams`. `plies` is the number of our plies left, `least` the smallest
-    weight of a mine. `pace` is the typical number of moves from one mine to the next, `detour` the typical number of moves for a
-    beer on the way. Only estimates depend on `pace` and `detour`.
+    Most fields are those of `behaviours.route.plan.RouteParams`. `plies` is the number of our plies left, and `least` is the
+    smallest weight of a mine. `pace` is the typical number of moves from one mine to the next, and `detour` is the typical number
+    of additional moves for a beer. Only estimates depend on `pace` and `detour`.
     """
 
     weights: NDArray[np.float64]
@@ -120,11 +120,14 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
     The estimate assumes that the hero takes the mines in the order of distance, at the typical pace.
 
-    The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
-    distance: the hero reaches the k-th mine at the earliest after its distance, and at the earliest k plies after the nearest
-    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the first part is the
-    largest value over all numbers of mines. For each mine, the second part counts the difference between its weight and the
-    smallest weight. It assumes that the hero goes straight to this mine.
+    The bound is the sum of the route's value and two parts.
+
+    - The first part gives every mine the smallest weight, and takes the mines in the order of distance. Mine number k (0: the
+      nearest) is taken as early as possible: not sooner than its distance, and not sooner than k plies after the nearest mine.
+      Each beer that the hero's life requires takes one more ply. A route with fewer mines needs fewer beers. So the first part is
+      the largest value over all numbers of mines.
+    - The second part adds, for each mine, the value of the difference between its weight and the smallest weight. It assumes that
+      the hero goes straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -190,7 +193,10 @@ def _chain_of(taken: int, place: int) -> int:
 
 @kernel
 def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
-    """Return whether no route of a chain dominates the route in a row, and drop the routes that this route dominates."""
+    """Return False if a route of the chain dominates the new route in `row`, else True.
+
+    Drop the routes of the chain that the new route dominates.
+    """
     route, other = table.routes[row], table.heads[chain]
     while other >= 0:
         rival = table.routes[other]
@@ -213,9 +219,9 @@ def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
 
 @kernel
 def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, least: float) -> bool:
-    """Add the new route in a row to its chain, if it may be worth more than `least` and no route dominates it.
+    """Add the new route in `row` to its chain, if it may be worth more than `least` and no route dominates it.
 
-    Return whether it was added.
+    Return whether the route was added.
     """
     route = table.routes[row]
     place = int64(route.place)
@@ -258,8 +264,8 @@ def extend_by_beer(
 ) -> bool:
     """Extend the route `parent` by one beer, and write the new route to `row`. If the gold is missing, the hero waits for it.
 
-    Return False if there is no gold or no time for the beer, or if it heals nothing (99 life or more). Also return False if the
-    way passes another tavern after `before` moves (0: it passes none), and a beer there is as good.
+    Return False if there is no gold or no time for the beer, or if the beer heals nothing (99 life or more). `before` is the
+    number of moves to another tavern that the way passes (0: none). If a beer there is as good, return False, too.
     """
     route, last = table.routes[row], table.routes[parent]
     earning, gold, life = owned + int64(last.mines), int64(last.gold), int64(last.life)
@@ -286,7 +292,7 @@ def extend_by_beer(
 def _expand_mines(
     terms: Terms, distances: DistanceTable, table: RouteTable, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool, float, int]:
-    """Append the extensions of `parent` by one mine to the `size` rows in use.
+    """Append the extensions of `parent` by one mine behind the `size` rows in use.
 
     Return the new size, the number of routes tried, whether mines were left out, and the best route (its value, its row or -1).
     """
@@ -320,7 +326,7 @@ def _expand_mines(
 def _expand_beers(
     terms: Terms, distances: DistanceTable, table: RouteTable, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool]:
-    """Append the extensions of `parent` by one beer to the `size` rows in use.
+    """Append the extensions of `parent` by one beer behind the `size` rows in use.
 
     Return the new size, the number of routes tried, and whether beers were left out. If ``effort.taverns`` is below the maximum,
     the kernel leaves out beers that would waste half their effect. It also leaves out a second beer at another tavern.
@@ -350,7 +356,7 @@ def _select(table: RouteTable, first: int, size: int, least: float, width: int) 
     """Write the `width` rows with the highest estimates, out of the rows `first` to `size` - 1, into ``table.chosen``.
 
     Only routes that end with a mine and may be worth more than `least` are candidates. If estimates are equal, the earlier row is
-    chosen. Return the number of rows chosen, and whether these are all candidates.
+    chosen. Return the number of rows chosen, and whether all candidates were chosen.
     """
     count, estimates = 0, np.empty(size - first)
     for row in range(first, size):

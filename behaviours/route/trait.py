@@ -61,7 +61,7 @@ class Route(Behaviour):
         return SearchInfo(votes, score=best, nodes=plan.nodes, goal=_goal(view, params, plan))
 
     def _too_weak(self, view: View, move: int) -> bool:
-        """Return whether a move takes a mine and leaves too little life, that is, less than the reserve.
+        """Return whether a move takes a mine and leaves less life than `reserve` + 1.
 
         A move that kills us is allowed, because the death may be worth its cost.
         """
@@ -119,7 +119,7 @@ def beside_taverns(view: View) -> NDArray[np.int64]:
 
 
 def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each mine, the latest of our plies (1: this ply) in which we can arrive before every enemy.
+    """Return, for each mine, the number of our last ply (1: this ply) in which we can take the mine before every enemy.
 
     An enemy counts if it does not own the mine, has not crashed, and has enough life to take the mine when it arrives.
     """

@@ -1,9 +1,10 @@
 """Iterative deepening at the root: the scores of all directions, depth after depth.
 
-All scores become votes. So the window of each direction reaches down to `clip` below the best score, where votes are lowest. If a
-score lies below the window, the search proves only this fact, which is enough for the vote. If the search ends in the middle of a
-depth, the directions searched to that depth have new scores. Each other direction keeps its previous difference to the direction
-that was best at the previous depth.
+A direction whose score is `clip` or more below the best score gets the lowest vote. So the window of each direction begins at
+`clip` below the best score. If a score lies below the window, the search proves only this fact, which is enough for the vote.
+
+If the search ends in the middle of a depth, the directions searched to that depth have new scores. Each other direction keeps its
+previous difference to the direction that was best at the previous depth.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from sim.rules import effective_moves
 class SearchParams:
     """Parameters of a search for hero `me` (0..3).
 
-    - `active`: the set of opponents that are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
+    - `active`: the set of opponents whose moves are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
     - `quiescence`: the largest number of plies by which a fight is followed beyond the horizon.
     - `clip`: the distance below the best score down to which scores are exact, in hundredths of gold.
     - `table`: whether the search uses a transposition table. The table changes the time of the search, not the scores.
-    - `blend`: the share of the earlier depths in the running means of scores. Without this share, the search puts off what can
-      wait, because acting now and acting later have the same score at the horizon.
+    - `blend`: the share of the earlier depths in the running means of scores. If it is 0, our hero puts off moves that can wait,
+      because acting now and acting later have the same score at the horizon.
     - `death`: the penalty per death of our hero, in hundredths of gold.
     """
 
@@ -65,7 +66,7 @@ class IterationResult:
 
     @property
     def best(self) -> int:
-        """The direction with the highest score. If scores are equal, the lowest of their directions."""
+        """The direction with the highest score (the lowest direction if several have this score)."""
         return -max((score, -move) for move, score in enumerate(self.scores) if score is not None)[1]
 
 
@@ -84,8 +85,8 @@ class Workspace:
     def begin(self, params: SearchParams) -> None:
         """Prepare the memory for a new search.
 
-        Each entry of the transposition table holds the age (the number) of its search, and counts only in this search. So the
-        table is seldom cleared.
+        Each entry of the transposition table holds the age (the number) of the search that wrote it. It counts only in this
+        search, so the table is seldom cleared.
         """
         self.age += 1
         if self.age > 255:

@@ -87,7 +87,7 @@ def _squares_between(game: GameRecord, hero: int, other: int) -> int:
 def _is_undecided(game: GameRecord, me: int, active: int) -> bool:
     """Return whether the next blow may decide a fight.
 
-    The next blow may decide a fight if an active enemy is within two squares, and this enemy or our hero has at most `BLOW` life.
+    This is so if an active enemy is within two squares, and this enemy or our hero has at most `BLOW` life.
     """
     for enemy in range(4):
         weak = game.hero[me].life <= BLOW or game.hero[enemy].life <= BLOW
@@ -305,12 +305,12 @@ def search_below(
     depth: int,
     window: tuple[int, int],
 ) -> int:
-    """Return the score of ``games[0]`` after `move` of the hero to move, from a search of `depth` plies with `move` counted.
+    """Return the score of ``games[0]`` after `move` of the hero to move. The search is `depth` plies deep, `move` included.
 
     If `move` is -1, the position itself is searched. A score inside the `window` (alpha, beta) is exact. A score outside the
-    window is a bound. `works` is an array of one `WORK` record, in which the task is set. The kernel adds to ``task.nodes``. If
-    it ends before the result is known, it sets ``task.aborted`` to 1. It leaves the principal variation after `move` in
-    ``frames[0]``.
+    window is a bound. `works` is an array of one `WORK` record, whose `task` the caller has set. The kernel adds the nodes of
+    this search to ``task.nodes``. If it ends before the result is known, it sets ``task.aborted`` to 1. It writes the principal
+    variation after `move` to ``frames[0]``.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]

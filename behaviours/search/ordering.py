@@ -10,7 +10,7 @@ from sim.kernels import inlined, kernel
 
 @kernel
 def sort_moves(frame: FrameRecord, memory: MemoryRecord, hero: int, pos: int, level: int, table_move: int) -> None:
-    """Sort the moves of a node: `table_move`, the killers of this ply, then by history. Equal moves keep their order."""
+    """Sort the moves of a node: `table_move`, the killers of this ply, then the others by history. The sort is stable."""
     count = int64(frame.count)
     for place in range(1, count):
         move = int64(frame.moves[place])

@@ -19,9 +19,9 @@ MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST
 class Search(Behaviour):
     """Search the next rounds by alpha-beta over the exact rules and vote (score - best score) / scale, at least -1.
 
-    The moves of opponents that can reach us within `contact` moves are searched. The other opponents follow a cheap policy. The
-    trait is anytime: it answers after each depth. If the budget limits the nodes instead of the time, the moves are the same on
-    any machine.
+    The search tries the moves of the nearest opponents, at most `searched`, that can reach us within `contact` moves. The other
+    opponents follow a cheap policy. The trait is anytime: it answers after each depth. If the budget limits the nodes instead of
+    the time, the moves are the same on any machine.
     """
 
     mode: Literal["paranoid", "best-reply", "best-reply-plus"] = Field(

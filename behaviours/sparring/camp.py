@@ -14,9 +14,9 @@ class Camp(Behaviour):
     """Vote 1 for the moves of a hero that stays near one tavern, its camp.
 
     The camp is the tavern with the largest value of m - d / 2. Here m is the number of mines within `leash` moves of the tavern,
-    and d is its distance from us. Beside the camp, the hero drinks if it has at most `drink` life. With an enemy within `guard`
-    moves, it drinks if it has at most 80 life, and stays otherwise. Without an enemy within `guard` moves, it takes foreign mines
-    within `leash` moves of the camp. If there are none, it goes back to the camp.
+    and d is its distance from us. Beside a tavern, the hero drinks if it has at most `drink` life. If it is beside a tavern and
+    an enemy is within `guard` moves, it drinks with at most 80 life, and stays with more. In all other cases it takes foreign
+    mines within `leash` moves of the camp, if it has enough life. If there is no such mine, it goes back to the camp.
     """
 
     leash: int = Field(6, ge=1, le=99, description="largest distance between the camp and a mine that the hero takes, in moves")

@@ -10,7 +10,7 @@ from sim.game import BEER_COST
 
 
 class Dodge(Behaviour):
-    """Vote against squares near enemies that win if they strike first: -1 / distance per enemy, and more in a dead end.
+    """Vote against squares near enemies that win a duel if they strike first: -1 / distance per enemy, lower in a dead end.
 
     Only enemies at most `reach` moves from the square count. If the square is beside a tavern and we have the gold for a beer,
     the vote is halved.

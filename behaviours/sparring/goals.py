@@ -1,4 +1,4 @@
-"""Goal scorer: go for the goal with the most value per cost of the way. Dangerous squares on the way cost more."""
+"""Goal scorer: go to the goal with the largest value divided by the cost of the way. Dangerous squares cost more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _UNREACHED = 1e9
 
 @kernel
 def _dangers(game: GameRecord, me: int, fear: float, crowd: float) -> NDArray[np.float64]:
-    """Return the cost of each square near enemies, float64[1024]: `fear` beside an enemy that wins, half of it two steps away."""
+    """Return the additional cost of each square, float64[1024], summed over the enemies.
+
+    A square beside an enemy costs `fear` if the enemy wins a duel and has not crashed, otherwise `crowd`. A square diagonally
+    beside the enemy costs half of this. A square two squares away in a straight line costs a quarter.
+    """
     costs = np.zeros(CELLS, np.float64)
     for enemy in range(4):
         if enemy == me or not is_present(game, enemy):
@@ -40,7 +44,7 @@ def _dangers(game: GameRecord, me: int, fear: float, crowd: float) -> NDArray[np
 
 @entry(FLOATS(GAMES, types.int64, types.int64, INT64S, types.float64, types.float64))
 def _way_costs(games: Games, index: int, me: int, goals: NDArray[np.int64], fear: float, crowd: float) -> NDArray[np.float64]:
-    """Return the cost of the cheapest way to each goal, then the first move (1..4) of each of these ways: float64[2 x goals]."""
+    """Return float64[2 x goals]: the costs of the cheapest ways to all goals, then the first moves (1..4) of these ways."""
     game: GameRecord = games[index]
     costs = _dangers(game, me, fear, crowd)
     ways, first = np.full(CELLS, _UNREACHED), np.zeros(CELLS, np.int64)
@@ -74,10 +78,10 @@ class GoalScorer(Behaviour):
     """Vote for each move the score of the best goal that begins with this move, divided by the best score of all goals.
 
     The score of a goal is its value divided by the cost of the way to the goal. A step costs 1. A step beside an enemy that wins
-    a duel costs `fear` more. A mine is worth the income that it brings in `season` rounds. If the mine belongs to the richest
-    enemy, its worth is multiplied by 1 + `leader`. A tavern is worth `thirst` times the life that a beer heals, and more if we
-    have less life. An enemy that loses a duel is worth `prey` times the income of its mines. A mine that would leave less than
-    `reserve` life is no goal.
+    a duel costs `fear` more. A mine is worth the income that it brings in `season` rounds. If the mine belongs to the enemy with
+    the most projected gold, its worth is multiplied by 1 + `leader`. A tavern is worth `thirst` times the life that a beer heals,
+    and more if we have less life. An enemy that loses a duel is worth `prey` times the income of its mines. A mine that would
+    leave less than `reserve` life is no goal.
     """
 
     fear: float = Field(6, ge=0, le=100, description="cost of a step beside an enemy that wins; larger makes wider detours")

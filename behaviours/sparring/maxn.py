@@ -117,7 +117,7 @@ def _play_out(
     plies: int,
     values: NDArray[np.float64],
 ) -> int:
-    """Play on in `game` with a goal per hero (-1: no goal). Write each hero's mean net worth, and return the first move."""
+    """Play on in `game` with a goal per hero (-1: no goal), and return the first move. Write mean net worths into `values`."""
     values[:] = 0.0
     spent[:] = 0
     first, samples = int64(-1), 0
@@ -165,7 +165,7 @@ def _utility(game: GameRecord, values: NDArray[np.float64], hero: int, envy: flo
 def _max_n(
     games: Games, me: int, tables_array: NDArray[np.void], weights: NDArray[np.void], mines: int, plies: int, envy: float
 ) -> NDArray[np.float64]:
-    """Return the value for us of each first move (-1e9: no goal begins with it), float64[5], for `me` to move in ``games[0]``."""
+    """Return the value of each first move for `me`, which is to move in ``games[0]``: float64[5] (-1e9: it leads to no goal)."""
     game, tables = games[0], tables_array[0]
     scratch = games[:1].copy()
     listed, counts = np.full((4, MAX_OWN_GOALS), -1, np.int64), np.ones(4, np.int64)
@@ -207,7 +207,11 @@ def _max_n(
 
 
 class MaxN(Behaviour):
-    """Vote (value - best value) / scale for the first move of each goal, at least -1 (see the module)."""
+    """Vote (value - best value) / `scale` for each move, at least -1.
+
+    The value of a move is the value of the best goal whose way begins with this move (see the module). A move that leads to no
+    goal gets -1.
+    """
 
     mines: int = Field(4, ge=0, le=5, description="number of nearest foreign mines that may be our goals")
     rounds: int = Field(14, ge=1, le=100, description="length of a playout, in rounds")

@@ -1,4 +1,4 @@
-"""Decision list: the trait follows the first rule in a list that applies."""
+"""Decision list: check rules in their order, and follow the first rule that applies."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sim.game import BLOW, HERO_SHIFT, MINE, OFFSET, TILE_BITS
 
 
 class Feeding(Behaviour):
-    """Vote against moves after which another hero dies, if its respawn costs us mines. A dead hero respawns with full life.
+    """Vote against moves after which the respawn of another hero may cost us mines. A dead hero respawns with full life.
 
     - -1 for a move after which another hero respawns on our square: we die, and this other hero gets all our mines.
     - -`beside` for a kill after which the enemy respawns one or two squares away from us and wins a duel against us.

@@ -2,7 +2,8 @@
 
 A **route** takes foreign mines one after the other while life lasts. A mine costs 20 life, a move costs 1 life, and the hero must
 have more than 20 life before it takes a mine. After the last mine the route goes to the nearest tavern. The cost of a move is 5
-minus the number of mines taken before the move, so early mines count more. The route with the least cost is the best.
+minus the number of mines taken before the move, so a route that takes mines early costs less. The best route is the route with
+the least cost.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _list_legs(
 
 @kernel
 def _mines_by_life(life: int) -> int:
-    """Return the largest number of mines that a hero with this life can take. Each mine needs 21 life, thirst included."""
+    """Return the largest number of mines that a hero with this life can take. Taking a mine costs 21 life, thirst included."""
     return life // (MINE_COST + 1)
 
 
@@ -65,11 +66,13 @@ def _mines_by_life(life: int) -> int:
 def _best_route(
     shut: NDArray[np.uint8], pos: int, life: int, target_of: NDArray[np.int64], targets: int, home: NDArray[np.int16], limit: int
 ) -> tuple[int, int, NDArray[np.int64]]:
-    """Search the routes depth first, nearest mine first. Leave out routes that cannot be better than the best route so far.
+    """Return the best route: its cost, the number of nodes visited, and the squares as int64[2, `MAX_MINES`].
 
-    `home` holds, for each square, the number of moves to the nearest tavern. Return the cost of the best route, the nodes
-    visited, and int64[2, `MAX_MINES`]: the waypoints (squares beside the mines) and the indices of the mines, in order (-1:
-    none). After `limit` nodes, the search ends as soon as there is a complete route.
+    The two rows of this array are the waypoints (squares beside the mines) and the indices of the mines, in order (-1: none).
+    `home` holds, for each square, the number of moves to the nearest tavern.
+
+    The search is depth first, nearest mine first. It leaves out routes that cannot be better than the best route so far. After
+    `limit` nodes, it ends as soon as there is a complete route.
     """
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
@@ -194,8 +197,8 @@ def _plan(
 class HarvestRoute:
     """A route: the squares of its `mines` in order, and its `waypoints`, the squares from which the hero takes these mines.
 
-    `first_steps` are the directions that begin the route. If there is no mine to take, the list is empty in two cases: our hero
-    is beside a tavern, or has no tavern to go to. `cost` is the cost of the route, `nodes` the number of nodes searched.
+    `first_steps` are the directions that begin the route. If there is no mine to take, `first_steps` is empty in two cases: our
+    hero is beside a tavern, or it can reach no tavern. `cost` is the cost of the route, `nodes` the number of nodes searched.
     `complete` is true if all routes were considered.
     """
 
@@ -222,7 +225,7 @@ def plan(
     """Return the route of least cost for hero `me` (0..3) with this `life` (1..100) in ``games[index]``.
 
     `mines` and `taverns` are squares. The route avoids squares that are `blocked` (uint8[1024], 1 = keep out) or have another
-    hero on them. After about `nodes` nodes, the result is the best route so far. The game does not change.
+    hero on them. The search ends after about `nodes` nodes, and returns the best route so far. The game does not change.
     """
     found = _plan(games, index, me, life, np.array(mines, np.int64), np.array(taverns, np.int64), blocked, nodes).tolist()
     count = sum(mine >= 0 for mine in found[5::2])
@@ -240,14 +243,14 @@ def plan(
 class Harvest(Behaviour):
     """Take mines along the best route (see the module).
 
-    - Beside a foreign mine: `take` for taking this mine if we have more than 20 life and no enemy is within two moves, else
-      -`refuse`.
-    - Elsewhere: 1 for each first step of a shortest way to the first waypoint of the best route. The way avoids squares with a
-      negative value in the combat map (later version).
-    - Beside a tavern, with no mine to take: 1 for Stay.
+    - Beside a foreign mine: vote `take` for taking it if we have more than 20 life and no enemy is within two moves. Otherwise
+      vote -`refuse` against taking it.
+    - Elsewhere: vote 1 for each first step of a shortest way to the first waypoint of the best route. The way avoids squares with
+      a negative value in the later combat map, which simulates the blows.
+    - Beside a tavern, if the best route takes no mine: vote 1 for Stay.
 
-    A death costs nothing if our hero has no mine and no gold for a beer. So with `when_broke`, such a hero goes for the nearest
-    mine with any life.
+    A death costs nothing if our hero has no mine and no gold for a beer. So with `when_broke`, it then attacks the nearest mine
+    even if the mine kills it.
     """
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")

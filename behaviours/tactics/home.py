@@ -20,7 +20,7 @@ class Homecoming(Behaviour):
 
     - Beside a tavern: 1 for drinking if we have at most `drink` life, else 1 for Stay.
     - Elsewhere: 1 for each first step of a shortest way to the nearest tavern. The way avoids squares with a negative value in
-      the combat map (later version).
+      the later combat map, which simulates the blows.
     """
 
     share: float = Field(0.5, ge=0, le=1, description="least share of all mines with which we go home")

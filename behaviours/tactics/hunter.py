@@ -19,11 +19,11 @@ class Hunter(Behaviour):
 
     - It owns at least `mines` mines. We can strike it within `reach` moves and kill it with at most `blows` blows. The life that
       it loses to thirst until then is counted.
-    - It cannot drink before the last blow, for one of two reasons. It has no gold for a beer and no mine that earns the gold. Or
-      its way to a tavern takes more moves than our way to the enemy and the blows together.
-    - We do not lose the fight if the enemy turns to fight us after our move.
-    - If it is more than one step away, it was farther away on our last turn: we cannot catch an enemy that runs away, because it
-      is as fast as we are.
+    - It cannot drink before the last blow, for one of two reasons. Either it has too little gold for a beer, and its mines do not
+      earn the rest in time. Or it needs at least as many moves to drink at a tavern as we need until the last blow.
+    - We do not lose the duel if the enemy fights back after our move.
+    - If we need more than one move until the first blow, the enemy was farther away on our last turn. The reason is that we
+      cannot catch an enemy that runs away, because it is as fast as we are.
 
     The vote is the prey's share of all mines for a move that kills or strikes it. For a step towards it, the vote is this share
     divided by the number of moves until the first blow.
@@ -46,7 +46,7 @@ class Hunter(Behaviour):
         return votes or None
 
     def _hunt(self, view: View, enemy: int) -> dict[int, float]:
-        """Return the votes for hunting one enemy, {} if it is no prey: 1 for a move that strikes it now, less for a step."""
+        """Return votes for hunting one enemy ({} if it is no prey): 1 for a move that strikes it now, less for a step."""
         heroes = view.games["hero"][0]
         there, life = int(heroes["pos"][enemy]), int(heroes["life"][enemy])
         from_enemy = view.shared(("from enemy", enemy), lambda: distances_from(view.games, 0, np.array([there])))

@@ -15,11 +15,11 @@ from sim.paths import FAR, distances_from
 class Leader(Behaviour):
     """Vote for mines of the rival: the enemy with the most projected gold.
 
-    Such a mine counts twice, because the rival loses what we gain.
+    Such a mine is worth more than other mines, because the rival loses the income that we gain.
 
     - Beside a mine of the rival: 1 for taking it.
     - Elsewhere, if the rival's nearest mine is n moves away and n is at most `reach`: 1 / n for each first step of a shortest way
-      to this mine. The way avoids squares with a negative value in the combat map (later version).
+      to this mine. The way avoids squares with a negative value in the later combat map, which simulates the blows.
 
     The trait does not vote if less than `life` life would be left after taking the mine.
     """

@@ -1,4 +1,4 @@
-"""Bundles: the files of a bot's folder as one piece of bytes, which travels to the machines that play its games.
+"""Bundles: the files of a bot's folder as one `bytes` object, which is sent to the machines that play its games.
 
 A bundle is a zip file with sorted names and fixed times, so that equal files give equal bytes. It is unpacked into a folder named
 by its sha256 digest. So two bots with files of the same names never share a folder.
@@ -23,7 +23,7 @@ from vindibot.config import short
 
 #: Largest number of files in a bundle, and largest number of bytes of all its files.
 MAX_FILES, MAX_BYTES = 2000, 32 << 20
-#: Files and folders that do not belong to a bot, beside those whose names begin with a dot.
+#: Files and folders that do not belong to a bot. Names that begin with a dot do not belong to it either.
 LEFT_OUT = {"__pycache__", "node_modules", "results", "recordings"}
 #: A file that marks a folder as a virtual environment of Python. Such a folder does not belong to a bot.
 ENVIRONMENT = "pyvenv.cfg"
@@ -84,10 +84,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def unpack(data: bytes, name: str, cache: Path) -> Path:
-    """Unpack a bundle with the sha256 digest `name` into the folder `cache`, unless it is there, and return its folder.
+    """Unpack a bundle with the sha256 digest `name` below `cache`, unless it is there already, and return its folder.
 
     Raises `BundleError` if the bytes have another digest, if the name of a file leads out of the folder, if the bundle is too
-    large, or if the disk refuses it. In these cases no file is left behind.
+    large, or if it cannot be written. In these cases no file is left behind.
     """
     if digest(data) != name:
         raise BundleError(f"the files of a bot were damaged on their way: their sha256 is not {name}")
@@ -124,7 +124,7 @@ def _extract(data: bytes, folder: Path) -> None:
             path = safe_path(entry.filename, folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             with bundle.open(entry) as source, path.open("xb") as target:
-                content = source.read(entry.file_size + 1)  # not more than it states: the rest may be a bomb
+                content = source.read(entry.file_size + 1)  # no more than the stated size, even from a zip bomb
                 if len(content) != entry.file_size:
                     raise BundleError(f"the file {entry.filename!r} of a bot has another size than stated")
                 target.write(content)

@@ -16,7 +16,7 @@ CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
 
 @dataclass(frozen=True)
 class MachineStatus:
-    """The state of a machine that plays games of a tournament, for people.
+    """The state of a machine that plays games of a tournament, as the terminal shows it.
 
     `workers` is the number of games that it plays at once, `games` the number of games that it has played, `per_minute` its rate.
     `missing` is the reason why the machine does not play, and is empty if it plays.

@@ -1,7 +1,7 @@
-"""The proof of a build: what a machine shows before it plays games of a tournament.
+"""The proof of a build: a machine makes it before it plays games of a tournament.
 
-Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. So a processor that
-rounds numbers differently is found before its machine plays for the tournament.
+Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. If a processor
+rounds numbers differently, the fixed games usually show this before the machine plays for the tournament.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from vindibot.config import Build, build, digest_of, load_bot, shipped, standard
 
 #: The packages whose sources are in the digest of the code.
 PACKAGES = ("sim", "behaviours", "vindibot")
-#: The bots of the fixed games (hero 1 first), and their limits.
+#: The bots of the fixed games (hero 1 first).
 BOTS = ("strong", "searcher", "malvert", "seed")
+#: Budget of nodes per move, rounds per game, and number of the fixed games.
 NODES, ROUNDS, GAMES = 2000, 40, 3
 
 
@@ -37,10 +38,9 @@ class BuildProof:
         return digest_of(asdict(self))
 
     def differences(self, other: BuildProof) -> list[str]:
-        """Return in words how `other`, the proof of another machine, differs from this proof. The list is empty if they are
-        equal.
+        """Return, as texts, the differences of `other`, the proof of another machine, from this proof; [] if they are equal.
 
-        If the code differs, a difference of the moves is expected, and is left out.
+        If the code differs, the moves are expected to differ. Then their difference is left out.
         """
         here, there = asdict(self.build), asdict(other.build)
         found = [f"{name} is {there[name]} there and {here[name]} here" for name in here if here[name] != there[name]]
@@ -65,7 +65,7 @@ def code_digest() -> str:
 
 
 def fixed_games() -> list[GameTask]:
-    """Return the fixed games. They depend on nothing but the package."""
+    """Return the fixed games. They depend only on the package."""
     limits = Limits(nodes=NODES)
     entrants = [Entrant(name, "bot", limits, load_bot(shipped(f"bots/{name}.toml"))) for name in BOTS]
     maps = standard_maps()

@@ -1,18 +1,19 @@
-"""A process that plays games for another machine: ``python -m vindibot.arena.remote``, and the handle of its parent.
+"""A process that plays games for another machine (``python -m vindibot.arena.remote``), and the class for its parent.
 
 The process gets requests on a socket, one at a time, and plays each game in the sandbox, as a worker of the local arena does.
 Its parent only waits for the answer, so no bot can disturb the parent.
 
 ::
 
-    ("describe", name)        ("machine", MachineLine, BuildProof)   who plays here, and the proof of the build
+    request                   answer                                 meaning
+    ("describe", name)        ("machine", MachineLine, BuildProof)   this machine, and the proof of its build
     ("load", Luggage)         ("loaded", problems)                   the bots of a tournament; problems are texts
     ("play", RemoteGame)      ("played", PlayedGame, logs)           logs: content by the name of the file
                               ("failed", text)                       the answer to any request that failed
 
-There are two processes. The guard is small and starts the player. If the player ends, or if the parent ends for any reason, the
-guard kills all processes that bots have started, and ends. If the guard is killed, the kernel kills the player. The player ends
-too after `IDLE_SECONDS` without a request.
+There are two processes, the guard and the player. The guard is small and starts the player. If the player ends, or if the parent
+ends for any reason, the guard kills all processes that bots have started, and ends. If the guard is killed, the kernel kills the
+player. The player also ends after `IDLE_SECONDS` without a request.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def _remote_error(message: str, died: bool) -> RemoteError:
 
 
 class RemotePlayer:
-    """The parent's handle of a guard and its player. One thread calls `ask`. Any thread may call `kill`.
+    """A guard and its player, for the parent. One thread calls `ask`. Any thread may call `kill`.
 
-    `environment` has variables that are added to those of this process.
+    `environment` has variables that are added to the environment of this process.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -123,7 +124,7 @@ class RemotePlayer:
             raise RemoteError("its worker died", died=True) from None
 
     def kill(self) -> None:
-        """Begin to end the player, the guard and all processes of bots. Return at once."""
+        """Let the guard end the player, all processes of bots and itself. Return at once, before they have ended."""
         with self._lock:
             if self._held >= 0:
                 os.close(self._held)
@@ -141,7 +142,7 @@ class RemotePlayer:
 
 
 def _cache_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable for the folder of the kernel cache. Only kernels for any processor have a folder of their own."""
+    """Return the environment variable for the kernel cache if kernels are compiled for any processor, else {}."""
     if environment.get("NUMBA_CPU_NAME") != "generic":
         return {}
     base = os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("vindibot", appauthor=False)
@@ -248,7 +249,7 @@ class _RemoteRequests:
 
 @contextlib.contextmanager
 def _scratch_folder(*, wanted: bool) -> Any:
-    """Yield a folder for the logs of a game, empty if none is wanted or if the disk refuses it."""
+    """Yield the path of a folder for the logs of a game: "" if no folder is `wanted`, or if it cannot be made."""
     try:
         scratch = tempfile.TemporaryDirectory(prefix="vindibot-logs-", ignore_cleanup_errors=True) if wanted else None
     except OSError:

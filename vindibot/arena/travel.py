@@ -1,4 +1,4 @@
-"""What travels to other machines: a tournament's bots with their files, and single games.
+"""The data that an arena sends to other machines: a tournament's bots with their files, and single games.
 
 `pack_entrants` makes the `Luggage` of a tournament, once. Another machine calls `unpack_entrants`, which also checks that every
 bot can play there. A `RemoteGame` then names its bots only by their labels.
@@ -21,8 +21,10 @@ from vindibot.config import Bot, bot_digest, holds, shipped_folder
 
 @dataclass(frozen=True)
 class Luggage:
-    """The bots of a tournament with their files. `bundles` are the files by digest. `folders` maps the folder of a bot on the
-    arena's machine to the digest of its bundle."""
+    """The bots of a tournament with their files.
+
+    `bundles` maps a digest to its bundle. `folders` maps the folder of a bot on the arena's machine to the digest of its bundle.
+    """
 
     entrants: tuple[Entrant, ...]
     bundles: Mapping[str, bytes]
@@ -38,7 +40,7 @@ class RemoteGame:
 
     @classmethod
     def of(cls, task: GameTask) -> RemoteGame:
-        """Return a game that travels."""
+        """Return the game of `task`, to be sent to another machine."""
         return cls(replace(task, seats=()), tuple((seat.entrant.label, seat.seed) for seat in task.seats))
 
     def with_entrants(self, entrants: Mapping[str, Entrant], logs: str) -> GameTask:
@@ -47,7 +49,7 @@ class RemoteGame:
 
 
 def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
-    """Return the luggage of a tournament. A folder is packed only if a bot has traits of its own in it.
+    """Return the luggage of a tournament. The folders of a bot are packed only if it has traits of its own.
 
     Raises `UsageError` if the folder of a bot is too large to travel.
     """

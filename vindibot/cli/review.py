@@ -15,13 +15,13 @@ from vindibot.cli.parameters import PATH, RECORDING
 @click.option(
     "--hero", "heroes", type=click.IntRange(1, 4), multiple=True, metavar="N", help="review this hero (1 to 4); repeatable"
 )
-@click.option("--game", metavar="ID", help="the game to review, if the file has several games: its id, or its place from 1")
+@click.option("--game", metavar="ID", help="the game to review, if the file has several games: its id, or its number from 1")
 @click.option(
     "--bot",
     metavar="BOT",
     shell_complete=complete_bots,
     help="the bot whose playouts value the moves  [default: strong]; with --compare and --tests: the bot to ask  [default: the"
-    " recording's]",
+    " bot of the recording]",
 )
 @click.option("--nodes", type=click.IntRange(min=1000), metavar="N", help="play out N plies per turn  [default: 750000]")
 @click.option(
@@ -35,10 +35,10 @@ from vindibot.cli.parameters import PATH, RECORDING
 )
 @click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show the N worst moves  [default: 10]")
 @click.option(
-    "--tests", type=PATH, metavar="FILE.py", help="write the worst moves as tests, which fail until the bot plays better"
+    "--tests", type=PATH, metavar="FILE.py", help="write tests of the worst moves, which fail until the bot plays better"
 )
 @click.option("--compare", is_flag=True, help="show what BOT would play today at each bad move")
-@click.option("--most", type=click.IntRange(min=1), metavar="N", help="of many games, review the first N")
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="review only the first N of many games")
 @click.option("--output", type=PATH, metavar="OUT", help="the file of the review  [default: FILE with the end .review.jsonl]")
 @click.option("--again", is_flag=True, help="replace an earlier review")
 def review_command(
@@ -59,12 +59,12 @@ def review_command(
     """Show where a bot lost gold in a game, how much, and why.
 
     FILE is a recording of `vindibot play` ("last" is the newest recording in recordings/), a game record, or the results of an
-    arena. On each turn the command values every move by playouts, in gold at the end of the game. A move is bad if it loses at
-    least 5 gold and 3 standard errors against the best move. The report shows the gold lost per 100 moves, and the worst moves.
-    Without --hero, the command reviews the hero of a recording, or all heroes of a game record. With several games it prints a
-    table of the bots.
+    arena. For each turn the command simulates games after every move, and so estimates the gold at the end of the game. A move is
+    bad if it loses at least 5 gold and 3 standard errors against the best move. The report shows the gold lost per 100 moves, and
+    the worst moves. Without --hero, the command reviews our hero of a recording, or all heroes of a game record. With several
+    games it prints a table of the bots.
 
-    The review is stored beside FILE, which does not change. Ctrl-C keeps the turns that are ready; the next call continues.
+    The review is stored beside FILE. FILE does not change. Ctrl-C keeps the turns that are ready; the next call continues.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``vindibot tune``: parameters learned from games, and tests whether a tuned bot is stronger."""
+"""``vindibot tune``: learns parameters of bots from games, and tests whether a tuned bot is stronger."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from vindibot.arena import Tournament
     from vindibot.tuning import MatchOutcome, TuneStudy
 
-#: Seconds between two lines of progress.
+#: Smallest number of seconds between two lines of progress.
 EVERY = 15.0
-#: Settings that are lists or tables; the commands declare options for them.
+#: Settings for which the commands declare options themselves.
 LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
-#: Defaults that the help shows for settings whose models show others.
+#: Defaults that the help shows in place of the defaults of the models.
 DEFAULTS = {"log.level": "warning"}
 
 map_option = click.option(
@@ -36,7 +36,7 @@ map_option = click.option(
     "maps",
     multiple=True,
     metavar="MAP",
-    help="play on this map, a name or a file; repeatable",
+    help="play on this map (a name or a file); repeatable",
     shell_complete=complete_maps,
 )
 
@@ -49,9 +49,9 @@ def tune_command() -> None:
       vindibot tune play mybot --parameters "traits.rollout.*"   writes mybot-tuned.toml
       vindibot tune promote mybot-tuned.toml mybot               tests it, and stores it as a version
       vindibot tune games --out data.npz                         plays games, and stores positions
-      vindibot tune fit data.npz strong --trait search           fits the evaluation to the ends of these games
+      vindibot tune fit data.npz strong --trait search           fits the evaluation to how these games ended
 
-    These commands need the extra: python -m pip install 'vindibot[tune]'
+    These commands need the extra tune: python -m pip install 'vindibot[tune]'
     """
 
 
@@ -69,17 +69,23 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
     return found or None
 
 
-@tune_command.command("play", short_help="Tune parameters by games against rivals and against itself.")
+@tune_command.command("play", short_help="Tune the parameters of a bot by games.")
 @click.argument("bot", required=False, shell_complete=complete_bots)
 @click.option(
-    "--parameters", "parameters", multiple=True, metavar="KEYS", help="tune these, such as traits.search.weights.*; repeatable"
+    "--parameters",
+    "parameters",
+    multiple=True,
+    metavar="KEYS",
+    help="tune these parameters, for example traits.search.weights.*; repeatable",
 )
-@click.option("--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these; repeatable  [default: *.nodes]")
+@click.option(
+    "--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these parameters; repeatable  [default: *.nodes]"
+)
 @click.option("--range", "ranges", multiple=True, metavar="KEY=LOW:HIGH", help="the range of a parameter; repeatable")
 @click.option(
     "--rival", "pool", multiple=True, metavar="BOT", help="a rival; repeatable  [default: six bots of config/bots/sparring]"
 )
-@click.option("--no-rivals", is_flag=True, help="self-play only")
+@click.option("--no-rivals", is_flag=True, help="play without rivals")
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
@@ -98,9 +104,9 @@ def play(
 ) -> None:
     """Tune the parameters of BOT, and write the tuned bot.
 
-    First a screening finds the parameters that matter. Then SPSA (or CMA-ES) tunes these parameters. In each block of two games
-    two variants of the bot exchange their seats. Most blocks have two rivals. Every finished block is saved at once. Ctrl-C ends
-    the study after the current games, and --resume continues it.
+    First a screening finds the parameters that matter. Then SPSA (or CMA-ES) tunes these parameters. A block has two games, in
+    which two variants of the bot exchange their seats. Most blocks have two rivals. Each finished block is saved at once. Ctrl-C
+    ends the study after the current games, and --resume continues it.
 
     \b
     Examples:
@@ -128,7 +134,7 @@ def play(
 
 
 def _play(study: TuneStudy, console: Console) -> int:
-    """Play a study, show and write its results, and return the exit code."""
+    """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
     from vindibot.arena import Stop, local_workers, stopping
     from vindibot.base import log, plain_table, say
     from vindibot.config import cores, short
@@ -185,7 +191,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     values = {key: value for key, value in study.space.written(result.point).items() if key in result.chosen}
     comments = [
         f"{2 * len(study.file.blocks)} games, seed {study.seed}: {settings.method}, objective {settings.objective}.",
-        "These games do not show that it is stronger: vindibot tune promote tests that.",
+        "These games do not show that this bot is stronger: test it with vindibot tune promote.",
     ]
     write_tuned(out, tuned_text(study.space.bot, values, out, comments))
     say(
@@ -196,7 +202,7 @@ def _play(study: TuneStudy, console: Console) -> int:
 
 
 class _Progress:
-    """Prints a line about a running study now and then."""
+    """Prints lines about a running study, at least `EVERY` seconds apart."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._last = console, time.monotonic()
@@ -232,10 +238,11 @@ def promote(
     config: str | None,
     **options: Any,
 ) -> None:
-    """Test whether CANDIDATE is stronger than PARENT, on maps and against rivals that tuning never saw.
+    """Test whether CANDIDATE is stronger than PARENT, and store it as the next version.
 
-    The sequential test must decide for the candidate. No 95 % interval of its difference to a rival may lie below 0. Then the
-    candidate becomes the next version in the folder of versions. The same command again goes on after Ctrl-C.
+    By default, the maps and rivals are those that tuning does not use. The sequential test against PARENT must decide for the
+    candidate. The 95 % interval of its difference to a rival must not lie below 0, for any rival. Then the candidate is stored in
+    the folder of versions. After Ctrl-C, the same command plays the missing games.
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """
@@ -286,9 +293,9 @@ def promote(
     )
 
 
-@tune_command.command("games", short_help="Play games, and store positions of them as columns of numbers.")
+@tune_command.command("games", short_help="Play games, and store their positions as columns of numbers.")
 @click.argument("bots", nargs=-1, shell_complete=complete_bots)
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="the file of positions, such as data.npz")
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="the file of positions, for example data.npz")
 @click.option(
     "--records", type=PATH, multiple=True, metavar="FILE", help="read these game records, and play no games; repeatable"
 )
@@ -300,9 +307,9 @@ def games(
 ) -> None:
     """Play a tournament between BOTS, and store positions of its games.
 
-    The games are stored as game records beside FILE, and the positions are computed again from them. With --records, the
-    positions come from games that are there already, such as those of vindibot arena. The same command again goes on after
-    Ctrl-C. docs/tune.md says which positions are stored, and which maps are for validation.
+    The games are stored as game records beside FILE. The positions are computed from these records. With --records, no games are
+    played, and the positions are computed from other records, for example those of vindibot arena. After Ctrl-C, the same command
+    plays the missing games. docs/tune.md says which positions are stored, and which maps are for validation.
     """
     from vindibot.arena import ArenaSettings, ConsoleReporter, interruptible, prepare, records_path
     from vindibot.base import log, say, terminal
@@ -357,20 +364,24 @@ def games(
     )
 
 
-@tune_command.command("fit", short_help="Fit the weights of an evaluation to the ends of games.")
+@tune_command.command("fit", short_help="Fit the weights of the evaluation to how games ended.")
 @click.argument("data", type=PATH)
 @click.argument("bot", required=False, default="strong", shell_complete=complete_bots)
-@click.option("--trait", default="search", show_default=True, metavar="LABEL", help="the trait of the bot that has the weights")
+@click.option("--trait", default="search", show_default=True, metavar="LABEL", help="the label of the trait that has the weights")
 @click.option(
-    "--target", type=click.Choice(["lead", "first"]), default="lead", show_default=True, help="the target of the bot's weights"
+    "--target",
+    type=click.Choice(["lead", "first"]),
+    default="lead",
+    show_default=True,
+    help="write the weights of the fit to this target",
 )
 @click.option("--without", multiple=True, metavar="LABEL", help="use games of this bot for validation only; repeatable")
-@click.option("--out", type=PATH, metavar="FILE", help="the bot with the fitted weights  [default: BOT-fitted.toml beside DATA]")
+@click.option("--out", type=PATH, metavar="FILE", help="the fitted bot  [default: BOT-fitted.toml beside DATA]")
 def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], out: Path | None) -> None:
     """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.
 
-    A fit says how well the weights predict how games end. It does not say that a bot plays better with these weights: test the
-    bot with vindibot tune promote.
+    The report says how well the weights predict how games end. It does not say whether a bot with these weights plays better:
+    test the bot with vindibot tune promote.
     """
     from behaviours.common.evaluation import Weights
     from vindibot.base import plain_table, say, terminal
@@ -422,8 +433,6 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
         for name, value in found.items()
     }
     path = out or data.with_name(f"{loaded.name}-fitted.toml")
-    comments = [
-        f"Weights fitted to {data.name}, target {target}. Games do not show yet that they are better: vindibot tune promote."
-    ]
+    comments = [f"Weights fitted to {data.name}, target {target}. No game shows yet that they are better."]
     write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
     say(console, f"bot: {short(path)}")

@@ -20,9 +20,9 @@ _ADDRESS = re.compile(r"(?P<protocol>tcp|tls)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s
 
 
 def check_cluster(settings: ClusterSettings) -> None:
-    """Check what is needed to reach a cluster. Raises `UsageError`.
+    """Raise `UsageError` if this machine cannot reach a cluster with these settings.
 
-    The errors are: Dask is not installed (the message has the command that installs it); the text is not an address; the address
+    The reasons are: Dask is not installed (the message has the command that installs it); the text is not an address; the address
     is not safe; a TLS file is missing or cannot be read.
     """
     if find_spec("distributed") is None:
@@ -60,7 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 def security(settings: ClusterSettings) -> Any:
-    """Return the `distributed.Security` for these settings: without TLS files, one without encryption.
+    """Return the `distributed.Security` for these settings. Without TLS files, it has no encryption.
 
     Raises `UsageError` if a file cannot be read.
     """

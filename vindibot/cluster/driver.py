@@ -1,12 +1,12 @@
 """The driver: it gives the games of a tournament to the machines of a cluster, and collects the results.
 
-`ClusterExecutor` is an executor of `concurrent.futures`, so the arena's dispatcher uses it like the local one. The driver decides
-which machine plays which game, and Dask only carries the games. Its loop runs in a thread of its own:
+`ClusterExecutor` is an executor of `concurrent.futures`, so the arena's dispatcher uses it like the executor of a local arena.
+The driver decides which machine plays which game, and Dask only transports the games. The driver's loop runs in its own thread:
 
-- Every second it asks the scheduler for its workers. Each of them is a machine here.
+- About every second it asks the scheduler for its workers. In this module, each worker is a machine.
 - A new machine proves its build and loads the bots. If anything differs, it is refused and gets no game.
-- If a machine is gone or gives no sign of life, its games go to other machines. They are the same games, and only one result of
-  each game counts. No bot is at fault.
+- If a machine is gone or gives no sign of life, its games go to other machines. The games stay the same, and only one result of
+  each game counts. No bot forfeits because of this.
 - If the scheduler is gone, the driver tries to reach it again, and then plays the unfinished games again.
 """
 
@@ -51,18 +51,18 @@ from vindibot.cluster import machine
 from vindibot.cluster.access import LOCAL, security
 from vindibot.config import cores
 
-#: Seconds between two questions to the scheduler, at least and at most, and seconds that it has to answer.
+#: Smallest and largest number of seconds between two polls of the scheduler, and seconds within which it must answer.
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
-#: Seconds to reach the scheduler at the start, and seconds to release the machines at the end.
+#: Largest number of seconds to reach the scheduler at the start, and to release the machines at the end.
 CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 10.0
-#: Number of times that a game may be lost with its machine. Then a machine plays it without other games. If the game is lost
-#: there too, the game itself is at fault.
+#: After a game was lost with its machine this number of times, the next machine plays it without other games. If the game is lost
+#: there, too, it has failed.
 LOSSES = 3
 #: Number of times that Dask may lose a machine's proof before the machine is refused.
 ATTEMPTS = 3
 #: Seconds without new games for a machine that has lost a game. Within this time a poll finds the reason.
 REST_SECONDS = 3.0
-#: Number of last games from whose ends the rate of a machine follows.
+#: Number of last games from which the rate of a machine, in games per minute, is computed.
 PACE = 50
 
 
@@ -75,7 +75,7 @@ class _ClusterClient(Client):  # type: ignore[misc]  # Dask has no types
 
 @dataclass
 class _ClusterGame:
-    """A game that waits or runs. `losses` counts how often its machine was lost."""
+    """A game that waits or runs. `losses` is the number of times that it was lost with its machine."""
 
     task: GameTask
     request: bytes
@@ -90,10 +90,9 @@ class _ClusterGame:
 
 @dataclass
 class _ClusterMachine:
-    """A Dask worker. `line` is None until it has proved its build; `refused` says why it gets no game.
+    """A Dask worker. `line` is None until it has proved its build. `refused` says why it gets no game (empty: not refused).
 
-    `seen` is the time of the last sign of life, as the scheduler states it. `heard` is our monotonic time when `seen` last
-    changed.
+    `seen` is the time of the last sign of life, by the scheduler's clock. `heard` is our monotonic time when `seen` last changed.
     """
 
     address: str
@@ -111,12 +110,12 @@ class _ClusterMachine:
 
     @property
     def plays(self) -> bool:
-        """Whether it may get games."""
+        """Whether this machine may get games."""
         return self.line is not None and not self.refused and not self.silent
 
     @property
     def missing(self) -> str:
-        """The reason why it plays no games, empty if it plays."""
+        """The reason why this machine plays no games, empty if it plays."""
         if self.refused:
             return f"refused: {self.refused}"
         if self.silent:
@@ -124,7 +123,7 @@ class _ClusterMachine:
         return "" if self.line is not None else "proves its build"
 
     def has_room(self, game: _ClusterGame) -> bool:
-        """Return whether it can play this game now. A suspect game is played without other games."""
+        """Return whether this machine can play a game now. A suspect game is played without other games."""
         if not self.plays or time.monotonic() < self.rests_until or any(other.suspect for other in self.running.values()):
             return False
         return not self.running if game.suspect else len(self.running) < self.slots
@@ -133,7 +132,7 @@ class _ClusterMachine:
 class ClusterExecutor(Executor):
     """Plays games on the machines of a cluster. `notify` gets lines of text for people.
 
-    `timed` says whether bots have time limits: then all machines must have the same processor, unless the settings allow
+    `timed` says whether bots have time limits. If they have, all machines must have the same processor, unless the settings allow
     different processors. `cpu` is the processor that played earlier games of the tournament, empty if unknown. `local_workers` is
     the number of games at once if the address is "local".
     """
@@ -175,7 +174,7 @@ class ClusterExecutor(Executor):
         self._began.result()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Play the game of a `GameTask`, the only argument. The function itself is ignored. See `Executor`."""
+        """Play the game of a `GameTask`, which is the only argument in `args`. `fn` is ignored. See `Executor`."""
         if self.broken:
             raise BrokenExecutor(self.broken)
         (task,) = args
@@ -188,7 +187,7 @@ class ClusterExecutor(Executor):
         return max(1, sum(one.slots for one in list(self._machines.values()) if one.plays))
 
     def machines(self) -> list[MachineStatus]:
-        """Return the state of each machine, also of those that are gone."""
+        """Return the state of each machine. Machines that are gone are included."""
         found: dict[str, MachineStatus] = {}
         for one in list(self._machines.values()):
             name = one.line.name if one.line is not None else one.name
@@ -335,7 +334,7 @@ class ClusterExecutor(Executor):
         self._compare(identity["workers"])
 
     async def _reconnect(self) -> None:
-        """Take all games back, and try to reach the scheduler until `wait_s` is over. Then raise `VindibotError`."""
+        """Take all games back, and try to reach the scheduler for `wait_s` seconds. Then raise `VindibotError`."""
         self._notify(f"the scheduler at {self._settings.address} is gone; waiting for it")
         for one in list(self._machines.values()):
             self._forget(one)
@@ -369,7 +368,7 @@ class ClusterExecutor(Executor):
     # -- the machines --
 
     def _compare(self, workers: dict[str, dict[str, Any]]) -> None:
-        """Compare the machines with the workers of the scheduler: find the new ones, the lost ones and the silent ones."""
+        """Compare the machines with the workers of the scheduler: find new, lost and silent machines."""
         now = time.monotonic()
         for address, info in workers.items():
             one = self._machines.get(address)
@@ -391,7 +390,7 @@ class ClusterExecutor(Executor):
             self._forget(one)
 
     def _lose(self, one: _ClusterMachine, what: str) -> None:
-        """Take the games of a machine back, and say so."""
+        """Take the games of a lost machine back, and tell `notify`. `what` says what happened to the machine."""
         count = self._take_back(one, lost=True)
         more = f"; its games go to other machines ({count})" if count else ""
         self._notify(f"machine {one.name} {what}{more}")
@@ -415,8 +414,10 @@ class ClusterExecutor(Executor):
         return len(games)
 
     def _wait_again(self, game: _ClusterGame, *, lost: bool) -> None:
-        """Let a game wait again, before all other games. `lost` says whether its machine was lost, so that the game may be the
-        reason. A game that was lost too often has failed."""
+        """Let a game wait again, before all other games. A game that was lost too often has failed.
+
+        `lost` says whether its machine was lost. If it was, the game may be the reason, so the loss is counted.
+        """
         if lost and game.suspect:
             self._finish(game, RemoteError(f"its machine was lost {game.losses + 1} times while it was played"))
             return
@@ -431,9 +432,7 @@ class ClusterExecutor(Executor):
             problem = (
                 error.message if isinstance(error, RemoteError) else f"vindibot is missing there, or another version ({error})"
             )
-        except (
-            Exception
-        ) as error:  # Dask has lost the worker or the scheduler; the next poll tries again, or has found the reason
+        except Exception as error:  # Dask has lost the worker or the scheduler: the next poll tries again, or removes the machine
             one.failures += 1
             problem = f"{type(error).__name__}: {error}" if one.failures >= ATTEMPTS else ""
         if problem:
@@ -466,7 +465,7 @@ class ClusterExecutor(Executor):
         )
 
     async def _check_first_machines(self) -> None:
-        """Wait until the machines that are there are checked. Raises `VindibotError` if all of them are refused."""
+        """Wait until all machines that have joined are checked. Raises `VindibotError` if all of them are refused."""
         checks = [one.preparing for one in self._machines.values() if one.preparing is not None]
         if checks:
             await asyncio.wait(checks)
@@ -480,7 +479,7 @@ class ClusterExecutor(Executor):
     # -- the games --
 
     def _place(self) -> None:
-        """Give the waiting games to machines with room, to the machine with most room first."""
+        """Give the waiting games to machines with room. Each game goes to the machine with the most room."""
         while self._waiting:
             game = self._waiting[0]
             if not game.future.running() and not game.future.set_running_or_notify_cancel():
@@ -546,7 +545,7 @@ class ClusterExecutor(Executor):
 async def _within(seconds: float, work: Awaitable[Any]) -> Any:
     """Return the result of `work`. Raises `TimeoutError` after this number of seconds.
 
-    Unlike `asyncio.wait_for`, it does not wait until `work` has been cancelled, because Dask may ignore the cancellation.
+    Unlike `asyncio.wait_for`, it does not wait for the end of the cancelled `work`, because Dask may ignore the cancellation.
     """
     task = asyncio.ensure_future(work)
     done, _ = await asyncio.wait((task,), timeout=seconds)
@@ -574,7 +573,7 @@ def _last_reason(problem: BaseException) -> str:
 
 
 def _write_logs(task: GameTask, logs: dict[str, bytes]) -> None:
-    """Write the output of bots on another machine into the folder for logs. A full disk costs only this output."""
+    """Write the output of bots on another machine into the folder for logs. If the disk is full, only this output is lost."""
     for name, content in logs.items():
         if task.logs and Path(name).name == name:
             with contextlib.suppress(OSError):
@@ -601,12 +600,12 @@ async def _local_cluster(stack: contextlib.AsyncExitStack, workers: int) -> Any:
 def other_machines(tournament: Tournament, notify: Callable[[str], None]) -> Iterator[Elsewhere]:
     """Connect to the cluster that the settings of a tournament name, and yield its machines.
 
-    `check_cluster` must have found no fault. Raises `UsageError` if the folder of a bot cannot travel, and `VindibotError` if no
-    scheduler answers, or if all machines are refused.
+    The caller must have checked the settings with `check_cluster`. Raises `UsageError` if the folder of a bot cannot travel, and
+    `VindibotError` if no scheduler answers, or if all machines are refused.
     """
     settings = tournament.settings.cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find what matters
+    warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find the differences that matter
     executor = ClusterExecutor(
         settings,
         pack_entrants(tournament.schedule.entrants),

@@ -23,15 +23,15 @@ from vindibot.cluster.machine import NAME_ATTRIBUTE
 
 #: Seconds until the next attempt to join: the first and the longest pause.
 PAUSES = (1.0, 15.0)
-#: Seconds for an attempt to connect, and for the end of a worker.
+#: Largest number of seconds for an attempt to connect, and for the end of a worker.
 CONNECT_TIMEOUT, CLOSE_TIMEOUT = 10.0, 10.0
 
 
 def join(settings: ClusterSettings, workers: int, name: str, say: Callable[[str], None]) -> None:
     """Play games for the scheduler at `settings.address`, at most `workers` at once, until SIGINT or SIGTERM comes.
 
-    Results name this machine `name`; if it is empty, they name the host. `say` gets lines of text for people. Raises `UsageError`
-    as `check_cluster` does.
+    `name` is the name of this machine in results (empty: the name of the host). `say` gets lines of text for people. Raises
+    `UsageError` as `check_cluster` does.
     """
     if settings.address == LOCAL:
         raise UsageError(f"{LOCAL} is for `vindibot arena` only: name the scheduler to join, tcp://HOST:PORT or tls://HOST:PORT")
@@ -72,7 +72,7 @@ async def _stay_joined(settings: ClusterSettings, workers: int, name: str, folde
 
 
 async def _start(settings: ClusterSettings, workers: int, name: str, folder: str) -> Worker:
-    """Return a worker that has joined the scheduler. It listens only on the address from which the scheduler is reached."""
+    """Return a worker that has joined the scheduler. It listens only on the address with which it reaches the scheduler."""
     host = get_ip(get_address_host(settings.address))
     with dask.config.set({"distributed.worker.profile.enabled": False}):
         worker = Worker(

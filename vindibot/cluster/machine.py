@@ -22,9 +22,10 @@ from vindibot.arena import RemoteError, RemotePlayer, answer_of
 
 #: Prefix of the names of plugins and of the keys of games.
 PREFIX = "vindibot-"
-#: Seconds that a Dask worker has to add a plugin, and a player to prove its build (it may compile kernels) and to load bots.
+#: Largest number of seconds for a Dask worker to add a plugin, for a player to prove its build (it may compile kernels), and for
+#: a player to load bots.
 ADD_TIMEOUT, PROVE_TIMEOUT, LOAD_TIMEOUT = 30.0, 900.0, 300.0
-#: Seconds in addition to the wall limit of a game after which its player is killed.
+#: A player is killed this number of seconds after the wall limit of its game.
 WALL_MARGIN = 60.0
 #: The attribute of a Dask worker with the name of its machine, which `vindibot cluster join` sets.
 NAME_ATTRIBUTE = "vindibot_name"
@@ -43,7 +44,7 @@ class _PooledPlayer:
 
 
 class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
-    """Keeps the players of one tournament on one Dask worker. `environment` has variables for them."""
+    """Keeps the players of one tournament on one Dask worker. `environment` has environment variables for the players."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = dict(environment)
@@ -75,8 +76,7 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             player.remote.close()
 
     def describe(self, key: str, name: str) -> bytes:
-        """Return the answer of a player to "describe". `name` is the name of this machine; if it is empty, the host's name is
-        used."""
+        """Return the answer of a player to "describe". `name` is the name of this machine (empty: the name of the host)."""
         with self._player(key) as player:
             return player.remote.ask("describe", name, timeout=PROVE_TIMEOUT)
 

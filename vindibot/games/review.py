@@ -1,7 +1,7 @@
 """Reviews: the value of every move on reviewed turns of a game, as lines of JSON below the lines of this game.
 
-A file with a review has the lines of the game first: a recording, or one game record. Then there is a line with the header of the
-review (`ReviewHeader`), and a line per reviewed turn (`ReviewedTurn`). docs/recordings.md describes the lines.
+A file with a review first has the lines of the game: a recording, or one game record. Below them is a line with the header of
+the review (`ReviewHeader`), and a line per reviewed turn (`ReviewedTurn`). docs/recordings.md describes the lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REVIEW_SUFFIX = ".review.jsonl"
 LONGEST_LINE = 48
 
 Direction = Literal["Stay", "North", "South", "East", "West"]
-#: The class of a move: "" for a move that lost nothing that counts.
+#: The class of a move: "" if its loss does not count.
 Mark = Literal["", "inaccuracy", "mistake", "blunder"]
 #: What was wrong with a move: "" if no rule applies.
 Kind = Literal[
@@ -55,7 +55,7 @@ class _ReviewLine(BaseModel):
 
 
 class Thresholds(_ReviewLine):
-    """The least losses of an inaccuracy, a mistake and a blunder in gold. `errors` is the least number of standard errors."""
+    """The least losses of bad moves: in gold for each class, and in standard errors (`errors`) for all classes."""
 
     inaccuracy: float = Field(5.0, ge=0, le=10_000, description="least loss of an inaccuracy, in gold")
     mistake: float = Field(12.0, ge=0, le=10_000, description="least loss of a mistake, in gold")
@@ -82,8 +82,9 @@ class MoveValue(_ReviewLine):
     """The value of one move.
 
     - `gold`: the expected gold of heroes 1..4 at the end of the game. `gold_error`: its standard errors.
-    - `less`: how much less gold our hero has than after the best move, 0 for the best move. `less_error`: its standard error. All
-      moves meet the same scenarios, so this error is smaller than that of `gold`.
+    - `less`: how much less gold our hero has than after the best move; 0 for the best move.
+    - `less_error`: the standard error of `less`. All moves are played in the same scenarios, so this error is smaller than the
+      error of `gold`.
     """
 
     move: Direction
@@ -98,13 +99,13 @@ class ReviewedTurn(_ReviewLine):
 
     - `turn`: the turn of the protocol. `hero`: the hero's id, 1..4.
     - `move`: the move that was played. A move without an effect, such as a move against a wall, counts as Stay.
-    - `best`: the move with the most expected gold at the end of the game.
+    - `best`: the move after which the hero has the most expected gold at the end of the game.
     - `loss`: the gold that the move lost against the best move. `loss_error`: its standard error.
-    - `choice`: the moves that the reviewing bot may play, if it was asked. They are never marked.
-    - `mark`: the class of the move, `kind`: what was wrong with it.
+    - `choice`: the moves that the reviewing bot itself may play, if it was asked. They are never marked as bad.
+    - `mark`: the class of the move. `kind`: what was wrong with it.
     - `values`: the value of each move that has an effect.
-    - `best_line`, `played_line`: the expected moves of all heroes after the best move and after the played move: a letter per
-      ply, ``.`` for Stay. The first letter is the move itself. Both lines are of the same scenario.
+    - `best_line`, `played_line`: the expected moves of all heroes, a letter per ply, ``.`` for Stay. The first letter is the
+      best move or the played move. Both lines are from the same scenario.
     - `nodes`: the number of plies that were played out.
     """
 
@@ -140,10 +141,10 @@ class ReviewHeader(_ReviewLine):
 
     - `program`: the version of vindibot that made the review.
     - `game`: the id of the game. `heroes`: the ids of the reviewed heroes, 1..4.
-    - `bot`: the bot whose rollouts value the moves. `digest`: a digest of everything else that the values depend on.
-    - `nodes`: the number of plies that are played out per turn. `rounds`: the length of a playout in rounds, 0 for the end of
-      the game.
-    - `thresholds`: the losses that count.
+    - `bot`: the bot whose playouts value the moves. `digest`: a digest of everything that the values depend on.
+    - `nodes`: the number of plies that are played out per turn. `rounds`: the length of a playout in rounds (0: to the end of the
+      game).
+    - `thresholds`: the least losses of bad moves.
     """
 
     version: int = Field(VERSION, ge=VERSION, le=VERSION)
@@ -167,7 +168,7 @@ class _ReviewedLine(_ReviewLine):
 
 @dataclass(frozen=True)
 class Review:
-    """The review of a game: the header, and the reviewed turns by turn."""
+    """The review of a game: the header, and the reviewed turns in the order of the game."""
 
     header: ReviewHeader
     turns: tuple[ReviewedTurn, ...] = ()
@@ -177,11 +178,11 @@ class Review:
         return tuple(turn for turn in self.turns if turn.hero == hero + 1)
 
     def at(self, turn: int) -> ReviewedTurn | None:
-        """Return the review of the protocol's `turn`, None if this turn was not reviewed."""
+        """Return the review of the turn with the protocol's number `turn`, None if this turn was not reviewed."""
         return next((one for one in self.turns if one.turn == turn), None)
 
     def worst(self, most: int | None = None, hero: int | None = None) -> list[ReviewedTurn]:
-        """Return the turns whose losses count, the largest loss first, at most `most` of them. `hero` (0..3) selects a hero."""
+        """Return the turns with bad moves, the largest loss first, at most `most` turns. `hero` (0..3) selects one hero."""
         counting = [one for one in self.turns if one.counts and hero in (None, one.hero - 1)]
         return sorted(counting, key=lambda one: (-one.loss, one.turn))[:most]
 
@@ -192,7 +193,7 @@ class Review:
 
 
 def review_path(path: Path) -> Path:
-    """Return the default file of the review of the games in the file `path`."""
+    """Return the default path of the review of the games in the file `path`."""
     if path.name.endswith(REVIEW_SUFFIX):
         return path
     return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
@@ -211,10 +212,11 @@ def write_review_line(line: ReviewHeader | ReviewedTurn) -> bytes:
 
 
 def parse_review(lines: Sequence[tuple[int, bytes]], path: Path | str, ended: bool = True) -> list[Review]:
-    """Return the reviews in lines of a file, one per game, in the order of the file. Each line comes with its number.
+    """Return the reviews in `lines`, one per game, in the order of the file.
 
-    A review may have several headers, because it can be continued. The last header counts, and its thresholds give the class of
-    each turn. If not `ended`, the last line may be unfinished, and is then left out. Raises `ReviewError` for any other fault.
+    `lines` are pairs of a line number and a line. `path` is the file that error messages name. A review may have several headers,
+    because it can be continued. The last header counts, and its thresholds give the class of each turn. If `ended` is false, the
+    last line may be unfinished; then it is left out. Raises `ReviewError` for any other fault.
     """
     headers: dict[str, ReviewHeader] = {}
     found: dict[str, dict[tuple[int, int], ReviewedTurn]] = {}

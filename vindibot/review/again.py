@@ -1,4 +1,4 @@
-"""Asks a bot again about reviewed turns: what it would play today, and tests that fail until it plays better."""
+"""Ask a bot again about reviewed turns: compare its moves of today with the played moves, and write tests of the worst moves."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from vindibot.review.positions import positions
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
-#: A text in each file that `write_tests` makes.
+#: `write_tests` writes these texts into its two files (tests, states). It replaces only files with these texts.
 TESTS_MARK, STATES_MARK = "# Made by vindibot review --tests.", '"board":'
 
 
 @dataclass(frozen=True)
 class NewMove:
-    """What a bot plays on a reviewed turn: its moves (several may tie), and the mean gold that they lose to the best move."""
+    """What a bot plays today on a reviewed turn.
+
+    `moves` are the moves that it may choose; several may tie. `loss` is the mean gold that they lose against the best move.
+    """
 
     turn: ReviewedTurn
     moves: frozenset[str]
@@ -36,7 +39,7 @@ class NewMove:
 
     @property
     def mended(self) -> bool:
-        """Whether none of the bot's moves has a loss that counts."""
+        """Whether each of the bot's moves loses less than half of the gold that the played move lost."""
         return self.moves <= good_moves(self.turn, self.turn.loss)
 
 
@@ -48,7 +51,7 @@ def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
 def ask_again(
     console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
 ) -> list[NewMove]:
-    """Return what a bot would play on reviewed turns of a game."""
+    """Return what a bot plays today on reviewed turns of a game. `nodes` is its search budget per turn, in nodes."""
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
@@ -71,7 +74,10 @@ def ask_again(
 def compare(
     console: Console, history: GameHistory, review: Review, bot: Bot, hero: int | None = None, nodes: int = NODES_AGAIN
 ) -> list[NewMove]:
-    """Print what a bot would play today at each bad move of a review, and return the answers. `hero` (0..3) selects a hero."""
+    """Print what a bot plays today at each bad move of a review, and return these answers.
+
+    `hero` (0..3) selects the bad moves of one hero. `nodes` is the bot's search budget per turn, in nodes.
+    """
     answers = ask_again(console, history, review.worst(None, hero), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
     for answer in sorted(answers, key=lambda one: -one.turn.loss):
@@ -90,11 +96,10 @@ def compare(
 def write_tests(
     console: Console, history: GameHistory, review: Review, path: Path, bot: str, turns: Sequence[ReviewedTurn]
 ) -> None:
-    """Write a pytest file with a test per turn, and a file with the states beside it. Only earlier files of this function are
-    replaced.
+    """Write a pytest file with a test per turn, and beside it a file with the states of these turns.
 
-    `bot` is the name or the file of the bot that the tests ask. Raises `UsageError` if `path` is another file, or no name of a
-    Python module.
+    `bot` is the name or the file of the bot that the tests ask. Earlier files of this function are replaced. Raises `UsageError`
+    if one of the two files exists and was not written by this function, and if `path` is not the name of a Python module.
     """
     if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         raise UsageError(f"{short(path)}: --tests needs the name of a Python file, such as test_worst.py")

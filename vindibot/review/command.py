@@ -29,7 +29,7 @@ from vindibot.review.run import ReviewSettings, review_games, where
 from vindibot.review.store import ReviewFile
 from vindibot.review.values import NODES, ROUNDS
 
-#: The bot whose playouts value the moves, if none is named.
+#: The default bot whose playouts value the moves.
 REVIEWER = "strong"
 
 
@@ -37,8 +37,8 @@ REVIEWER = "strong"
 class ReviewRequest:
     """The arguments of ``vindibot review``. None stands for an option that is not given.
 
-    `heroes` are 0..3, empty for the default. `workers` is the number of processes, None for one per core. `thresholds` holds the
-    fields of `Thresholds` that are given.
+    `heroes` are 0..3, empty for the default heroes of `review_games`. `workers` is the number of processes, None for one per
+    core. `thresholds` has the fields of `Thresholds` that the options set.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class ReviewRequest:
 
     @property
     def asks(self) -> bool:
-        """Whether a bot is asked again about the worst moves. Then `bot` is this bot."""
+        """Whether a bot is asked again about the worst moves. Then `bot` and `nodes` are this bot and its search budget."""
         return self.compare or self.tests is not None
 
 
@@ -119,15 +119,15 @@ def _review_many(console: Console, request: ReviewRequest) -> None:
 def _review(
     console: Console, request: ReviewRequest, games: list[Recording | GameRecord], output: Path, ids: list[str]
 ) -> dict[str, Review]:
-    """Complete the reviews of games in the file `output`, and return them by game."""
+    """Review the turns of these games that have no review in the file `output` yet. Return the complete reviews by game id."""
     with ReviewFile(output, request.path, request.again) as file:
         before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
         reviewer = REVIEWER if request.bot is None or request.asks else request.bot
         nodes, rounds = request.nodes, request.rounds
         if request.asks:
-            nodes = None  # the budget of the bot that is asked again
+            nodes = None  # here `request.nodes` is the budget of the bot that is asked again
         if before is not None and not request.again:
-            # A review goes on as it began, unless options say otherwise.
+            # An earlier review is continued with its own settings, unless options change them.
             reviewer = before.bot if request.bot is None or request.asks else request.bot
             nodes = before.nodes if nodes is None else nodes
             rounds = before.rounds if rounds is None else rounds
@@ -143,7 +143,10 @@ def _review(
 
 
 def _bot_to_ask(request: ReviewRequest, game: Recording | GameRecord) -> Bot | None:
-    """Return the bot that is asked again: the one that is named, or the bot of the recording, if it can be found."""
+    """Return the bot that is asked again: the bot that the request names, else the bot of the recording.
+
+    Without such a bot, return None. Raises `UsageError` if `--compare` needs the bot.
+    """
     if request.bot is not None:
         return load_bot(request.bot)
     if isinstance(game, Recording):

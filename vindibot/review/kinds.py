@@ -1,7 +1,7 @@
-"""Kinds of bad moves: what was wrong with a move, by rules over the playouts after the played move and after the best move.
+"""Kinds of bad moves: rules that say what was wrong with a move (docs/review.md).
 
-docs/review.md states every rule. The rules look at the first 12 rounds of some playouts of each line, and at the squares where
-the hero stood before.
+The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. Of each
+line, they use the first 12 rounds of some playouts. One rule also uses the squares of the hero's last turns.
 """
 
 from __future__ import annotations
@@ -18,26 +18,29 @@ from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, STAY, STRIDE, TAVE
 from sim.replay import events_of
 from vindibot.games import LONGEST_LINE, Kind
 
-#: Number of playouts of each line that the rules look at.
+#: Number of playouts of each line that the rules use.
 PLAYOUTS = 24
-#: A fight: the played line has this much more deaths per playout, or this much more life lost by blows, than the best line.
+#: The rule of a fight: after the played move, the hero dies this much more often per playout, or loses this much more life by
+#: blows per playout, than after the best move.
 FIGHT_DEATHS, FIGHT_LIFE = 0.15, 15.0
 #: The best line drinks at least this number of rounds earlier than the played line.
 DRINK_ROUNDS = 2.0
 #: The best line takes its first mine at least this number of rounds earlier than the played line.
 MINE_ROUNDS = 1.5
-#: A hero is stalled if all its squares of this number of rounds fit into an area of this number of squares per side, and it
-#: neither took a mine nor drank.
+#: A hero is stalled if for `STALL_ROUNDS` rounds it stayed in an area of `STALL_SIDE` squares per side, took no mine and drank
+#: no beer.
 STALL_ROUNDS, STALL_SIDE = 12, 3
-#: The round of an event that does not happen.
+#: The round of a drink or a mine that does not come within the line.
 _NEVER = LONGEST_LINE / 4
 
 
 @dataclass(frozen=True)
 class LineFacts:
-    """Means over the playouts of one line: our deaths, our life lost by blows, the rounds (from 0) of our first drink and mine.
+    """Means over the playouts of one line, for our hero.
 
-    A round of 12 means: no drink, or no mine, within 12 rounds.
+    - `deaths`: the number of deaths. `blows`: the life lost by blows.
+    - `drink`, `mine`: the round of the first drink and of the first mine, from 0. A playout without a drink or a mine counts as
+      round 12.
     """
 
     deaths: float
@@ -47,7 +50,10 @@ class LineFacts:
 
 
 def facts_of(games: Games, me: int, lines: NDArray[np.int8]) -> LineFacts:
-    """Return the facts of a line. It begins in the position `games`. `lines` are moves of playouts: int8[playouts, plies]."""
+    """Return the facts of a line that begins in the position `games`.
+
+    `lines` are the moves of its playouts: int8[playouts, plies], -1 after the end of a playout.
+    """
     rows = np.array([_facts(games, me, line) for line in lines])
     return LineFacts(*rows.mean(axis=0).tolist())
 
@@ -66,7 +72,7 @@ def _facts(games: Games, me: int, line: NDArray[np.int8]) -> tuple[float, float,
 
 
 def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, best_facts: LineFacts) -> Kind:
-    """Return what was wrong with the move `played` (0..4), if `best` was the best move. The first rule that applies counts."""
+    """Return what was wrong with the move `played` (0..4): the first rule that applies, "" if none. `best` is the best move."""
     tavern, mine = _at_tavern(view), _tile(view, best) >= MINE
     danger = played_facts.deaths - best_facts.deaths >= FIGHT_DEATHS or played_facts.blows - best_facts.blows >= FIGHT_LIFE
     drinks_earlier = played_facts.drink - best_facts.drink >= DRINK_ROUNDS
@@ -88,9 +94,9 @@ def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, be
 
 
 def is_stalled(squares: Sequence[int], view: View) -> bool:
-    """Return whether the hero stayed within a small area for the last `STALL_ROUNDS` rounds without a mine or a drink.
+    """Return whether our hero stayed in a small area for the last `STALL_ROUNDS` rounds and gained neither a mine nor life.
 
-    `squares` are its squares on its last turns, oldest first.
+    `squares` are its squares on its last turns, oldest first, without the current turn.
     """
     last = [*squares, view.pos][-STALL_ROUNDS:]
     if len(last) < STALL_ROUNDS:
@@ -103,10 +109,10 @@ def is_stalled(squares: Sequence[int], view: View) -> bool:
 
 
 def _tile(view: View, move: int) -> int:
-    """Return the tile on the square toward which a move goes."""
+    """Return the tile on the square to which a move leads, 0 for Stay."""
     return int(view.cells[view.pos + int(OFFSET[move])]) & TILE_BITS if move != STAY else 0
 
 
 def _at_tavern(view: View) -> bool:
-    """Return whether our hero stands beside a tavern and can pay a beer."""
+    """Return whether our hero stands beside a tavern and can pay for a beer."""
     return view.gold >= BEER_COST and any(_tile(view, move) == TAVERN for move in range(1, 5))

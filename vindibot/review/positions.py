@@ -1,4 +1,4 @@
-"""The turns of a game that can be reviewed: for each one the state, the hero's recent turns, and the move that was played."""
+"""The turns of a game that can be reviewed, each with its state, the hero's recent turns, and the move that was played."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.maps import Map
 from vindibot.games import GameHistory
 
-#: The numbers of all heroes.
+#: All heroes.
 HEROES = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True, eq=False)
 class TurnPosition:
-    """A turn of a hero.
+    """A turn of one hero.
 
     - `number`: the number of the state in the history. `turn`: the turn of the protocol. `me`: the hero, 0..3.
-    - `games`: the state. `recent`: the states on the hero's turns before, oldest first, at most `RECENT_TURNS`.
+    - `games`: the state. `recent`: the states on the hero's earlier turns, oldest first, at most `RECENT_TURNS`.
     - `move`: the direction that was played, 0..4. A direction without an effect counts as Stay.
     """
 
@@ -38,7 +38,7 @@ class TurnPosition:
 
 
 def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
-    """Yield the turns of these heroes in order. Turns whose move is unknown, and turns of crashed heroes, are left out."""
+    """Yield the turns of these heroes in order, without turns of crashed heroes and turns whose move is unknown."""
     past: list[list[Games]] = [[] for _ in HEROES]
     for ply in history:
         games = ply.before

@@ -1,4 +1,4 @@
-"""Profiles of bots over many games: the gold that each bot lost per 100 moves, in all and by kind, with intervals over blocks."""
+"""Profiles of bots over many games: the gold that each bot lost per 100 moves, as a total and by kind, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vindibot.arena import LINE, read_results, records_path
 from vindibot.base import UsageError, begins_with, counted, plain_table, printable, say, short
 from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Review, losses_by_bot, read_records
 
-#: Number of bots beside each other in the table of kinds.
+#: Largest number of bots in one table of kinds. Each bot is a column.
 BESIDE = 3
 
 
 @dataclass(frozen=True)
 class ManyGames:
-    """Game records, and the block of each game by its id."""
+    """The records of games, the file that has them, and the block of each game by the game's id."""
 
     path: Path
     records: tuple[GameRecord, ...]
@@ -31,10 +31,9 @@ def is_results(path: Path) -> bool:
 
 
 def many_games(path: Path, most: int | None = None) -> ManyGames:
-    """Return the games of a results file of the arena, or of a file of game records. With `most`, return only this number of
-    games, from the start of the file.
+    """Return the games of a results file of the arena, or of a file of game records. With `most`, return only the first games.
 
-    In a file of records each game is a block of its own. Raises `UsageError` if results have no records.
+    In a file of records, each game is a block of its own. Raises `UsageError` if the records of a results file are missing.
     """
     blocks: dict[str, int] | None = None
     source = path
@@ -61,7 +60,7 @@ def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLos
 
 
 def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) -> None:
-    """Print two tables: the losses of each bot, and the losses of each bot by kind."""
+    """Print a table with the losses of each bot, and tables of these losses by kind. `games` is the number of games."""
     table = plain_table("bot", "moves", "lost/100", "95 %", "inaccur.", "mistakes", "blunders", left=("bot",))
     for bot, losses in bots.items():
         total = losses.total

@@ -1,4 +1,4 @@
-"""The report of a review in the terminal: the gold lost in all, by phase and by kind, and the worst moves with small boards."""
+"""The report of a review in the terminal: a table of the gold lost, and the worst moves with small boards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vindibot.games import KINDS_OF_LOSS, MARKS, PHASES, GameHistory, Losses, Re
 from vindibot.review.turns import LETTERS
 from vindibot.terminal import part_of_board
 
-#: Number of moves in the list of worst moves.
+#: Default number of moves in the list of worst moves.
 WORST = 10
 #: Squares per side of a small board.
 SIDE = 9
@@ -52,7 +52,7 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
 
 
 def game_table(losses: dict[str, Losses]) -> Table:
-    """Return a table of losses: a row per number, a column per hero or bot."""
+    """Return a table of losses by phase of the game, by kind and by class. Each hero or bot is a column."""
     table = plain_table("gold lost per 100 moves", *losses, left=("gold lost per 100 moves",))
     rows: list[tuple[str, list[str]]] = [("all moves", [f"{one.per_100():.0f}" for one in losses.values()])]
     for number, phase in enumerate(PHASES):
@@ -103,7 +103,10 @@ def _facts(history: GameHistory, games: Games, turn: ReviewedTurn, rank: int, na
 
 
 def line_text(games: Games, me: int, line: str) -> str:
-    """Return the hero's own moves of an expected line, and what they bring: ``S S E . E (2 mines, 1 drink)``."""
+    """Return the hero's own moves in an expected line, and what they bring: ``S S E . E (2 mines, 1 drink)``.
+
+    `games` is the state in which the line begins. At most `SHOWN_ROUNDS` moves are shown.
+    """
     moves = [LETTERS.index(letter) for letter in line]
     own = " ".join(line[::PLIES_PER_ROUND][:SHOWN_ROUNDS])
     found = _gains(events_of(games, moves)[0], me)

@@ -1,4 +1,4 @@
-"""Reviews of games by several processes: each process values one turn after another."""
+"""Reviews of games by several processes. Each process reviews one turn at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vindibot.review.store import ReviewFile
 from vindibot.review.turns import Reviewer, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
 
-#: Number of turns that wait for each process.
+#: Number of turns per process that are in the pool at once.
 WAITING = 4
 
 
@@ -37,7 +37,7 @@ class ReviewSettings:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
-        """Return the header of the review of heroes (0..3) of a game."""
+        """Return the header of the review of heroes (0..3) of a game. Raises `UsageError` if the bot has no trait `rollout`."""
         rollout_of(self.bot)
         digest = digest_of({"build": build().digest, "bot": self.bot.digest, "run": [self.nodes, self.rounds, SEED]})
         ids = tuple(sorted(hero + 1 for hero in heroes))
@@ -52,7 +52,7 @@ class ReviewSettings:
         )
 
 
-# ---- In the processes ----
+# ---- In the processes that review ----
 
 _reviewer: Reviewer
 
@@ -73,7 +73,7 @@ def _review(position: TurnPosition) -> ReviewedTurn:
     return review_turn(position, _reviewer)
 
 
-# ---- In the program ----
+# ---- In the main process ----
 
 
 def review_games(
@@ -86,8 +86,9 @@ def review_games(
 ) -> None:
     """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
 
-    Without `heroes`: the heroes of an earlier review, else our hero of a recording or all heroes of a game record. Raises
-    `KeyboardInterrupt` after Ctrl-C; the file then has the turns that were ready.
+    Without `heroes`, review the heroes of an earlier review of the game. If there is none, review our hero of a recording, or all
+    heroes of a game record. `workers` is the number of processes, None for one per core. Raises `KeyboardInterrupt` after Ctrl-C;
+    the file then has the turns that were ready.
     """
     todo = []
     for game in games:
@@ -123,7 +124,10 @@ def review_games(
 
 @contextmanager
 def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
-    """Yield a function that yields the reviews of positions in order. It uses processes, or this process if `workers` is 1."""
+    """Yield a function that reviews positions, in `workers` processes. If `workers` is 1, it uses this process.
+
+    The function yields the reviews in the order of the positions.
+    """
     if workers == 1:
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
@@ -152,5 +156,5 @@ def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: 
 
 
 def where(file: Path) -> str:
-    """Return a sentence on where the review is, and on how to see it."""
+    """Return a message that says where the review is and how to open it."""
     return f"the review is in {short(file)}; to see it in the browser: vindibot replay {short(file)} --open"

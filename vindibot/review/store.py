@@ -1,7 +1,7 @@
 """The file of a review: a copy of the game's lines, then the lines of the review. The game's own file never changes.
 
-The review of ``recordings/x.jsonl`` is in ``recordings/x.review.jsonl``. Each reviewed turn is appended when it is ready. So a
-review that was interrupted can be continued.
+By default, the review of ``recordings/x.jsonl`` is in ``recordings/x.review.jsonl``. Each reviewed turn is appended when it is
+ready. So an interrupted review can be continued.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ INSTEAD = "--output names another file"
 
 
 class ReviewFile:
-    """A file of reviews, open for more lines. `reviews` has the reviews that the file had when it was opened, by game.
+    """A file of reviews, open for more lines. `reviews` has the reviews that the file had when it was opened, by game id.
 
-    With `again`, the reviews that the file has are dropped. Raises `UsageError` if the file exists and has no review, and
-    `VindibotError` if it cannot be written.
+    `source` is the file of the game. With `again`, the file is emptied first. Raises `UsageError` if the file exists and has no
+    review, or if it is the game itself. Raises `VindibotError` if the file cannot be written.
     """
 
     def __init__(self, path: Path, source: Path, again: bool = False) -> None:
@@ -58,7 +58,7 @@ class ReviewFile:
         self._file = LineFile(path, file)
 
     def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> Collection[tuple[int, int]]:
-        """Write the game and the header of its review, unless the file has them. Return the (turn, hero) that were reviewed.
+        """Write the game and the header of its review, unless the file has them. Return (turn, hero) of each turn in the file.
 
         Raises `UsageError` if the file has a review of this game with other settings.
         """
@@ -78,7 +78,7 @@ class ReviewFile:
         return {(turn.turn, turn.hero) for turn in before.turns}
 
     def add(self, turn: ReviewedTurn) -> None:
-        """Append a reviewed turn of the game of the last `begin`."""
+        """Append a reviewed turn. It belongs to the game of the last call of `begin`."""
         self._append(write_review_line(turn))
 
     def complete(self) -> list[Review]:
@@ -86,7 +86,7 @@ class ReviewFile:
         return read_reviews(self.path)
 
     def close(self) -> None:
-        """Close the file. A file without any line is removed."""
+        """Close the file, and remove it if it is empty."""
         self._file.close()
         if self.path.is_file() and not self.path.stat().st_size:
             self.path.unlink()
@@ -105,7 +105,7 @@ class ReviewFile:
 
 
 def _complete_lines(recording: Recording) -> list[bytes]:
-    """Return the lines of a recording's file without an unfinished last line and without the lines of a review."""
+    """Return the lines of a recording's file, without the lines of a review and without an unfinished last line."""
     lines = recording.path.read_bytes().split(b"\n")
     lines = [line for line in lines if line.strip(b"\0") and not is_review_line(line)]
     return lines[:-1] if recording.cut else lines

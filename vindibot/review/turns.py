@@ -17,7 +17,7 @@ from vindibot.review.kinds import PLAYOUTS, facts_of, kind_of_move
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
-#: The reviewing bot is asked for its own move if a loss has at least this much gold and this number of standard errors.
+#: Least loss, in gold and in standard errors, for which the reviewing bot is asked for its own move.
 ASK_GOLD, ASK_ERRORS = 2.0, 2.0
 
 #: The letters of the directions 0..4 in an expected line.
@@ -26,9 +26,12 @@ LETTERS = ".NSEW"
 
 @dataclass(frozen=True)
 class Reviewer:
-    """Reviews turns: by the values of the moves, and by the moves of a bot.
+    """A reviewing bot and its settings.
 
-    `bot` is the bot that values the moves and that is asked for its own move, with a budget of `nodes` nodes.
+    - `bot`: the bot whose playouts value the moves. It is also asked for its own move.
+    - `nodes`: the number of plies that are played out per turn, and the bot's search budget for its own move.
+    - `rounds`: the length of a playout in rounds, 0 for a playout to the end of the game.
+    - `thresholds`: the least losses of bad moves. `seed`: the seed of the scenarios.
     """
 
     bot: Bot
@@ -43,7 +46,7 @@ class Reviewer:
         return Valuer(rollout_of(self.bot), self.nodes, self.rounds, self.seed)
 
     def choice(self, position: TurnPosition) -> set[str]:
-        """Return the moves that the bot may play."""
+        """Return the moves that the bot itself may play on this turn; several may tie."""
         view = position.view()
         view.budget = Budget(nodes=self.nodes)
         return best_moves(self.bot, view)
@@ -94,7 +97,10 @@ def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:
 
 
 def _typical(gold: NDArray[np.float64]) -> int:
-    """Return the scenario whose outcomes are nearest to the means of all columns, in standard deviations."""
+    """Return the number of the scenario whose results are nearest to the mean results.
+
+    `gold` are the results: float64[scenarios, moves]. Distances are in standard deviations, summed over the moves.
+    """
     away = np.abs(gold - gold.mean(axis=0)) / np.maximum(gold.std(axis=0), 1e-9)
     return int(away.sum(axis=1).argmin())
 

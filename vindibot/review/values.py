@@ -1,12 +1,12 @@
-"""The value of every move of a turn, in gold at the end of the game, by playouts.
+"""The value of every move of a turn by playouts, in gold at the end of the game.
 
 The value of a move is the value of the best plan that begins with this move. So the review of a turn has two parts. The first
 part compares the plans that begin with the same move, and keeps one plan per move. The second part plays these plans in new
-scenarios, so the choice of the plans does not bias the values. All plans meet the same scenarios, and the difference of two moves
-is the mean of the paired differences.
+scenarios, so the choice of the plans does not bias the values. All plans are played in the same scenarios. The difference of two
+moves is the mean of their differences in each scenario.
 
-A playout ends after some rounds. Then `final_gold` gives the expected gold at the end of the game. It is linear in the mines and
-in the life of a hero, and its constants are fitted to playouts to the end of the game (docs/review.md).
+A playout may end before the game ends. Then `final_gold` estimates the gold at the end of the game. The estimate is linear in the
+mines and in the life of a hero. Its constants are fitted to playouts to the end of the game (docs/review.md).
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from vindibot.games import LONGEST_LINE
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.
 NODES, ROUNDS = 750_000, 40
-#: Share of the nodes that choose a plan for each move, and number of stages of this choice. A stage keeps a third of the plans.
+#: Share of the nodes that choose a plan for each move, number of stages of this choice, and the divisor of the number of plans
+#: after each stage. The last stage keeps one plan per move.
 CHOICE, STAGES, BEST_SHARE = 0.6, 3, 3
 #: Least and largest number of scenarios in which the chosen plans are compared.
 LEAST, MOST = 16, 20_000
-#: Gold that a mine still brings, with many rounds left, and the scale of this value in rounds.
+#: Value in gold of one more mine at the end of a playout if many rounds are left, and the scale of this value in rounds.
 MINE, MINE_ROUNDS = 17.0, 18.0
-#: Gold per life, with many rounds left, and the scale of this value in rounds.
+#: Value in gold of one more point of life at the end of a playout if many rounds are left, and its scale in rounds.
 LIFE, LIFE_ROUNDS = 0.2, 15.0
-#: Seed of the scenarios. Equal reviews give equal numbers.
+#: Seed of the scenarios. It is constant, so a repeated review gives the same numbers.
 SEED = 1_000_003
 _GOLD, _MINES, _LIFE, _STOLEN = range(4)
 
@@ -52,7 +53,7 @@ class Outcomes:
 
     - `moves`: the first move of each plan (0..4), ascending.
     - `gold`: the expected gold of heroes 1..4 at the end of the game: float64[scenarios, moves, 4].
-    - `lines`: the first plies of each playout: int8[scenarios, moves, `LONGEST_LINE`], -1 after its end.
+    - `lines`: the first moves of each playout, one per ply: int8[scenarios, moves, `LONGEST_LINE`], -1 after its end.
     - `nodes`: the number of plies that were played out.
     """
 
@@ -74,9 +75,9 @@ def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: flo
     """Return the expected gold at the end of the game after playouts that end `rounds_left` rounds before it.
 
     `ends` are the ends of playouts, see `play_outcomes`: int64[playouts, heroes, 4]. The result is float64[playouts, heroes].
-    From the end of a playout on, a hero is expected to hold its mean number of mines over all playouts. `MINE` is the value of a
-    mine above this mean. The share `late_kill_penalty` of the gold from stolen mines does not count: a hunted hero changes its
-    play, so later kills are less certain.
+    After the end of a playout, a hero is expected to own its mean number of mines over all playouts. A mine above this mean adds
+    at most `MINE` gold, a point of life above the mean life at most `LIFE` gold. The share `late_kill_penalty` of the gold from
+    stolen mines does not count. The reason: a hunted hero changes its play, so later kills are less certain.
     """
     if rounds_left <= 0:
         return ends[..., _GOLD] - late_kill_penalty * ends[..., _STOLEN]
@@ -93,8 +94,8 @@ def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: flo
 class Valuer:
     """Values the moves of a turn by the playouts of a trait `rollout`.
 
-    `nodes` is the number of plies that are played out per turn, `rounds` the length of a playout (0: to the end of the game). The
-    trait gives our policy, the policies that rivals may have, the plans and the share of random moves.
+    `nodes` is the number of plies that are played out per turn. `rounds` is the length of a playout (0: to the end of the game).
+    The trait gives our policy, the policies that rivals may have, the plans and the share of random moves.
     """
 
     def __init__(self, trait: Rollout, nodes: int = NODES, rounds: int = ROUNDS, seed: int = SEED) -> None:
@@ -103,7 +104,7 @@ class Valuer:
         self._policies = compiled_policies((trait.params, *(trait.rivals or LIBRARY)))
 
     def outcomes(self, view: View) -> Outcomes:
-        """Return the outcomes of the best plan of each move that has an effect. The hero must be to move."""
+        """Return the outcomes of the best plan of each move that has an effect. It must be the turn of the view's hero."""
         trait, plies_left = self._trait, int(view.game.max_turns) - view.turn
         rounds = self._rounds or plies_left
         plies = max(1, min(PLIES_PER_ROUND * rounds, plies_left))
@@ -143,9 +144,10 @@ class Valuer:
 def _best_of_each(
     plans: NDArray[np.int64], firsts: NDArray[np.int64], means: NDArray[np.float64], share: int
 ) -> NDArray[np.int64]:
-    """Return the best plans of each first move, sorted. Of n plans these are n / `share`, rounded up; only one if `share` is 0.
+    """Return the numbers of the best plans of each first move, ascending.
 
-    ``firsts[p]`` is the first move of plan p, ``means[i]`` the mean of ``plans[i]``.
+    Of n plans with the same first move, n / `share` are kept, rounded up; only one if `share` is 0. ``firsts[p]`` is the first
+    move of plan p. ``means[i]`` is the mean gold of plan ``plans[i]``.
     """
     chosen: list[int] = []
     for move in np.unique(firsts[plans]):

@@ -1,4 +1,4 @@
-"""Tuning: parameters of bots learned from games, and tests whether a tuned bot is stronger."""
+"""Tuning: learns parameters of bots from games, and tests whether a tuned bot is stronger."""
 
 import lazy_loader
 

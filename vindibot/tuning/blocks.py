@@ -1,10 +1,10 @@
-"""Blocks of tuning: two games in which two bots, plus and minus, exchange their seats.
+"""Blocks: pairs of games in which two bots, plus and minus, exchange their seats.
 
 A block has one map, one set of seeds and one arrangement of the seats. In the second game, plus has the seats of minus and minus
-has the seats of plus (antithetic seats). So the map, the seats and the rivals have the same effect on both bots. The difference
-of a block is the mean score of plus less the mean score of minus.
+has the seats of plus (antithetic seats). So the map, the seats and the rivals favour neither bot. The difference of a block is
+the mean score of plus less the mean score of minus.
 
-In some blocks the two other seats belong to rivals from a pool. In the others plus and minus have two seats each.
+In some blocks the two other seats belong to rivals from a pool. In the other blocks plus and minus have two seats each.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ GAMES = 2
 
 @dataclass(frozen=True)
 class BlockResult:
-    """The result of a block: per objective, the difference between plus and minus, and their mean (`level`).
+    """The result of a block, by objective.
 
-    `rivals` are the labels of the rivals, in the order of their seats. `failed` says that a game could not be played; then the
-    differences are 0.
+    `difference` is the mean score of plus less the mean score of minus. `level` is the mean of both scores. `rivals` are the
+    labels of the rivals, in the order of their seats. If a game could not be played, `failed` is true and all numbers are 0.
     """
 
     difference: Mapping[str, float]
@@ -41,9 +41,9 @@ class BlockResult:
 
 @dataclass(frozen=True)
 class BlockMaker:
-    """Makes the games of blocks. Equal fields and equal numbers give equal games.
+    """Makes the games of blocks. If the fields, the number of the block and the two bots are equal, the games are equal.
 
-    `identity` is the digest of the study. `self_share` is the share of the blocks without rivals.
+    `identity` is the digest of the study. `pool` has the rivals. `self_share` is the share (0..1) of the blocks without rivals.
     """
 
     identity: str
@@ -55,7 +55,7 @@ class BlockMaker:
     rounds: int
 
     def tasks(self, number: int, plus: Bot, minus: Bot) -> list[GameTask]:
-        """Return the two games of block `number` (from 0)."""
+        """Return the two games of block `number` (from 0) between `plus` and `minus`."""
         rng = np.random.default_rng(derive_seed(self.seed, "seats", number))
         rivals = [] if not self.pool or rng.random() < self.self_share else self._rivals(rng)
         own = (SEATS - len(rivals)) // 2
@@ -87,13 +87,13 @@ class BlockMaker:
         return found
 
     def _rivals(self, rng: np.random.Generator) -> list[Entrant]:
-        """Return two rivals from the pool: different ones, if the pool has at least two."""
+        """Return two rivals from the pool. They are different if the pool has at least two."""
         count = len(self.pool)
         return [self.pool[index] for index in rng.choice(count, 2, replace=count < 2)]
 
 
 def result_of(lines: Sequence[GameLine]) -> BlockResult:
-    """Return the result of the games of a block."""
+    """Return the result of a block. `lines` has the results of its games."""
     rivals = tuple(seat.bot for seat in lines[0].seats if seat.bot not in (PLUS, MINUS))
     if any(line.ending == "aborted" for line in lines):
         nothing: dict[str, float] = dict.fromkeys(OBJECTIVES, 0.0)

@@ -1,4 +1,4 @@
-"""Bot files that tuning writes: a bot that extends another one with tuned values, and versions with all their parameters."""
+"""Bot files that tuning writes: tuned bots, which extend another bot, and versions, which state all parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ MARK = "# Made by vindibot tune"
 
 
 def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
-    """Return the bot file at `path` of a bot that extends `bot` with other values of parameters.
+    """Return the text of a bot file at `path`, for a bot that extends `bot` and has other values of some parameters.
 
-    `values` has the other values by key. The name of the bot ends with `suffix`.
+    `values` has these values by key. `comments` are the lines of the comment at the start. The new name is the name of `bot` with
+    `suffix`, at most `LONGEST_NAME` characters.
     """
     tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}
@@ -38,7 +39,7 @@ def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments
 
 
 def _reference(bot: Bot, path: Path) -> str:
-    """Return how the bot file at `path` names the file of `bot`: by its name if possible, else by its absolute path."""
+    """Return the value of `extends` in a bot file at `path` that extends `bot`: a name if possible, else the absolute path."""
     file = Path(bot.path)
     if file.parent == path.resolve().parent:
         return file.name
@@ -50,17 +51,17 @@ def _reference(bot: Bot, path: Path) -> str:
 
 
 def write_tuned(path: Path, text: str) -> None:
-    """Write a tuned bot. Raises `UsageError` if a file is there that tuning has not made."""
+    """Write the file of a tuned bot. Raises `UsageError` if the file exists and tuning has not made it."""
     Output(path, MARK, "vindibot tune", "--out names another file").write(text)
 
 
 def head(comments: Sequence[str]) -> str:
-    """Return the comment at the start of a file."""
+    """Return the comment at the start of a file. `comments` are its lines after the first one."""
     return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (MARK.removeprefix("# ") + ".", *comments))
 
 
 def rounded(value: Any) -> Any:
-    """Return a value for TOML, with floats of six digits."""
+    """Return a value for TOML. Floats are rounded to six significant digits."""
     if isinstance(value, Mapping):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -69,7 +70,10 @@ def rounded(value: Any) -> Any:
 
 
 def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str]) -> str:
-    """Return a bot file with all traits and all their parameters, which does not change if a default or another file changes."""
+    """Return the text of a bot file that states all parameters of all traits.
+
+    So later changes of defaults or of other files do not change this bot.
+    """
     traits = {}
     for spec in bot.traits:
         table = {"use": spec.use} if spec.use != spec.label else {}
@@ -95,7 +99,10 @@ class Family:
         return [load_bot(str(path.resolve())) for path in self.versions().values()]
 
     def add(self, bot: Bot, comments: Sequence[str]) -> Path:
-        """Write a bot as the next version, and return its path. Versions are never overwritten."""
+        """Write a bot as the next version, and return its path. Raises `UsageError` if the file cannot be written.
+
+        Versions are never overwritten.
+        """
         number = max(self.versions(), default=0) + 1
         path = self.folder / f"{self.name}-{number}.toml"
         try:

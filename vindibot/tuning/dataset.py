@@ -1,14 +1,13 @@
 """Positions of recorded games as columns of numbers, in a file of NumPy (.npz).
 
-**Which positions.** A game gives a position at every `every` rounds, always before the move of hero 1, so that all heroes have
-the same number of rounds left. The first position is in one of the rounds 0 to `every` - 1; a digest of the game selects this
-round. So the positions of a game are far apart, and all rounds occur equally often. Only finished games are used, and games with
-forfeits are left out.
+**Which positions.** A game gives one position every `every` rounds, always before the move of hero 1. So all heroes have the same
+number of rounds left. A digest of the game selects the round of the first position, 0 to `every` - 1. So the positions of a game
+are far apart, and all rounds occur equally often. Only games that were played to their last round are used.
 
-**Which columns.** `COLUMNS` has one entry per position and hero, the others one entry per position (see `COLUMNS`, `SINGLES`).
+**Which columns.** The columns in `COLUMNS` have one entry per position and hero. Those in `SINGLES` have one entry per position.
 
-**How it is split.** A map is either for fitting or for validation, by a digest of its tiles. So no position for validation is
-from a game or a map that a fit has seen. The positions of one map are never split.
+**How they are split.** All positions of a map are either for fitting or for validation. A digest of the map decides this. So
+validation uses only games and maps that the fit has not seen.
 """
 
 from __future__ import annotations
@@ -30,14 +29,16 @@ from sim.game import ABSENT, BEER_COST, BLOW, CELLS, MAX_LIFE, MINE, MINE_COST, 
 from vindibot.base import UsageError, replace, short
 from vindibot.games import GameHistory, GameRecord, GameRecordError, Reason, read_records
 
-#: The columns with an entry per position and hero (n x 4), with their types.
+#: The columns with one entry per position and hero (n x 4), with their types.
 #:
 #: - `gold`, `mines`, `life`: of the hero, in the position. `final`: its gold at the end of the game.
-#: - `tavern`: the number of moves to the nearest tavern, `mine`: to the nearest mine that the hero does not own (255: none).
-#: - `reach`: the discounted number of foreign mines in reach; `loss`: of own mines that a rival reaches first; `drink`: the
-#:   discount of the nearest tavern if the hero can pay. They follow `behaviours.common.evaluation` with its default discounts.
-#: - `danger`: the number of own mines plus 1 if an enemy can strike first and win; `prey`: the number of mines of enemies that
-#:   the hero can strike first and beat, `spawn`: the number of enemies on whose spawn square the hero stands.
+#: - `tavern`: number of moves to the nearest tavern. `mine`: number of moves to the nearest mine of others (255: no such mine).
+#: - `reach`: number of mines of others, each with a discount for its distance. `loss`: number of own mines that a rival reaches
+#:   first, each with a discount for the distance of the rival. `drink`: discount for the distance of the nearest tavern, 0 if the
+#:   hero cannot pay. All three follow `behaviours.common.evaluation` with its default discounts.
+#: - `danger`: for each enemy at most two moves away that would win a fight: the number of own mines, plus 1 if the enemy moves
+#:   first. `prey`: for each enemy at most two moves away that would lose a fight: the number of its mines. Both are sums over the
+#:   enemies. `spawn`: number of enemies on whose spawn square the hero stands.
 COLUMNS = {
     "gold": np.int16,
     "mines": np.int16,
@@ -52,7 +53,7 @@ COLUMNS = {
     "prey": np.float32,
     "spawn": np.float32,
 }
-#: The columns with an entry per position: the number of the game and of the map, the round, and the number of rounds left.
+#: The columns with one entry per position: the number of the game, the number of the map, the round, and the rounds left.
 SINGLES = {"game": np.int32, "map": np.int32, "round": np.int16, "left": np.int16}
 _VERSION = 1
 _Floats = NDArray[np.float64]
@@ -60,10 +61,10 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Positions. `columns` has the columns of `COLUMNS` and `SINGLES`.
+    """Positions of games. `columns` has the columns of `COLUMNS` and `SINGLES`.
 
-    `bots` (games x 4) has the labels of the bots of each game. `maps` has the digest of each map, and `validation` says which
-    maps are for validation only.
+    `bots` (games x 4) has the labels of the bots. `maps` has the digest of each map. `validation` has a bool per map: whether it
+    is for validation only.
     """
 
     columns: dict[str, NDArray[Any]]
@@ -84,9 +85,10 @@ class Dataset:
         return Dataset({name: column[chosen] for name, column in self.columns.items()}, self.bots, self.maps, self.validation)
 
     def split(self, without: Sequence[str] = ()) -> tuple[Dataset, Dataset]:
-        """Return the positions for fitting and those for validation.
+        """Return the positions for fitting, and the positions for validation.
 
-        With bots in `without`, games with one of these bots are for validation only.
+        `without` has labels of bots. If it is not empty, games with one of these bots are not used for fitting. Validation then
+        uses only these games, on the maps for validation.
         """
         other_map = self.validation[self.columns["map"]]
         of_game = np.array([bool(set(without) & set(names)) for names in self.bots.tolist()])
@@ -96,7 +98,7 @@ class Dataset:
         return self.rows(fitted), self.rows(held)
 
     def save(self, path: Path) -> None:
-        """Write the file. Raises `UsageError` if it cannot be written."""
+        """Write the positions to a file. Raises `UsageError` if it cannot be written."""
         buffer = io.BytesIO()
         more = {"version": np.array(_VERSION), "bots": self.bots, "maps": self.maps, "validation": self.validation}
         columns: dict[str, Any] = self.columns | more
@@ -109,7 +111,7 @@ class Dataset:
 
     @classmethod
     def load(cls, path: Path) -> Dataset:
-        """Read the file. Raises `UsageError` if it is no file of positions."""
+        """Read positions from a file. Raises `UsageError` if it cannot be read or is no file of positions."""
         try:
             with np.load(path, allow_pickle=False) as found:
                 if int(found["version"]) != _VERSION:
@@ -123,7 +125,7 @@ class Dataset:
 
 
 def is_positions(path: Path) -> bool:
-    """Return whether a file is missing, or has positions."""
+    """Return whether `path` is a file of positions, or does not exist."""
     if not path.exists():
         return True
     try:
@@ -134,19 +136,19 @@ def is_positions(path: Path) -> bool:
 
 
 def for_validation(digest: str, share: float) -> bool:
-    """Return whether a map is for validation only. `digest` is that of the map, `share` the share of such maps."""
+    """Return whether the map with this digest is for validation only. `share` (0..1) is the expected share of such maps."""
     number = int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=4).digest(), "big")
     return number < share * 2**32
 
 
 def rounds_of(name: str, rounds: int, every: int) -> range:
-    """Return the rounds of the positions of a game. `name` is a digest of the game."""
+    """Return the rounds of the positions of a game, every `every` rounds. `name` is a digest of the game."""
     first = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest(), "big") % every
     return range(first, rounds, every)
 
 
 def positions_of(record: GameRecord, every: int) -> dict[str, NDArray[Any]]:
-    """Return the columns of the positions of a game, without `game` and `map`. Raises `GameRecordError` for a faulty record."""
+    """Return the columns of the positions of a game, except `game` and `map`. Raises `GameRecordError` for a faulty record."""
     history = GameHistory.of(record)
     where = record.game_map()
     rounds = record.max_turns // PLIES_PER_ROUND
@@ -165,7 +167,7 @@ def positions_of(record: GameRecord, every: int) -> dict[str, NDArray[Any]]:
 
 
 def _square_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
-    """Return the columns about mines and taverns. They follow `behaviours.common.evaluation._square_value`."""
+    """Return the columns `tavern`, `mine`, `reach`, `loss` and `drink`, as `behaviours.common.evaluation._square_value` does."""
     weights = Weights()
     pull = weights.step_discount ** np.arange(256)
     pull[AWAY] = 0
@@ -197,7 +199,10 @@ def _square_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]
 
 
 def _fight_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
-    """Return the columns about enemies at most two moves away. They follow `behaviours.common.evaluation._fight_value`."""
+    """Return the columns `danger`, `prey` and `spawn`, as `behaviours.common.evaluation._fight_value` does.
+
+    Enemies are near if they are at most two moves away.
+    """
     heroes, duel = games["hero"], duel_table().reshape(MAX_LIFE + 1, MAX_LIFE + 1).astype(bool)
     to_square = tables["to_square"].reshape(CELLS, CELLS)
     pos, life, mines, gold = (heroes[name].astype(int) for name in ("pos", "life", "mines", "gold"))
@@ -226,7 +231,11 @@ def _fight_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
 
 
 def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
-    """Return the positions of all finished games in files of game records. Raises `UsageError` if there is none."""
+    """Return the positions of all finished games in files of game records.
+
+    `every` is the number of rounds between two positions. `holdout` (0..1) is the share of the maps for validation. Raises
+    `UsageError` if there is no finished game, or for a faulty record.
+    """
     parts: list[dict[str, NDArray[Any]]] = []
     bots: list[tuple[str, ...]] = []
     maps: dict[str, int] = {}

@@ -9,13 +9,13 @@ from vindibot.tuning.dataset import Dataset
 from vindibot.tuning.fitting import Coefficient, FitResult, Quality
 from vindibot.tuning.report import ReportPart
 
-#: An interval that is this many times as wide as the value says nothing.
+#: An interval is not shown if it is more than this number of times as wide as the value.
 _VAGUE = 20
 COEFFICIENT_HEADS = ("weight", "before", "lead", "95 %", "first", "95 %", "worth in R2", "")
 
 
 def coefficient_rows(result: FitResult) -> list[list[str]]:
-    """Return the rows of the table of coefficients. The heads are `COEFFICIENT_HEADS`."""
+    """Return the rows of the table of coefficients. `COEFFICIENT_HEADS` are the heads of its columns."""
     rows = []
     for lead, first in zip(result.lead, result.first, strict=True):
         worth = "" if lead.worth is None else f"{lead.worth:+.4f}"
@@ -24,7 +24,7 @@ def coefficient_rows(result: FitResult) -> list[list[str]]:
 
 
 def _cells(one: Coefficient) -> list[str]:
-    """Return a coefficient and its interval as texts. An interval that says nothing is not shown."""
+    """Return a coefficient and its interval as texts. The text for an interval that is too wide is ``unknown``."""
     if one.high <= one.low or one.high - one.low > _VAGUE * max(abs(one.value), abs(one.start)):
         return [f"{one.value:.3g}", "unknown"]
     return [f"{one.value:.3g}", f"{one.low:.3g} .. {one.high:.3g}"]
@@ -40,7 +40,7 @@ QUALITY_HEADS = ("round", "positions", "R2", "fitted", "bins", "rank", "fitted",
 
 
 def quality_rows(result: FitResult) -> list[list[str]]:
-    """Return the rows of the table of the quality on validation. The heads are `QUALITY_HEADS`."""
+    """Return the rows of the table of the quality on validation. `QUALITY_HEADS` are the heads of its columns."""
     rows = []
     for begin, before in result.before.items():
         after, bins = result.after[begin], result.bins[begin]
@@ -51,7 +51,7 @@ def quality_rows(result: FitResult) -> list[list[str]]:
 
 
 def summary_lines(result: FitResult) -> list[str]:
-    """Return sentences about the fit."""
+    """Return sentences that summarise the fit."""
     nothing = [one.name for one in result.lead if one.earns_nothing]
     words = f"Features that earn nothing: {', '.join(nothing)}." if nothing else "Each feature earns something."
     before, after = result.entropy
@@ -79,7 +79,7 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
             "Coefficients",
             [
                 "Lead: least squares on the lead at the end. First: cross-entropy of the hero that ends first.",
-                "Worth is the loss of R2 on validation if the feature is left out. Intervals come from sums per game.",
+                "Worth: the loss of R2 on validation if the feature is left out. Intervals come from sums per game.",
             ],
             COEFFICIENT_HEADS,
             coefficient_rows(result),
@@ -88,8 +88,8 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
         ReportPart(
             "Quality on validation",
             [
-                "R2 is that of the change of the lead until the end, per round left. Rank is the rank correlation of the lead.",
-                "The first of three columns has the weights before, the second the fitted ones, the third the one-hot model.",
+                "R2 is for the change of the lead until the end, per round left. Rank is the rank correlation of the lead.",
+                "Each has three columns: the weights before the fit, the fitted weights, and the one-hot model (bins).",
             ],
             QUALITY_HEADS,
             quality_rows(result),
@@ -97,7 +97,7 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
         ),
         ReportPart(
             "Calibration",
-            ["Ten groups of equal size by the predicted probability to end first: the mean prediction, and the share that did."],
+            ["Ten groups of heroes by their predicted probability to end first: its mean, and the share that ended first."],
             ("predicted", "observed"),
             [[f"{one:.3f}", f"{other:.3f}"] for one, other in result.calibration],
             [lines([Curve("predicted", 0, predicted), Curve("observed", 1, observed)], "Calibration", "group", "percent")],

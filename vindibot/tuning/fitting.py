@@ -1,14 +1,15 @@
-"""The evaluation fitted to how games ended.
+"""Fits the weights of the evaluation, so that it predicts how games end.
 
-The model is that of `behaviours.common.evaluation`. The value of a hero is its gold, the gold that its mines will bring, the
-value of its life, and terms about squares and fights. Values are compared with the mean value of the rivals. Two targets:
+The model is the evaluation in `behaviours.common.evaluation`. The value of a position for a hero is the sum of its gold, the gold
+that its mines will bring, the value of its life, and terms about squares and fights. There are two targets:
 
-- **lead**: the hero's gold at the end, less the mean gold of its rivals. The error is divided by the number of rounds left. Least
-  squares with a robust loss (`scipy.optimize.least_squares`, soft_l1).
-- **first**: the hero that ends first. The four values are divided by a scale and go through a softmax. The loss is the
-  cross-entropy. The scale is ``exp(a) * left^b`` gold, and `a` and `b` are fitted too.
+- **lead**: the hero's gold at the end, less the mean gold of its rivals. The prediction is the hero's value, less the mean value
+  of its rivals. The error is divided by the number of rounds left. The fit is least squares with a robust loss
+  (`scipy.optimize.least_squares`, soft_l1).
+- **first**: the hero that ends first. The prediction is the softmax of the four values, divided by a scale. The scale is
+  ``exp(a) * left^b`` gold; `left` is the number of rounds left, and `a` and `b` are fitted too. The loss is the cross-entropy.
 
-Positions of one game have much in common. So all intervals come from sums per game (a sandwich estimator with clusters).
+Positions of one game resemble each other. So all intervals come from sums per game (a sandwich estimator with clusters).
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from vindibot.tuning.space import declared_range
 
 Floats = NDArray[np.float64]
 
-#: The weights that are fitted. Those of `LINEAR` multiply a column; the others enter the value in another way.
+#: The weights that are fitted. A weight in `LINEAR` is the factor of a column. `values` shows how the others are used.
 NONLINEAR = ("keep", "life", "life_curve", "life_season", "frailty", "frail")
 LINEAR = ("reach", "loss", "tavern", "danger", "prey", "spawn")
 FITTED = (*NONLINEAR, *LINEAR)
-#: The ends of a 95 % interval in standard errors.
+#: Half the width of a 95 % interval, in standard errors.
 _WIDE = 1.96
 #: Relative step of numeric derivatives.
 _STEP = 1e-4
-#: Largest number of positions of a fit. More positions are thinned out, evenly.
+#: Largest number of positions of a fit. If there are more, every second, third ... position is used.
 MOST = 100_000
-#: Rounds at which the groups of a report begin.
+#: First rounds of the phases. A report has the quality for each phase.
 PHASES = (0, 50, 100, 150, 200, 250)
-#: Bins of the one-hot model: the upper ends of the bins of each feature, and of the rounds left.
+#: The bins of the one-hot model (see `_fit_bins`): the largest value of each bin, by feature, and for the rounds left.
 BINS = {
     "life": (20, 30, 40, 50, 60, 70, 80, 90, 99),
     "mines": (0, 1, 2, 3, 4, 5, 6, 8, 10, 14),
@@ -47,16 +48,16 @@ BINS = {
     "mine": (1, 2, 3, 5, 8, 12),
 }
 LEFT_BINS = (5, 15, 30, 60, 100, 150, 200)
-#: The ridge of the one-hot model, in positions.
+#: The ridge of the one-hot model: a number of positions without effect that are added to each bin.
 _BIN_RIDGE = 20.0
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A fitted weight with its 95 % interval. `start` is the value before the fit. `limited`: the fitted value is at an end of
-    its range.
+    """A fitted weight, `value`, with its 95 % interval, `low` to `high`. `start` is the value before the fit.
 
-    `worth` is the loss of R2 on validation without the feature, None if it was not tried.
+    `limited` says whether the fitted value is at an end of its range. `worth` is the loss of R2 on validation without the
+    feature. It is None if this was not computed.
     """
 
     name: str
@@ -69,13 +70,13 @@ class Coefficient:
 
     @property
     def earns_nothing(self) -> bool:
-        """Whether the interval includes 0, or the validation gets no worse without the feature."""
+        """Whether the interval reaches down to 0, or R2 on validation is as good without the feature; only for `LINEAR`."""
         return self.name in LINEAR and (self.low <= 0 or (self.worth is not None and self.worth <= 0))
 
 
 @dataclass(frozen=True)
 class Quality:
-    """The quality of predictions of the lead in a group of positions: R2 (see `_r2`), rank correlation, number of positions."""
+    """The quality of predictions of the lead in some positions: R2 (see `_r2`), rank correlation, and number of positions."""
 
     r2: float
     rank: float
@@ -86,11 +87,14 @@ class Quality:
 class FitResult:
     """A finished fit.
 
-    `lead` and `first` have the coefficients of both targets. `before`, `after` and `bins` have the quality on validation: with
-    the weights before the fit, with the fitted weights (target lead), and with the one-hot model. Their keys are the first rounds
-    of phases; the key -1 stands for all rounds. `calibration` has pairs (predicted, observed) of the probability to end first.
-    `entropy` is the cross-entropy on validation before and after, in nats per position. `scale` has `a` and `b`. `tables` has the
-    one-hot model.
+    - `lead`, `first`: the coefficients for each target.
+    - `before`, `after`, `bins`: the quality on validation with the weights before the fit, with the fitted weights (target lead),
+      and with the one-hot model. The keys are the first rounds of phases; the key -1 stands for all rounds.
+    - `calibration`: pairs (predicted, observed) of the probability to end first, for groups of heroes.
+    - `entropy`: the cross-entropy on validation before and after the fit, in nats per position.
+    - `scale`: `a` and `b` of the target first.
+    - `tables`: the one-hot model, see `_fit_bins`.
+    - `positions`: number of positions for fitting and for validation.
     """
 
     lead: tuple[Coefficient, ...]
@@ -105,13 +109,13 @@ class FitResult:
     positions: tuple[int, int]
 
     def weights(self, target: str = "lead") -> dict[str, float]:
-        """Return the fitted weights by name."""
+        """Return the fitted weights for a target (lead or first), by name."""
         return {one.name: one.value for one in (self.lead if target == "lead" else self.first)}
 
 
 @dataclass(frozen=True)
 class PositionColumns:
-    """The columns of positions as floats (n x 4), and `left` (n x 1)."""
+    """The columns of positions as floats (n x 4), the rounds left (n x 1), and the number of each position's game (n)."""
 
     data: Mapping[str, Floats]
     left: Floats
@@ -127,7 +131,7 @@ def columns_of(dataset: Dataset) -> PositionColumns:
 
 
 def values(columns: PositionColumns, weights: Sequence[float] | Floats) -> Floats:
-    """Return the value of each hero in gold (n x 4). `weights` are those of `FITTED`."""
+    """Return the value of each position for each hero, in gold (n x 4). `weights` are in the order of `FITTED`."""
     named = dict(zip(FITTED, weights, strict=True))
     data, left = columns.data, columns.left
     mine = named["keep"] * (1 - np.exp(-left / named["keep"]))
@@ -154,14 +158,14 @@ def leads(worth: Floats) -> Floats:
 
 
 def _errors(columns: PositionColumns, weights: Floats) -> Floats:
-    """Return the errors of the lead per round left (n x 4)."""
+    """Return the errors of the predicted lead, in gold per round left (n x 4)."""
     return (leads(columns.data["final"]) - leads(values(columns, weights))) / columns.left
 
 
 def _limits() -> tuple[Floats, Floats]:
     """Return the lowest and the largest value of each weight.
 
-    A weight of a column may be negative in a fit: a feature that earns nothing then has an interval around 0.
+    In a fit, a weight in `LINEAR` may be negative. So a feature that earns nothing has an interval around 0.
     """
     ends = [declared_range(Weights.model_fields[name]) for name in FITTED]
     low = [-(end[1] or 0.0) if name in LINEAR else end[0] for name, end in zip(FITTED, ends, strict=True)]
@@ -173,7 +177,7 @@ def _start(weights: Weights) -> Floats:
 
 
 def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] = ()) -> FitResult:
-    """Return the fit to the positions of a dataset. `start` has the weights before. For `without` see `Dataset.split`.
+    """Return the fit to the positions of a dataset. `start` has the weights before the fit. For `without` see `Dataset.split`.
 
     Raises `UsageError` if there are too few games for fitting or for validation.
     """
@@ -213,7 +217,7 @@ def _thinned(dataset: Dataset) -> Dataset:
 
 
 def _fit_lead(columns: PositionColumns, start: Floats, fixed: Sequence[str] = ()) -> tuple[Floats, Floats]:
-    """Return the weights with the least robust loss, and their standard errors. Weights in `fixed` are 0."""
+    """Return the weights with the least loss for the target lead, and their standard errors. Weights in `fixed` are 0."""
     from scipy.optimize import least_squares
 
     free = np.array([name not in fixed for name in FITTED])
@@ -241,7 +245,10 @@ def _fit_lead(columns: PositionColumns, start: Floats, fixed: Sequence[str] = ()
 
 
 def _derivatives(function: Callable[[Floats], Floats], point: Floats) -> Floats:
-    """Return the numeric derivatives of a function with m results: m x parameters. The first parameters are those of `FITTED`."""
+    """Return the numeric derivatives at `point` of a function with m results (m x parameters).
+
+    The first parameters are the weights in `FITTED`. They stay within their limits.
+    """
     low, high = _limits()
     found = []
     for number, value in enumerate(point):
@@ -255,9 +262,10 @@ def _derivatives(function: Callable[[Floats], Floats], point: Floats) -> Floats:
 
 
 def _cluster_errors(slopes: Floats, influence: Floats, curves: Floats, games: NDArray[np.int64]) -> Floats:
-    """Return standard errors of robust least squares.
+    """Return the standard errors of the weights in robust least squares.
 
-    `influence` has the influence of each error, `curves` the derivative of it, `games` the cluster of each error.
+    `slopes` has the derivatives of the errors. `influence` has the influence of each error, `curves` the derivative of this
+    influence, and `games` the number of the game.
     """
     sizes = np.maximum(np.abs(slopes).max(axis=0), 1e-12)
     slopes = slopes / sizes
@@ -271,15 +279,15 @@ def _cluster_errors(slopes: Floats, influence: Floats, curves: Floats, games: ND
 
 
 def _worth(columns: PositionColumns, check: PositionColumns, found: Floats, name: str) -> float:
-    """Return the loss of R2 on validation if a feature is left out and the other weights are fitted again."""
+    """Return the loss of R2 on validation if the feature `name` is left out and the other weights are fitted again."""
     without, _ = _fit_lead(columns, found, [name])
     truth = leads(check.data["final"])
     return _r2(leads(values(check, found)), truth, check) - _r2(leads(values(check, without)), truth, check)
 
 
 def _log_chances(columns: PositionColumns, point: Floats) -> Floats:
-    """Return the logarithm of the probability of the hero that ended first (n). If several heroes ended first, the result is
-    their mean."""
+    """Return the logarithm of the predicted probability of the hero that ended first (n). If several heroes ended first, it is
+    the mean of their logarithms."""
     weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
     scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
     scaled -= scaled.max(axis=1, keepdims=True)
@@ -300,7 +308,7 @@ def _fit_scale(columns: PositionColumns, weights: Floats) -> Floats:
 
 
 def _fit_first(columns: PositionColumns, start: Floats) -> tuple[Floats, Floats]:
-    """Return the weights and the scale with the least cross-entropy, and the standard errors of the weights."""
+    """Return the weights and the scale with the least cross-entropy, and the standard errors of the weights (target first)."""
     from scipy.optimize import minimize
 
     low, high = _limits()
@@ -324,9 +332,10 @@ def _fit_first(columns: PositionColumns, start: Floats) -> tuple[Floats, Floats]
 
 
 def _fit_bins(training: Dataset, held: Dataset) -> tuple[dict[str, Floats], Floats]:
-    """Fit the one-hot model: per feature a table of gold per round left, by the bin of the feature and of the rounds left.
+    """Fit the one-hot model to `training`. Return its tables by feature, and the predicted leads for `held` (n x 4).
 
-    Return the tables (bins of rounds left x bins of the feature), and the predicted leads for `held`.
+    A table has one row per bin of the rounds left and one column per bin of the feature. Its entries are in gold per round left.
+    The model adds the entries of all features. The result predicts the change of the lead until the end, per round left.
     """
     design, check = _one_hot(training), _one_hot(held)
     columns = training.columns
@@ -343,7 +352,7 @@ def _fit_bins(training: Dataset, held: Dataset) -> tuple[dict[str, Floats], Floa
 
 
 def _one_hot(dataset: Dataset) -> Floats:
-    """Return the design of the one-hot model (4n x columns): each hero's bins less the mean of the rivals'."""
+    """Return the design matrix of the one-hot model (4n x columns): the bins of each hero less the mean of its rivals' bins."""
     left = np.searchsorted(LEFT_BINS, dataset.columns["left"])[:, None]
     parts = []
     for name, ends in BINS.items():
@@ -374,8 +383,7 @@ def _coefficients(before: Floats, found: Floats, errors: Floats, worth: Mapping[
 def _r2(predicted: Floats, truth: Floats, columns: PositionColumns) -> float:
     """Return the share of the variance that a prediction of the lead explains.
 
-    The variance is that of the change of the lead until the end, per round left. So the gold that a hero has already does not
-    count.
+    It is the variance of the change of the lead until the end, per round left. So gold that a hero already has does not count.
     """
     gain = (truth - leads(columns.data["gold"])) / columns.left
     errors = (truth - predicted) / columns.left
@@ -406,7 +414,7 @@ def _qualities(predicted: Floats, truth: Floats, rounds: NDArray[np.int64], colu
 
 
 def _calibration(columns: PositionColumns, point: Floats, groups: int = 10) -> tuple[tuple[float, float], ...]:
-    """Return the mean predicted and the observed probability to end first, in groups of equal size."""
+    """Return pairs of the mean predicted and the observed probability to end first, for groups of heroes of equal size."""
     weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
     scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
     chances = np.exp(scaled - scaled.max(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Objectives: what tuning maximises, as a number per seat of a game."""
+"""Objectives: the scores that tuning maximises, a number per seat of a game."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from vindibot.arena import GameLine
 
-#: place: 1 for the first place to 0 for the last. win: 1 for the most gold, shared among equals. gold: the logarithm of the gold.
+#: place: 1 for the first place to 0 for the last. win: 1 for the most gold, divided among ties. gold: the logarithm of the gold.
 Objective = Literal["place", "win", "gold"]
 OBJECTIVES: tuple[Objective, ...] = ("place", "win", "gold")
 
@@ -28,11 +28,11 @@ def seat_scores(line: GameLine, objective: Objective) -> list[float]:
 
 
 def mean_score(line: GameLine, objective: Objective, label: str) -> float:
-    """Return the mean score of the seats of a bot in a game."""
+    """Return the mean score of the seats of the bot `label` in a game."""
     scores = seat_scores(line, objective)
     return mean([score for seat, score in zip(line.seats, scores, strict=True) if seat.bot == label])
 
 
 def mean(numbers: Sequence[float]) -> float:
-    """Return the mean of at least one number."""
+    """Return the mean of `numbers`, which has at least one number."""
     return math.fsum(numbers) / len(numbers)

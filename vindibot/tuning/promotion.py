@@ -1,10 +1,11 @@
-"""Promotion: a tuned bot becomes the next version of its family if it is stronger on maps and against rivals kept back.
+"""Promotion: a tuned bot becomes the next version of its family if it is stronger than its parent, and no weaker against rivals.
 
 1. The sequential test of a match between the candidate and its parent must decide for the candidate.
 2. The candidate plays a match against each rival. If the 95 % interval of the difference lies below 0, the candidate is refused.
-3. The candidate plays a tournament with the versions of the family, which gives its rating.
+3. The candidate plays a tournament with the versions of the family. The tournament gives its rating.
 
-Each match is a tournament of `vindibot.arena` with a results file of its own. So an interrupted promotion goes on where it ended.
+By default, tuning has used neither the maps nor the rivals. Each match is a tournament of `vindibot.arena` with a results file of
+its own. So an interrupted promotion can be resumed.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 #: The labels of the two bots in the match.
 CANDIDATE, PARENT = "candidate", "parent"
-#: The first line of the configuration of the family's tournament, and the name of the file.
+#: The start of the configuration of the family's tournament, and the name of its file.
 TOURNAMENT_MARK, TOURNAMENT = "# Made by vindibot tune promote", "tournament.toml"
-#: Largest number of versions that play for the rating of the candidate: the newest ones.
+#: Largest number of versions in the tournament that rates the candidate: the newest ones.
 PLAYING = 4
 #: The default folder of versions.
 FOLDER = Path("versions")
@@ -38,7 +39,7 @@ FOLDER = Path("versions")
 
 @dataclass(frozen=True)
 class MatchOutcome:
-    """The outcome of a match of the candidate: whether it passed, a sentence about it, and the number of games."""
+    """The outcome of a match: whether the candidate passed, a sentence about the match, and the number of games."""
 
     passed: bool
     text: str
@@ -47,8 +48,10 @@ class MatchOutcome:
 
 @dataclass
 class Promotion:
-    """The promotion of `candidate`, which was made from `parent`. `play` plays a tournament to its end, and returns whether all
-    its games were played."""
+    """The promotion of `candidate`, which was made from `parent`.
+
+    `play` plays a tournament, and returns whether all its games were played. The results are in `folder`.
+    """
 
     candidate: Bot
     parent: Bot
@@ -69,11 +72,11 @@ class Promotion:
 
     @property
     def games(self) -> int:
-        """The number of games so far."""
+        """The number of games against the parent and the rivals so far."""
         return sum(outcome.games for outcome in self.outcomes)
 
     def against_parent(self) -> MatchOutcome | None:
-        """Play the sequential test against the parent. Return None if it was interrupted."""
+        """Play the match against the parent. Return its outcome, or None if it was interrupted."""
         settings = self.settings
         test = {f"sprt.{name}": value for name, value in settings.sprt.model_dump().items()} | {"sprt.stop": True}
         bots = [_named(CANDIDATE, self.candidate), _named(PARENT, self.parent)]
@@ -87,7 +90,10 @@ class Promotion:
         return self._add(MatchOutcome(state.verdict == "H1", text, summary.games))
 
     def against(self, name: str) -> MatchOutcome | None:
-        """Play the match against a rival. Return None if it was interrupted. Raises `UsageError` for an unknown rival."""
+        """Play the match against the rival `name`. Return its outcome, or None if it was interrupted.
+
+        Raises `UsageError` for an unknown rival.
+        """
         rival = load_bot(name)
         bots = [_named(CANDIDATE, self.candidate), _named("rival", rival)]
         summary = self._tournament(f"rival-{Path(rival.path).stem}", bots, self.settings.rival_blocks)
@@ -100,9 +106,9 @@ class Promotion:
         return self._add(MatchOutcome(found.high >= 0, text, summary.games))
 
     def rating(self) -> tuple[Rating, int] | None:
-        """Play the tournament of the family. Return the rating of the candidate, with its parent at 0, and the number of games.
+        """Play the tournament of the family. Return the candidate's rating, with its parent at 0, and the number of games.
 
-        Return None if it was interrupted.
+        Return None if the tournament was interrupted.
         """
         older = {bot.digest: bot for bot in self.family.bots()[-PLAYING:]}
         others = [bot for digest, bot in older.items() if digest != self.parent.digest]
@@ -115,9 +121,10 @@ class Promotion:
         return rating, summary.games
 
     def store(self, rating: tuple[Rating, int], command: str) -> Path:
-        """Write the candidate as the next version of the family, and return its path. Write the family's tournament too.
+        """Write the candidate as the next version of the family, and return its path.
 
-        The parent becomes the first version of a family that has none.
+        `rating` is the result of `rating()`, `command` the command line. If the family has no version, the parent becomes its
+        first version. The configuration of the family's tournament is written too.
         """
         family = self.family
         if not family.versions():
@@ -161,9 +168,10 @@ class Promotion:
         return self.settings.maps or [found.name for found in standard_maps()[20:]]
 
     def _tournament(self, name: str, bots: Sequence[str], blocks: int, more: dict[str, Any] | None = None) -> Summary | None:
-        """Play a tournament, or the rest of it, and return its summary; None if it was interrupted.
+        """Play a tournament, or its missing games. Return its summary, or None if it was interrupted.
 
-        Raises `VindibotError` if results could not be written, or if a bot forfeited too many games.
+        `more` has settings of the arena that differ. Raises `VindibotError` if results could not be written, or if a bot
+        forfeited too many games.
         """
         path = self.folder / f"{name}.jsonl"
         given: dict[str, Any] = {

@@ -15,11 +15,11 @@ from vindibot.tuning.search import SearchResult
 from vindibot.tuning.space import ParameterSpace
 from vindibot.tuning.study import TuneStudy
 
-#: The mark of reports that tuning has made.
+#: The text in a page by which tuning recognises its own reports.
 MARK = '<meta name="generator" content="vindibot tune">'
-#: Number of points of a curve, and number of curves in a drawing.
+#: Largest number of points of a curve, and of curves in a drawing.
 POINTS, CURVES = 200, 8
-#: Number of trials around which the drawing of the level takes the mean.
+#: Number of trials in the moving average of the level.
 SMOOTHED = 25
 
 
@@ -35,12 +35,12 @@ class ReportPart:
 
 
 def page(title: str, parts: Sequence[ReportPart]) -> str:
-    """Return a report as a page."""
+    """Return a report as an HTML page."""
     return render("tuning/report.html", title=title, mark=MARK, parts=parts)
 
 
 def write_page(path: Path, title: str, parts: Sequence[ReportPart]) -> Path:
-    """Write a report, and return its path. Raises `UsageError` if a file is there that is no report of tuning."""
+    """Write a report, and return its path. Raises `UsageError` if `path` is a file that is no report of tuning."""
     Output(path, MARK, "vindibot tune", "move it away").write(page(title, parts))
     return path
 
@@ -51,12 +51,12 @@ def short_key(key: str) -> str:
 
 
 def plain_key(key: str) -> str:
-    """Return a key for tables, without the word that all keys begin with."""
+    """Return a key for tables, without ``traits.``."""
     return key.removeprefix("traits.")
 
 
 def effect_rows(effects: Sequence[Effect], space: ParameterSpace, chosen: Sequence[str]) -> list[list[str]]:
-    """Return the rows of the table of effects, the most certain effect first. The heads are `EFFECT_HEADS`."""
+    """Return the rows of the table of effects, smallest p-value first. `EFFECT_HEADS` are the heads of its columns."""
     starts = {one.key: one for one in space.parameters}
     ranked = sorted(effects, key=lambda one: one.p_value)
     return [
@@ -82,7 +82,7 @@ def step_text(step: float, *, ratio: bool) -> str:
 
 
 def result_rows(space: ParameterSpace, result: SearchResult) -> list[list[str]]:
-    """Return the rows of the table of results: the tuned parameters. The heads are `RESULT_HEADS`."""
+    """Return the rows of the table of results, one per tuned parameter. `RESULT_HEADS` are the heads of its columns."""
     written = space.written(result.point)
     errors = dict(zip(space.keys, result.errors, strict=True))
     starts = dict(zip(space.keys, space.start.tolist(), strict=True))
@@ -102,7 +102,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
         f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(study.iterates, 'iterate')}; seed {study.seed}.",
         f"Method: {settings.method}; objective: {settings.objective}; {settings.nodes} nodes per move.",
         f"Rivals: {', '.join(one.label for one in study.pool) or 'none (self-play)'}.",
-        "These games do not show whether the tuned bot is stronger: ask vindibot tune promote.",
+        "These games do not show whether the tuned bot is stronger: test it with vindibot tune promote.",
     ]
     if failed:
         head.append(f"{counted(failed, 'block')} could not be played, and counted as a difference of 0.")
@@ -116,7 +116,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
             ReportPart(
                 "Screening",
                 [
-                    "Effect: the difference of a block if plus is one step above the start, and minus one step below.",
+                    "Effect: part of the difference of a block if the parameter is one step up in plus and one step down in minus.",
                 ],
                 EFFECT_HEADS,
                 effect_rows(result.effects, study.space, result.chosen),
@@ -138,7 +138,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
     slices = _slices(study, result)
     if slices:
         parts.append(
-            ReportPart("Slices", ["The mean level of the trials by the value of a parameter, from low to high."], drawings=slices)
+            ReportPart("Slices", ["The mean level of the trials, by the value of a parameter from low to high."], drawings=slices)
         )
     if study.importance:
         rows_of = [[plain_key(key), f"{share:.2f}"] for key, share in study.importance.items() if key in result.chosen]
@@ -170,7 +170,10 @@ def _history(study: TuneStudy, result: SearchResult) -> list[str]:
 
 
 def _slices(study: TuneStudy, result: SearchResult) -> list[str]:
-    """Return drawings of eight parameters each: the mean level of the trials, in ten equal groups by a parameter's value."""
+    """Return a drawing for the first `CURVES` tuned parameters: the mean level of the trials, by the value of the parameter.
+
+    The trials are divided into ten groups of equal size. With fewer than 40 trials there is no drawing.
+    """
     levels = np.array(study.levels[1 if result.effects else 0 :])
     values = result.history[: len(levels)]
     if len(levels) < 40:
@@ -188,6 +191,6 @@ def _smoothed(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarra
 
 
 def _thinned(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
-    """Return at most `POINTS` of the values, evenly spread, with the first and the last."""
+    """Return at most `POINTS` of the values, evenly spaced, including the first and the last."""
     places = np.unique(np.linspace(0, len(values) - 1, min(POINTS, max(1, len(values)))).round().astype(int))
     return [float(one) for one in values[places]] if len(values) else []

@@ -1,7 +1,7 @@
 """Screening: which parameters matter, and in which direction.
 
-In each block, every parameter is one step above the start for one bot and one step below it for the other (`signs`). A ridge
-regression of the differences of the blocks says how much each parameter contributes (`effects`).
+In each block, each parameter is one step above its start value in one bot, and one step below it in the other bot (`signs`). A
+ridge regression of the differences of the blocks estimates the contribution of each parameter (`effects`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vindibot.arena import derive_seed
 from vindibot.tuning.space import Floats
 
-#: The ridge: a number of blocks without any effect that are added to each parameter.
+#: The ridge: a number of blocks with a difference of 0 that are added for each parameter.
 RIDGE = 1.0
 #: Probability with which an interval contains the true value.
 LEVEL = 0.95
@@ -23,10 +23,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a parameter: the difference of a block if plus has it one step above the start, and minus one step below.
+    """The effect of a parameter: its part of the difference of a block, if it is one step up in plus and one step down in minus.
 
-    `error` is the standard error, `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an effect
-    of this size or larger, if the parameter does not matter.
+    `error` is the standard error. `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an estimate
+    of this size or larger if the parameter does not matter.
     """
 
     key: str
@@ -38,10 +38,10 @@ class Effect:
 
 
 def signs(seed: int, block: int, parameters: int) -> Floats:
-    """Return +1 or -1 per parameter for a block of the screening.
+    """Return +1 (plus has the larger value) or -1 for each parameter, in a block of the screening.
 
-    Groups of blocks are orthogonal: each group has a block per row of a Hadamard matrix, in random order, and each parameter has
-    a column with a random sign. So within a group no parameter has the same signs as another.
+    The design is orthogonal. A group of blocks has one block per row of a Hadamard matrix, in random order. Each parameter has
+    one column of this matrix, times a random sign. So within a group, the signs of any two parameters are uncorrelated.
     """
     from scipy.linalg import hadamard
 
@@ -56,8 +56,8 @@ def signs(seed: int, block: int, parameters: int) -> Floats:
 def effects(keys: Sequence[str], tried: NDArray[np.float64], differences: Sequence[float] | Floats) -> list[Effect]:
     """Return the effect of each parameter, in the order of `keys`.
 
-    `tried` (blocks x parameters) has half the distance between the values of plus and minus, in steps. There must be more blocks
-    than parameters. The standard errors do not assume that all blocks vary equally (HC3).
+    `tried` (blocks x parameters) has half the distance from the value of minus to the value of plus, in steps. There must be more
+    blocks than parameters. The standard errors (HC3) stay valid if some blocks vary more than others.
     """
     from scipy.special import stdtr, stdtrit  # the distribution of Student's t; scipy.stats takes seconds to import
 
@@ -65,7 +65,7 @@ def effects(keys: Sequence[str], tried: NDArray[np.float64], differences: Sequen
     blocks, parameters = tried.shape
     curve = np.linalg.inv(tried.T @ tried + RIDGE * np.eye(parameters))
     found = curve @ (tried.T @ observed)
-    pulls = np.einsum("ij,jk,ik->i", tried, curve, tried)  # the share of a block in its own prediction
+    pulls = np.einsum("ij,jk,ik->i", tried, curve, tried)  # the leverage of each block
     weighted = tried * ((observed - tried @ found) / (1 - pulls))[:, None]
     free = blocks - parameters
     spread = curve @ (weighted.T @ weighted) @ curve
@@ -79,8 +79,8 @@ def effects(keys: Sequence[str], tried: NDArray[np.float64], differences: Sequen
 def that_matter(found: Sequence[Effect], alpha: float) -> list[str]:
     """Return the keys of the parameters that matter, by the method of Benjamini and Hochberg.
 
-    If no parameter matters, the result is empty with a probability of at least 1 - `alpha`. Otherwise, on average at most the
-    share `alpha` of the returned parameters does not matter. With `alpha` 1 all parameters matter.
+    On average, at most the share `alpha` (0..1) of the returned parameters does not matter. If no parameter matters, the result
+    is empty with a probability of at least 1 - `alpha`. If `alpha` is 1, all parameters are returned.
     """
     ranked = sorted(found, key=lambda one: one.p_value)
     count = max((rank for rank, one in enumerate(ranked, start=1) if one.p_value <= alpha * rank / len(ranked)), default=0)

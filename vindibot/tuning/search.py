@@ -1,7 +1,8 @@
-"""The search for better parameters: a screening, and then SPSA or CMA-ES over the parameters that matter.
+"""The search for better parameters: a screening, and then SPSA or CMA-ES for the parameters that matter.
 
-`search` is a generator. It yields an `Iterate`, gets the results of its blocks, and so on. It does not know how games are played,
-and it depends only on its arguments and on these results. So a study goes on after a crash: the stored results are sent again.
+`search` is a generator. It yields an `Iterate`, receives the results of its blocks, yields the next `Iterate`, and so on. It
+plays no games. It depends only on its arguments and on these results. So a study can be resumed: the stored results are sent
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """A block that an iterate needs: its number in the study, and the points of plus and of minus."""
+    """A block of an iterate: its number in the study, and the values of the parameters of plus and of minus."""
 
     number: int
     plus: Point
@@ -37,7 +38,7 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Iterate:
-    """The blocks that are played together. `point` has the values in the middle of plus and minus, by key."""
+    """Blocks that are played before the values change. `point` has the values before the iterate, by key."""
 
     phase: Phase
     point: dict[str, float]
@@ -46,11 +47,14 @@ class Iterate:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The end of a search.
+    """The result of a search.
 
-    `effects` are those of the screening, empty without a screening. `chosen` has the keys of the tuned parameters. `point` is the
-    result, a value for each parameter of the space. `errors` has the standard error that each value has if its parameter does not
-    matter (0 if it was not tuned; NaN if unknown). `history` (iterates + 1 x chosen) has the tuned values after each iterate.
+    - `effects`: the effects from the screening; empty without a screening.
+    - `chosen`: the keys of the tuned parameters.
+    - `point`: the result, a value for each parameter of the space.
+    - `errors`: the standard error of each value if its parameter does not matter. It is 0 if the parameter was not tuned, and NaN
+      if it is unknown.
+    - `history` (iterates + 1 x chosen): the start values, and then the tuned values after each iterate.
     """
 
     effects: tuple[Effect, ...]
@@ -64,7 +68,10 @@ Steps = Generator[Iterate, Sequence[BlockResult], SearchResult]
 
 
 def search(space: ParameterSpace, settings: TuneSettings, seed: int) -> Steps:
-    """Return the search for better values of the parameters of a space. Raises `UsageError` if there are too few games."""
+    """Return a generator that searches better values of the parameters of a space (see `Steps`).
+
+    Raises `UsageError` at its first step if there are too few games.
+    """
     blocks = settings.games // GAMES
     screened = round(blocks * settings.screening)
     if screened and screened < 2 * (len(space) + 1):
@@ -93,9 +100,9 @@ def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int
 
 
 def _pair(space: ParameterSpace, seed: int, number: int, middle: Floats, moved: Floats) -> BlockPlan:
-    """Return a block with plus at the positions ``middle + moved`` and minus at ``middle - moved``.
+    """Return block `number` with plus at the positions ``middle + moved`` and minus at ``middle - moved``.
 
-    Both are rounded by the same draws.
+    Whole numbers of both bots are rounded by the same random draws.
     """
     draws = np.random.default_rng(derive_seed(seed, "rounding", number)).random(len(space))
     return BlockPlan(number, space.played(space.at(middle + moved), draws), space.played(space.at(middle - moved), draws))
@@ -140,7 +147,10 @@ def _spsa(
 def _first_gains(
     count: int, settings: TuneSettings, chosen: Sequence[str], iterates: Sequence[Sequence[tuple[Floats, float]]]
 ) -> spsa.Gains:
-    """Return gains without a screening: a typical effect is a third of the spread of the first differences."""
+    """Return the gains of a study without a screening. They assume that a typical effect is a third of the spread of differences.
+
+    The spread is the root mean square of the differences of `iterates`.
+    """
     differences = [difference for iterate in iterates for _, difference in iterate]
     spread = max(float(np.sqrt(np.mean(np.square(differences)))), 0.1) / 3
     return spsa.Gains.reaching(count, settings.reach, [Effect(key, spread, 0.0, 0.0, 0.0, 0.0) for key in chosen])
@@ -151,7 +161,8 @@ def _cmaes(
 ) -> Steps:
     """Search by CMA-ES with a learning rate that adapts to the noise (Nomura, Akimoto and Ono 2023).
 
-    In each block a point of the population plays against the start. A generation is an iterate.
+    In each block, plus has a point of the population, and minus has the start values. A generation is an iterate. Each point
+    plays `batch` blocks.
     """
     from cmaes import CMA
 
@@ -196,7 +207,8 @@ def _result(
 def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float]:
     """Return the mean level and the mean absolute difference of the blocks of an iterate.
 
-    The level comes from the blocks with rivals. If there are none, it comes from all blocks. It is 0 if all blocks failed.
+    The level is the mean over the blocks with rivals. If no block has rivals, it is the mean over all blocks. If all blocks
+    failed, both numbers are 0.
     """
     played = [result for result in results if not result.failed]
     against = [result for result in played if result.rivals] or played

@@ -9,7 +9,7 @@ from pydantic import Field
 from vindibot.arena import SprtSettings
 from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, WorkerCount
 
-#: The rivals of the time of development, and those that are for the end alone (config/bots/sparring).
+#: The sparring bots for development, and the sparring bots for the final test (config/bots/sparring).
 DEVELOPMENT = ["camper", "miner", "lister", "bargainer", "duellist", "raider"]
 END = ["hunter", "scorer", "dodger", "staller", "brawler", "warden"]
 
@@ -29,37 +29,44 @@ class TuneSettings(Settings):
     pool: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[f"sparring/{name}" for name in DEVELOPMENT], description="rivals: bot files; empty: self-play only"
     )
-    self_share: Share = Field(default=0.25, description="share of the blocks without rivals; the others have two rivals each")
+    self_share: Share = Field(default=0.25, description="share of the blocks without rivals; each other block has two rivals")
     maps: list[str] = Field(default=[], description="maps: names or files; empty: the first 20 of the standard set")
-    games: int = Field(default=4000, ge=40, le=10_000_000, description="number of games; a block has two")
+    games: int = Field(default=4000, ge=40, le=10_000_000, description="number of games; a block has two games")
     screening: float = Field(
-        default=0.3, ge=0, le=0.95, description="share of the games for the screening; 0: all parameters are tuned at once"
+        default=0.3, ge=0, le=0.95, description="share of the games for the screening; 0: no screening, all parameters are tuned"
     )
     alpha: float = Field(
         default=0.1,
         gt=0,
         le=1,
-        description="probability that the screening chooses a parameter if none matters; 1: it chooses all parameters",
+        description="share of the chosen parameters that may have no effect, on average; 1: all parameters are chosen",
     )
     method: Literal["spsa", "cmaes"] = Field(default="spsa", description="the method that tunes the chosen parameters")
     step: float = Field(
-        default=0.4, gt=0, le=1, description="distance of the first values that are tried, as a share of a parameter's value"
+        default=0.4, gt=0, le=1, description="size of a step from the start value, as a share of this value (docs/tune.md)"
     )
     reach: float = Field(
-        default=10.0, gt=0, le=1000, description="steps by which SPSA moves a typical parameter; larger: faster and less exact"
+        default=10.0,
+        gt=0,
+        le=1000,
+        description="number of steps by which SPSA moves a typical parameter; larger: faster, less exact",
     )
-    batch: int = Field(default=4, ge=1, le=10_000, description="number of blocks per iterate")
-    last: float = Field(default=0.5, gt=0, le=1, description="share of the iterates whose mean is the result")
+    batch: int = Field(default=4, ge=1, le=10_000, description="number of blocks per iterate; cmaes: per tried point")
+    last: float = Field(
+        default=0.5, gt=0, le=1, description="the result is the mean over this share of the iterates, the last ones"
+    )
     objective: Literal["place", "win", "gold"] = Field(
         default="place", description="what is maximised: the place, the share of wins, or the logarithm of the gold"
     )
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
-    nodes: Annotated[int, Field(ge=1, lt=2**63)] = Field(default=2000, description="nodes per move; low values give more games")
+    nodes: Annotated[int, Field(ge=1, lt=2**63)] = Field(
+        default=2000, description="nodes per move; smaller: more games in the same time"
+    )
     seed: Seed = Field(default=None, description='the seed of all random choices; "random": a new one per study')
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     study: OptionalFile = Field(default=None, description="the file of the study; empty: BOT.study.jsonl")
-    out: OptionalFile = Field(default=None, description="the tuned bot; empty: BOT-tuned.toml beside the study")
-    report: bool = Field(default=True, description="write a report beside the study, one HTML file")
+    out: OptionalFile = Field(default=None, description="the file of the tuned bot; empty: BOT-tuned.toml beside the study")
+    report: bool = Field(default=True, description="write a report beside the study: one HTML file")
     log: LogSettings = LogSettings(level="warning")
 
     def setup(self) -> dict[str, object]:
@@ -82,8 +89,8 @@ class PromoteSettings(Settings):
     rival_blocks: int = Field(default=20, ge=5, le=100_000, description="number of blocks against each rival")
     family_blocks: int = Field(default=20, ge=5, le=100_000, description="number of blocks of the family's tournament")
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
-    nodes: Nodes = Field(default=20_000, description='nodes per move; "none": move_ms counts')
-    move_ms: int = Field(default=100, ge=1, le=600_000, description="milliseconds per move, if nodes is none")
+    nodes: Nodes = Field(default=20_000, description='nodes per move; "none": use move_ms')
+    move_ms: int = Field(default=100, ge=1, le=600_000, description="milliseconds per move if nodes is none")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     sprt: SprtSettings = SprtSettings()
@@ -101,7 +108,7 @@ class DatasetSettings(Settings):
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
     nodes: Annotated[int, Field(ge=1, lt=2**63)] = Field(default=1000, description="nodes per move")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
-    every: int = Field(default=20, ge=1, le=1000, description="distance in rounds between two positions of a game")
-    holdout: float = Field(default=0.25, ge=0, lt=1, description="share of the maps that is for validation only")
+    every: int = Field(default=20, ge=1, le=1000, description="number of rounds from one position of a game to the next")
+    holdout: float = Field(default=0.25, ge=0, lt=1, description="share of the maps for validation only")
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     log: LogSettings = LogSettings(level="warning")

@@ -1,7 +1,7 @@
-"""The parameters that are tuned, with their ranges, and bots with other values of these parameters.
+"""The parameters that are tuned, their ranges, and bots with other values of these parameters.
 
-A key names a parameter as a bot file does: ``traits.rollout.weights.keep``. The ranges come from the fields of the traits
-(`pydantic.Field`). A parameter is a number with a lowest and a largest value. Texts, switches and lists are not tuned.
+A key names a parameter as in a bot file: ``traits.rollout.weights.keep``. The ranges come from the fields of the traits
+(`pydantic.Field`). Only numbers with a lowest and a largest value are tuned, not texts, switches and lists.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from vindibot.config import Bot, TraitSpec
 
 Floats = NDArray[np.float64]
 
-#: If a weight or another parameter has a limit that it must not reach, it stays this share of its range away from the limit.
+#: If a parameter must not reach a limit (`Gt`, `Lt`), its range ends before the limit, by this share of the range.
 _MARGIN = 1e-6
-#: The unit of a parameter whose value is 0, as a share of its range.
+#: If the value of a parameter is 0, this share of its range takes the place of the value in the size of a step.
 _UNIT_AT_ZERO = 0.1
-#: A parameter is a ratio if its range reaches at least to this multiple of its value, and if it is not a small whole number.
+#: A parameter is a ratio if its largest value is at least `_WIDE` times its value. Whole numbers below `_SMALL` are no ratios.
 _WIDE, _SMALL = 4, 4
 
 
@@ -37,8 +37,8 @@ _WIDE, _SMALL = 4, 4
 class TunedParameter:
     """A parameter that is tuned. Its value in the bot file is `start`, and its range is `low` to `high`.
 
-    A position is a number of steps from the start. If the parameter is a `ratio`, each step multiplies the value by
-    ``exp(step)``, else each step adds `step`. A `whole` parameter has integer values.
+    A **position** is a number of steps from the start. If the parameter is a `ratio`, each step multiplies the value by
+    ``exp(step)``. Otherwise each step adds `step`. A `whole` parameter has integer values.
     """
 
     key: str
@@ -55,16 +55,15 @@ class TunedParameter:
         return min(max(value, self.low), self.high)
 
     def position(self, value: float) -> float:
-        """Return the position of a value. For a ratio, a value of 0 has no position; then the result is the position of a
-        thousandth of the start."""
+        """Return the position of a value. For a ratio, the result is at least the position of a thousandth of the start."""
         if self.ratio:
             return math.log(max(value / self.start, 1e-3)) / self.step
         return (value - self.start) / self.step
 
     def played(self, value: float, draw: float) -> float:
-        """Return the value that a game uses: within the range, and for a `whole` parameter a whole number.
+        """Return the value that a game uses: `value` within the range, and rounded if the parameter is `whole`.
 
-        A number between two whole numbers is rounded up with a probability equal to its fraction. `draw` (0..1) decides.
+        It is rounded up if its fraction plus `draw` (0..1) is at least 1. So for a random draw, the mean result is `value`.
         """
         inside = min(max(value, self.low), self.high)
         if self.whole:
@@ -72,14 +71,14 @@ class TunedParameter:
         return float(inside)
 
     def written(self, value: float) -> int | float:
-        """Return the value for a bot file: the nearest whole number, or a number with five digits."""
+        """Return the value for a bot file: within the range, and rounded to a whole number or to five significant digits."""
         inside = self.played(value, 0.5)
         return int(inside) if self.whole else float(f"{inside:.5g}")
 
 
 @dataclass(frozen=True)
 class ParameterSpace:
-    """A bot and those of its parameters that are tuned, in a fixed order. A point has one value per parameter."""
+    """A bot and its tuned parameters, in a fixed order. A **point** has one value per parameter."""
 
     bot: Bot
     parameters: tuple[TunedParameter, ...]
@@ -127,7 +126,7 @@ class ParameterSpace:
 
 
 def with_values(bot: Bot, values: Mapping[str, int | float]) -> Bot:
-    """Return a bot with other values of some parameters. `values` has these values by key. The digest of the bot is empty."""
+    """Return a bot with other values of some parameters. `values` has these values by key. The new digest is empty."""
     traits = []
     for spec in bot.traits:
         parameters, weight = copy.deepcopy(dict(spec.parameters)), spec.weight
@@ -147,7 +146,10 @@ def with_values(bot: Bot, values: Mapping[str, int | float]) -> Bot:
 
 
 def _split(bot: Bot, key: str) -> tuple[str, list[str]]:
-    """Return the label of the trait and the path of the parameter in a key. A label may contain dots."""
+    """Return the two parts of a key: the label of the trait, and the names that lead to the parameter.
+
+    A label may contain dots.
+    """
     label = next(spec.label for spec in bot.traits if key.startswith(f"traits.{spec.label}."))
     return label, key.removeprefix(f"traits.{label}.").split(".")
 
@@ -159,13 +161,14 @@ def space_of(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     step: float = 0.3,
 ) -> ParameterSpace:
-    """Return the parameters of a bot whose keys match a pattern (``traits.rollout.*``) and no pattern of `exclude`.
+    """Return the parameters of a bot whose keys match one of `patterns` (``traits.rollout.*``) and no pattern of `exclude`.
 
-    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value. If `ranges`
-    has a range for it, `step` is a share of half this range. The step of a whole number is at least 1.
+    `ranges` has ranges by key, which replace the declared ranges. `step` is the size of a step, as a share of the parameter's
+    value. If `ranges` has a range for the parameter, it is a share of half this range. If the parameter is a ratio, a step
+    multiplies by ``exp(step)``. A step that is added to a whole number is at least 1.
 
-    Raises `UsageError` for a pattern without a parameter, for a range of an unknown parameter, and for a range without the value
-    of the bot.
+    Raises `UsageError` if a pattern matches no parameter, if `ranges` has an unknown key, or if a range in `ranges` does not
+    contain the value in the bot file.
     """
     available = {one.key: one for one in _numbers(bot, ranges or {}, step)}
     for key in ranges or {}:
@@ -203,7 +206,7 @@ def _fields(prefix: str, model: BaseModel, ranges: Mapping[str, tuple[float, flo
 
 
 def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
-    """Return the lowest and the largest value that a field declares, None for a missing limit."""
+    """Return the lowest and the largest value that a field declares. A missing limit is None."""
     limits: dict[type, float] = {type(part): _limit(part) for part in info.metadata if isinstance(part, Ge | Gt | Le | Lt)}
     low, high = limits.get(Ge, limits.get(Gt)), limits.get(Le, limits.get(Lt))
     if low is not None and high is not None:
@@ -247,7 +250,7 @@ def _parameter(
 
 
 def full_parameters(spec: TraitSpec) -> dict[str, Any]:
-    """Return all parameters of a trait as a bot file can state them, the defaults included."""
+    """Return all parameters of a trait, including defaults, as values for a bot file."""
     return _without_none(spec.build().model_dump(mode="json"))
 
 

@@ -1,4 +1,4 @@
-"""A study of ``vindibot tune play``: it plays the blocks of a search, stores them, and says which parameters are better."""
+"""A study of ``vindibot tune play``: it plays the blocks of a search and stores their results."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class _Queue(Iterator[GameTask]):
-    """The games that can be played now. It is empty while an iterate waits for its last games. When the next iterate begins, it
-    has games again.
+    """An iterator of the games that can be played now. It ends when all games of the iterate have begun.
 
-    `make` returns the games of a block, when the first of them is needed.
+    When the next iterate begins, its blocks are added to `plans`, and the iterator goes on. `make` returns the games of a block.
+    It is called when the first of them is needed.
     """
 
     def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
@@ -59,7 +59,8 @@ class _Queue(Iterator[GameTask]):
 class TuneStudy:
     """A study that `begin` or `resume` has made.
 
-    `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing.
+    `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing. `levels` has
+    the level of each finished iterate. `importance` has the importance of parameters (0..1) by key.
     """
 
     file: StudyFile
@@ -75,7 +76,7 @@ class TuneStudy:
 
     @property
     def entrants(self) -> list[Entrant]:
-        """All bots whose modules the workers need."""
+        """The bots whose modules the workers need: the tuned bot and the rivals."""
         return [Entrant("plus", "bot", self.limits, self.space.bot), *self.pool]
 
     @property
@@ -85,7 +86,7 @@ class TuneStudy:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks of the whole study. If no parameter matters, the study ends after the screening."""
+        """The planned number of blocks. If no parameter matters, the study ends earlier, after the screening."""
         return self.settings.games // 2
 
     def play(
@@ -98,11 +99,11 @@ class TuneStudy:
         note: Callable[[str], None] = lambda text: None,
         progress: Callable[[Iterate, TuneStudy], None] = lambda iterate, study: None,
     ) -> None:
-        """Play the missing games. End early on a request to `stop`.
+        """Play the missing games, until the study is finished or `stop` asks to end.
 
-        `factory` makes executors, which play at most `slots` games at a time by calling `play`. `progress` is called after each
-        block. The result does not depend on the number of workers, because an iterate begins only after the previous iterate has
-        ended.
+        `factory` makes executors, which play at most `slots` games at a time by calling `play`. `note` gets messages for the
+        user. `progress` is called after each block. The result does not depend on the number of workers, because an iterate
+        begins only after the previous iterate has ended.
         """
         from vindibot.tuning.trials import Trials
 
@@ -116,7 +117,7 @@ class TuneStudy:
         self.iterates, self.result, self.levels = 0, None, []
 
         def advance(iterate: Iterate) -> Iterate:
-            """Go on to the first iterate with missing blocks, and queue their games. At the end of the search set `result`."""
+            """Return the first iterate with missing blocks, and queue their games. At the end of the search, set `result`."""
             while self.result is None:
                 missing = [plan for plan in iterate.plans if plan.number not in self.file.blocks]
                 if missing:
@@ -132,7 +133,7 @@ class TuneStudy:
 
         try:
             iterate = advance(next(steps))
-            while self.result is None and not asked.soon:  # after games that cannot be played, a dispatcher ends too early
+            while self.result is None and not asked.soon:  # a dispatcher may end too early if games cannot be played
                 for played in Dispatcher(factory, slots, play, note, asked).run(queue):
                     block = lines.setdefault(played.line.block, [])
                     block.append(played.line)
@@ -150,7 +151,7 @@ class TuneStudy:
             self.file.close()
 
     def _finish(self, trials: Trials, iterate: Iterate, results: Sequence[BlockResult]) -> None:
-        """Store a finished iterate as a trial, unless an earlier run has stored it."""
+        """Count a finished iterate. Store it as a trial, unless an earlier run has stored it."""
         level, spread = objective_of(results, self.settings.objective)
         self.levels.append(level)
         if self.iterates >= trials.count:
@@ -159,7 +160,10 @@ class TuneStudy:
 
 
 def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
-    """Begin a study of a bot in a new file. Raises `UsageError` if the bot, a parameter, a rival, a map or the file is wrong."""
+    """Begin a study of the bot `name` in a new file, and return it.
+
+    Raises `UsageError` if the bot, a parameter, a rival, a map or the file is wrong, or if there are too few games.
+    """
     bot = load_bot(name)
     space = space_of(bot, settings.parameters, settings.exclude, settings.ranges, settings.step)
     seed = settings.seed if settings.seed is not None else secrets.randbits(32)
@@ -178,8 +182,9 @@ def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
 
 
 def resume(path: Path, settings: TuneSettings) -> TuneStudy:
-    """Open a study to play its missing games. `settings` are the settings of this run. Only settings that change no game are
-    used.
+    """Open the file of a study, and return the study. `settings` are the settings of this run.
+
+    Of `settings`, only those are used that change no game. The others come from the file.
 
     Raises `UsageError` if the bot, a rival, the maps or vindibot have changed since the study began.
     """

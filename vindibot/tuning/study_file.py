@@ -1,12 +1,13 @@
-"""The file of a study: one line of JSON per fact, appended as the study goes on.
+"""The file of a study: lines of JSON, which are appended as the study goes on.
 
 ::
 
-    {"vindibot-study": 1, "digest": ..., "setup": {...}}      the first line: everything on which the games depend
+    {"vindibot-study": 1, "digest": ..., "setup": {...}}      the first line: everything that determines the games
     {"block": 17, "difference": {...}, "level": {...}, ...}   a block that has been played
     {"optuna": {...}}                                         an entry of Optuna's journal: its study and its trials
 
-A crash may cut off the last line. This line is removed when the study goes on. So a crash loses the running blocks at most.
+After a crash, the last line may be incomplete. It is removed when the study is resumed. So a crash loses at most the running
+blocks.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ class StudyError(VindibotError):
 
 
 class StudyFile:
-    """The file of a study, open for more lines.
+    """The file of a study, open and locked, so that lines can be appended.
 
-    `setup` is the setup of the study. `blocks` has the results by the number of the block. `journal` has the entries of Optuna.
+    `setup` is the setup of the study. `blocks` has the results by the number of the block. `journal` has the entries of Optuna's
+    journal.
     """
 
     def __init__(self, path: Path, setup: Mapping[str, Any], lines: LineFile) -> None:
@@ -50,7 +52,7 @@ class StudyFile:
 
     @classmethod
     def create(cls, path: Path, setup: Mapping[str, Any]) -> StudyFile:
-        """Begin a new study. Raises `UsageError` if the file exists and is not empty."""
+        """Begin a new file with this setup, and return it. Raises `UsageError` if the file exists and is not empty."""
         if path.exists() and path.stat().st_size:
             goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
             raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
@@ -60,7 +62,7 @@ class StudyFile:
 
     @classmethod
     def resume(cls, path: Path) -> StudyFile:
-        """Open the file of a study that goes on. Raises `UsageError` if it is no study, `StudyError` for a faulty line."""
+        """Open the file of a study to resume it. Raises `UsageError` if it is no study, and `StudyError` for a faulty line."""
         if not path.is_file():
             raise UsageError(f"{short(path)}: there is no such study")
         if not begins_with(path, MARK):

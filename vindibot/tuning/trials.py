@@ -1,4 +1,4 @@
-"""The trials of a study, stored by Optuna in the file of the study. One trial is one iterate, not one game."""
+"""The iterates of a study as trials of Optuna, which are stored in the file of the study. A trial is an iterate, not a game."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "tune"
 
 
 class _FileBackend(BaseJournalBackend):
-    """Optuna's journal as lines of the file of a study. Only one process writes to the file, which is locked."""
+    """Optuna's journal, stored as lines of the file of a study. The file is locked, so only one process writes to it."""
 
     def __init__(self, file: StudyFile) -> None:
         self._file = file
@@ -34,7 +34,7 @@ class _FileBackend(BaseJournalBackend):
 
 
 class Trials:
-    """The trials of a study. Trial k is iterate k: its point, and as its value the mean score of plus and minus."""
+    """The trials of a study. Trial k is iterate k. It has the point of the iterate and, as its value, the level of its blocks."""
 
     def __init__(self, file: StudyFile, space: ParameterSpace) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -49,7 +49,7 @@ class Trials:
         self.count = len(self.study.get_trials(deepcopy=False))
 
     def add(self, point: Mapping[str, float], value: float, **attributes: Any) -> None:
-        """Add the next trial."""
+        """Add the next trial. `point` has values by key, `value` is the level."""
         wanted: dict[str, BaseDistribution] = {key: self._distributions[key] for key in point}
         limits = self._distributions
         inside = {key: min(max(float(one), limits[key].low), limits[key].high) for key, one in point.items()}
@@ -57,7 +57,7 @@ class Trials:
         self.count += 1
 
     def importance(self) -> dict[str, float]:
-        """Return the importance (0..1) of each parameter by Optuna's PED-ANOVA, largest first; empty with few trials."""
+        """Return the importance (0..1) of each parameter by Optuna's PED-ANOVA, largest first. With few trials it is empty."""
         from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
         if self.count < 20:

@@ -47,9 +47,10 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
 
 
 def bundle_of(game: Recording | GameRecord, review: Review | None = None) -> Bundle:
-    """Return the complete bundle of a game. `review` is the review of a game record; a recording has its own.
+    """Return the complete bundle of a game. `review` is the review of the game; None for the review in the game's own file.
 
-    Raises `GameRecordError`. Raises `RecordingError` for a recording without a state.
+    Raises `GameRecordError` if the game cannot be computed from its record. Raises `RecordingError` for a recording without a
+    state.
     """
     history = GameHistory.of(game)
     if not history and isinstance(game, Recording):
@@ -72,14 +73,14 @@ class BundleWriter:
         self._history = history
         self._states = StateWriter(history.first)
         self._votes = VotesWriter(header) if header is not None else None
-        self._ballots = 0  # written so far
+        self._ballots = 0  # number of ballots written so far
         title = f"{header.bot} in game {header.game}" if header is not None else f"game {history.id}"
         self.bundle = empty_bundle(history, title=title, source="record" if header is None else "recording", live=True)
         if self._votes is not None:
             self.bundle["why"] = self._votes.head()
 
     def patch(self) -> Patch:
-        """Add the history's new plies and votes since the last call to the bundle, and return these additions as a patch."""
+        """Add the plies and votes that are new since the last call to the bundle. Return these additions as a patch."""
         history, start = self._history, len(self.bundle["plies"])
         patch: Patch = {"from": start, "plies": [self._states.ply(ply) for ply in history.plies(start)]}
         self.bundle["plies"] += patch["plies"]

@@ -1,8 +1,8 @@
 """A server for the pages of our own running games, with the votes of our bot.
 
-The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. On our own
-server, the player learns every ply immediately, and a page is updated once per ply. On other servers, a page is updated once per
-turn of ours.
+The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. If the game
+runs on our own server, the player learns every ply immediately, and the page is updated once per ply. Otherwise the page is
+updated once per turn of our hero.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, list_policy, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
-#: Seconds without an event after which a stream sends a comment, so that the connection stays open.
+#: Number of seconds without an event after which a stream sends a comment, so that the connection stays open.
 KEEP_ALIVE_SECONDS = 15.0
-#: Milliseconds that a browser waits before it connects again.
+#: Number of milliseconds that a browser waits before it connects again.
 RETRY_MS = 500
 #: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 50
@@ -43,10 +43,10 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of our bot. It observes the player. Only one event loop may use it.
+    """An observer of one game of our bot, with the events for the pages of this game. Only one event loop may use it.
 
-    `recording` is a copy of the recording so far, which people can download; None before our first turn. `path` is the path of
-    the player's own recording. The page shows it in command lines.
+    `recording` is the path of a copy of the recording so far, for the download; None before our first turn. `path` is the path
+    of the player's own recording, which the page shows in command lines. `over` says whether the game is over.
     """
 
     def __init__(self, viewer: LiveViewer, folder: Path | None) -> None:
@@ -199,9 +199,10 @@ class LiveViewer:
         return Path(self._copies.name)
 
     def game(self, folder: Path | None = None) -> LiveGame:
-        """Return a new observer of a game. Call this before the game begins. The list shows the game after our first turn.
+        """Return a new observer of a game. Call this before the game begins.
 
-        `folder` is the folder of the player's recordings, None if there is none.
+        The list of games shows the game after our first turn. `folder` is the folder of the player's recordings, None if there is
+        none.
         """
         return LiveGame(self, folder)
 
@@ -231,9 +232,9 @@ class LiveViewer:
         self._copies.cleanup()
 
     async def all_sent(self, seconds: float) -> bool:
-        """Wait until a page has been opened and all open pages have received all events, but at most `seconds`.
+        """Wait until a page has been opened and all open pages have received all events. Wait at most `seconds`.
 
-        Return whether this has happened.
+        Return False if the time ran out.
         """
         try:
             async with asyncio.timeout(seconds):

@@ -21,22 +21,22 @@ from typing import Any
 from sim import sprites
 from vindibot.base import render
 
-#: The module that starts the page, and the style sheets. Pages of other rooms link ``theme.css`` too, so that all pages look
-#: alike.
+#: The module that starts the page, and the style sheets. The pages of other packages also link ``theme.css``, so that all pages
+#: look alike.
 MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
 #: The module that is made from `sim.sprites`.
 SHAPES = "shapes.js"
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-#: This mark is in the first bytes of a page that is one file.
+#: Mark in the first bytes of a self-contained page. It shows that `vindibot replay` made the file.
 MARK = '<meta name="generator" content="vindibot replay">'
 
 
 @cache
 def static_files(room: str = "viewer") -> dict[str, bytes]:
-    """Return the scripts and style sheets of a room (a folder such as ``viewer``) by name. They are read once per process.
+    """Return the scripts and style sheets of a package of `vindibot` by file name. They are read once per process.
 
-    The viewer's module ``shapes.js`` has the drawings of `sim.sprites`.
+    `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of `sim.sprites`.
     """
     found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
     contents = {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
@@ -44,7 +44,7 @@ def static_files(room: str = "viewer") -> dict[str, bytes]:
 
 
 def _shapes() -> bytes:
-    """Return the drawings of the things on a board as a module."""
+    """Return the drawings of the things on a board as a JavaScript module."""
     names = "HERO_COLOURS", "CRASHED", "LANDS", "SPRITES"
     return "".join(f"export const {name} = {json.dumps(getattr(sprites, name))};\n" for name in names).encode()
 
@@ -72,7 +72,7 @@ class SourceFile:
     path: str = ""
 
     def packed(self) -> str:
-        """Return the content as text: gzipped, then in base64. Equal contents give equal texts."""
+        """Return the content gzipped and in base64. Equal contents give equal texts."""
         return base64.b64encode(gzip.compress(self.content, mtime=0)).decode()
 
 
@@ -119,7 +119,7 @@ def list_policy() -> str:
 
 
 def served_imports() -> str:
-    """Return the import map of a served page as JSON. Pages of other rooms can use this map too."""
+    """Return the import map of a served page as JSON. The pages of other packages can use this map too."""
     return _import_map({f"viewer/{name}": f"/viewer/{name}" for name in modules()})
 
 

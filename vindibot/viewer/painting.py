@@ -1,4 +1,4 @@
-"""Pictures of a game as pixels: a painter for the layouts of `sim.layout`."""
+"""Pixel pictures of a game: a painter for the layouts of `sim.layout`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim.game import SEATS, Games
 from sim.layout import LETTERS, Fill, Layout, Part, Placed, Words
 from sim.sprites import SPRITES, Colours, Shape
 
-#: Sprites are painted this many times larger, then reduced, which makes their edges smooth.
+#: Sprites are painted larger by this factor and then reduced, so that their edges are smooth.
 _LARGER = 4
 #: Space around a sprite, as a share of its side: lines and flags may cross the edges of a square.
 _MARGIN = 0.15
@@ -21,14 +21,14 @@ _MARGIN = 0.15
 _POINTS, _STEPS = 48, 8
 #: Number of colours that are taken from the pictures of a game. The palette also has the colours of texts and bars.
 _TAKEN = 220
-#: Letters for signs that the font lacks.
+#: Substitutes for characters that the font lacks.
 _INSTEAD = {"★": "*", "…": ".."}
 
 Point = tuple[float, float]
 
 
 class Painter:
-    """A painter for the pictures of one game. `games` is a state of the game. The other values are those of `Layout`."""
+    """A painter for the pictures of one game. `games` is any state of the game. `names` and `me` are as in `Layout`."""
 
     def __init__(self, games: Games, *, names: Sequence[str] = (), me: int | None = None) -> None:
         self._look = partial(Layout, names=names, me=me)
@@ -41,7 +41,7 @@ class Painter:
         picture = Image.new("RGB", (layout.width, layout.height), layout.paper)
         board = Image.new("RGB", (layout.size * layout.side,) * 2, layout.paper)
         self._draw(board, layout.land(), layout)
-        picture.paste(board)  # trees do not cover the table
+        picture.paste(board)  # the board is cut at its edges, so trees do not cover the table
         return picture
 
     def paint(self, games: Games) -> Image.Image:
@@ -125,7 +125,7 @@ def _shape(pen: ImageDraw.ImageDraw, shape: Shape, colours: Colours, scale: floa
         if fill is not None:
             pen.polygon(at, fill)
         if line is not None:
-            # The second point comes once more, so that the corner at the first point is round too.
+            # The first two points are repeated, so that the corner at the first point is round too.
             pen.line([*at, *at[:2]] if closed else at, line, width, joint="curve")
 
 
@@ -134,7 +134,7 @@ def _colour(name: str | None, colours: Colours) -> tuple[int, ...] | None:
 
 
 def _outlines(shape: Shape) -> list[tuple[list[Point], bool]]:
-    """Return the outlines of a shape as points, each with whether it is closed."""
+    """Return the outlines of a shape: for each one its points, and whether it is closed."""
     if "path" in shape:
         return [_flat(part) for part in re.findall("M[^M]*", shape["path"])]
     if "ellipse" in shape:
@@ -157,7 +157,7 @@ def _outlines(shape: Shape) -> list[tuple[list[Point], bool]]:
 
 
 def _flat(path: str) -> tuple[list[Point], bool]:
-    """Return a path of the commands M, L, C and Z as points, and whether it is closed."""
+    """Return the points of an SVG path with the commands M, L, C and Z, and whether the path is closed."""
     points: list[Point] = []
     for command, text in re.findall(r"([MLC])([^MLCZ]*)", path):
         numbers = [float(number) for number in text.split()]
@@ -170,7 +170,7 @@ def _flat(path: str) -> tuple[list[Point], bool]:
 
 
 def _curve(start: Point, one: Point, two: Point, end: Point) -> list[Point]:
-    """Return points of a cubic Bézier curve, without its start."""
+    """Return points on a cubic Bézier curve, without its start. `one` and `two` are its control points."""
     found = []
     for step in range(1, _STEPS + 1):
         there = step / _STEPS

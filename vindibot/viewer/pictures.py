@@ -1,4 +1,4 @@
-"""``vindibot replay --gif`` and ``--svg``: a game as a moving picture, and one turn as a drawing."""
+"""``vindibot replay --gif`` and ``--svg``: a game as an animated GIF, and one turn as an SVG."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 
 #: The mark in the first bytes of a picture.
 MARK = "made by vindibot replay"
-#: At most this many plies are shown one by one. Of more plies, only one state per round is shown.
+#: Largest number of plies for which a GIF has one picture per ply. For more plies, it has one picture per round.
 MOST_PLIES = 160
-#: Milliseconds for which a picture is shown: a ply, a round, the last picture. A GIF counts in units of 10 ms.
+#: Number of milliseconds for which a picture is shown: one per ply, one per round, the last one. A GIF has units of 10 ms.
 PLY_MS, ROUND_MS, LAST_MS = 200, 120, 3000
 
 
 def gif_file(path: Path, out: Path, turns: tuple[int, int] | None = None, game: str | None = None) -> int:
     """Write the game in the file `path` as a GIF to `out`, and return the number of its pictures.
 
-    `turns` are the first and the last turn to show, None for the whole game. If these are more than `MOST_PLIES` plies, the GIF
-    has one picture per round, else one per ply. `game` selects one of several games. An earlier picture of this command is
-    overwritten. Raises `VindibotError` as `replay_file` does, and `UsageError` for turns that the game does not have.
+    `turns` are the first and the last turn to show, None for the whole game. If there are more than `MOST_PLIES` plies between
+    them, the GIF has one picture per round, otherwise one per ply. `game` selects one of several games. An earlier picture of
+    this command is overwritten. Raises `VindibotError` as `replay_file` does, and `UsageError` for turns that the game does not
+    have.
     """
     output = _picture_output(out, path, "--gif")
     history = _history(path, game)
@@ -103,7 +104,7 @@ def _gif(history: GameHistory, shown: list[int]) -> bytes:
         duration=[*[pace] * (len(shown) - 1), LAST_MS],
         loop=0,
         comment=MARK.encode(),
-        optimize=True,  # what did not change is not stored
+        optimize=True,  # store only the parts that changed
     )
     return data.getvalue()
 

@@ -41,7 +41,7 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
 
 
 def _review(path: Path, game: Recording | GameRecord) -> Review | None:
-    """Return the review of a game in its file, or in the file beside it that `vindibot review` writes."""
+    """Return the review in the file of a game, or in the file beside it that `vindibot review` writes; None without a review."""
     name = game.id if isinstance(game, GameRecord) else game.header.game
     beside = review_path(path)
     return read_review(path, name) or (read_review(beside, name) if beside.is_file() else None)
@@ -50,7 +50,7 @@ def _review(path: Path, game: Recording | GameRecord) -> Review | None:
 def source_file(game: Recording | GameRecord, review: Review | None = None) -> SourceFile:
     """Return the file that the page of a game offers for download: the unchanged recording, or a file with this game record.
 
-    `review` is the review of a game record, which the file then has too.
+    `review` is the review of a game record. Then the file has this review too.
     """
     if isinstance(game, GameRecord):
         lines = [dumps(game)]
@@ -65,7 +65,7 @@ def source_file(game: Recording | GameRecord, review: Review | None = None) -> S
 
 
 def page_output(path: Path, instead: str) -> Output:
-    """Return the path of a page's file. Only an earlier page may be replaced.
+    """Return the file of a page as an output. An existing file is replaced only if it is an earlier page.
 
     `instead` tells the user how to name another file.
     """

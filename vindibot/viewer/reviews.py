@@ -10,9 +10,9 @@ from vindibot.viewer.states import StateWriter
 
 
 def review_part(review: Review, history: GameHistory, states: StateWriter) -> dict[str, Any]:
-    """Return the review of a game. Turns whose state is not known are left out.
+    """Return a review as part of a bundle. Turns whose state is unknown are left out.
 
-    Only turns whose loss counts have lines: the lines of all turns would make the page several times larger.
+    Only turns with bad moves have expected lines. The lines of all turns would make the page several times larger.
     """
     header = review.header
     known = ((one, history.at_turn(one.turn)) for one in review.turns)

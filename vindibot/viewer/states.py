@@ -1,4 +1,4 @@
-"""States and plies of a game in the form of a bundle (docs/viewer-format.md). The page needs no rules to show them."""
+"""States and plies of a game in the form of a bundle (docs/viewer-format.md). The page shows them without knowing the rules."""
 
 from __future__ import annotations
 
@@ -127,9 +127,8 @@ def _owner_letter(tile: int) -> str:
 def result_of(history: GameHistory) -> dict[str, Any]:
     """Return the ending and the results of a game that is over.
 
-    If the rules ended the game, the ending follows from them. Otherwise the ending comes from the history. If the history does
-    not know the ending, the game counts as interrupted. The results list the heroes, best first. Heroes with equal gold share a
-    rank.
+    If the game ended by the rules, its last state gives the ending. Otherwise the history gives the ending. If the history has
+    no ending, the game counts as interrupted. The results list the heroes, best first. Heroes with equal gold have the same rank.
     """
     status, gold = history.last["status"].item(0), history.last["hero"]["gold"][0].tolist()
     kind = history.ending if status == RUNNING and history.ending else reason_of(status)

@@ -40,7 +40,7 @@ class VotesWriter:
         self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
 
     def head(self) -> dict[str, Any]:
-        """Return the votes' part of a bundle before the first turn: the bot, its traits and an empty list of turns."""
+        """Return the votes of a bundle before the first turn: the bot, its traits and an empty list of turns."""
         traits = [trait.model_dump(mode="json") for trait in self.header.traits]
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
@@ -86,10 +86,10 @@ def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str,
 
 
 def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
-    """Return the squares of the principal variation, the moves that a search expects.
+    """Return the squares of the principal variation (`info.pv`), the moves that a search expects.
 
-    There is one square per ply: the square of the ply's hero after the ply. The list ends before the first ply that cannot be
-    played.
+    There is one square per ply: the square where the moving hero stands after the ply. The list ends before the first ply that
+    cannot be played.
     """
     games = copy_of(games)
     path: list[int] = []
