@@ -81,7 +81,9 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
 @click.option(
     "--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these parameters; repeatable  [default: *.nodes]"
 )
-@click.option("--range", "ranges", multiple=True, metavar="KEY=LOW:HIGH", help="the range of a parameter; repeatable")
+@click.option(
+    "--range", "ranges", multiple=True, metavar="KEY=LOW:HIGH", help="lowest and largest value of a parameter; repeatable"
+)
 @click.option(
     "--rival", "pool", multiple=True, metavar="BOT", help="a rival; repeatable  [default: six bots of config/bots/sparring]"
 )
@@ -240,8 +242,8 @@ def promote(
 ) -> None:
     """Test whether CANDIDATE is stronger than PARENT, and store it as the next version.
 
-    By default, the maps and rivals are those that tuning does not use. The sequential test against PARENT must decide for the
-    candidate. The 95 % interval of its difference to a rival must not lie below 0, for any rival. Then the candidate is stored in
+    By default, the games have maps and rivals that tuning does not use. The sequential test against PARENT must decide for the
+    candidate. For each rival, the 95 % interval of the difference must not lie below 0. Then the candidate is stored in
     the folder of versions. After Ctrl-C, the same command plays the missing games.
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
@@ -375,7 +377,9 @@ def games(
     show_default=True,
     help="write the weights of the fit to this target",
 )
-@click.option("--without", multiple=True, metavar="LABEL", help="use games of this bot for validation only; repeatable")
+@click.option(
+    "--without", multiple=True, metavar="LABEL", help="validate only with games of this bot, and fit without them; repeatable"
+)
 @click.option("--out", type=PATH, metavar="FILE", help="the fitted bot  [default: BOT-fitted.toml beside DATA]")
 def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], out: Path | None) -> None:
     """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.

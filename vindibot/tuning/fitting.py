@@ -70,7 +70,10 @@ class Coefficient:
 
     @property
     def earns_nothing(self) -> bool:
-        """Whether the interval reaches down to 0, or R2 on validation is as good without the feature; only for `LINEAR`."""
+        """Whether the interval includes 0 or lies below 0, or R2 on validation is as good without the feature.
+
+        It is false for weights that are not in `LINEAR`.
+        """
         return self.name in LINEAR and (self.low <= 0 or (self.worth is not None and self.worth <= 0))
 
 
@@ -383,7 +386,8 @@ def _coefficients(before: Floats, found: Floats, errors: Floats, worth: Mapping[
 def _r2(predicted: Floats, truth: Floats, columns: PositionColumns) -> float:
     """Return the share of the variance that a prediction of the lead explains.
 
-    It is the variance of the change of the lead until the end, per round left. So gold that a hero already has does not count.
+    The variance is computed for the change of the lead until the end, per round left. So gold that a hero already has does not
+    count.
     """
     gain = (truth - leads(columns.data["gold"])) / columns.left
     errors = (truth - predicted) / columns.left

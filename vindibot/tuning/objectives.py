@@ -1,4 +1,4 @@
-"""Objectives: the scores that tuning maximises, a number per seat of a game."""
+"""Objectives: what tuning maximises. An objective is a score for each seat of a game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promotion: a tuned bot becomes the next version of its family if it is stronger than its parent, and no weaker against rivals.
+"""Promotion: a tuned bot becomes the next version of its family if it is stronger than its parent and not weaker than a rival.
 
 1. The sequential test of a match between the candidate and its parent must decide for the candidate.
 2. The candidate plays a match against each rival. If the 95 % interval of the difference lies below 0, the candidate is refused.

@@ -116,7 +116,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
             ReportPart(
                 "Screening",
                 [
-                    "Effect: part of the difference of a block if the parameter is one step up in plus and one step down in minus.",
+                    "Effect: part of the difference of a block if a parameter is one step up in plus and one down in minus.",
                 ],
                 EFFECT_HEADS,
                 effect_rows(result.effects, study.space, result.chosen),

@@ -38,7 +38,7 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Iterate:
-    """Blocks that are played before the values change. `point` has the values before the iterate, by key."""
+    """A group of blocks that the search asks for together. `point` has the values of parameters before these blocks, by key."""
 
     phase: Phase
     point: dict[str, float]
@@ -68,7 +68,7 @@ Steps = Generator[Iterate, Sequence[BlockResult], SearchResult]
 
 
 def search(space: ParameterSpace, settings: TuneSettings, seed: int) -> Steps:
-    """Return a generator that searches better values of the parameters of a space (see `Steps`).
+    """Return a generator that searches for better values of the parameters of a space.
 
     Raises `UsageError` at its first step if there are too few games.
     """

@@ -29,7 +29,9 @@ class TuneSettings(Settings):
     pool: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[f"sparring/{name}" for name in DEVELOPMENT], description="rivals: bot files; empty: self-play only"
     )
-    self_share: Share = Field(default=0.25, description="share of the blocks without rivals; each other block has two rivals")
+    self_share: Share = Field(
+        default=0.25, description="share of the blocks without rivals; the other blocks have two rivals each"
+    )
     maps: list[str] = Field(default=[], description="maps: names or files; empty: the first 20 of the standard set")
     games: int = Field(default=4000, ge=40, le=10_000_000, description="number of games; a block has two games")
     screening: float = Field(
@@ -43,7 +45,7 @@ class TuneSettings(Settings):
     )
     method: Literal["spsa", "cmaes"] = Field(default="spsa", description="the method that tunes the chosen parameters")
     step: float = Field(
-        default=0.4, gt=0, le=1, description="size of a step from the start value, as a share of this value (docs/tune.md)"
+        default=0.4, gt=0, le=1, description="size of a step, as a share of the start value of a parameter (docs/tune.md)"
     )
     reach: float = Field(
         default=10.0,
@@ -53,7 +55,7 @@ class TuneSettings(Settings):
     )
     batch: int = Field(default=4, ge=1, le=10_000, description="number of blocks per iterate; cmaes: per tried point")
     last: float = Field(
-        default=0.5, gt=0, le=1, description="the result is the mean over this share of the iterates, the last ones"
+        default=0.5, gt=0, le=1, description="share of the iterates, counted from the end, whose mean is the result"
     )
     objective: Literal["place", "win", "gold"] = Field(
         default="place", description="what is maximised: the place, the share of wins, or the logarithm of the gold"

@@ -55,7 +55,7 @@ class TunedParameter:
         return min(max(value, self.low), self.high)
 
     def position(self, value: float) -> float:
-        """Return the position of a value. For a ratio, the result is at least the position of a thousandth of the start."""
+        """Return the position of a value. For a ratio, 0 has no position, and values below `start` / 1000 count as this value."""
         if self.ratio:
             return math.log(max(value / self.start, 1e-3)) / self.step
         return (value - self.start) / self.step
