@@ -20,8 +20,12 @@ DESKTOP, PHONE = (1280, 800), (390, 844)
 
 
 def chromium() -> str | None:
-    """Return the path of the browser's program, None for the browser of playwright."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    """Return the path of the browser's program, None for the browser of playwright.
+
+    A page of the headless shell takes a third of the time that a page of the whole browser takes.
+    """
+    programs = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, programs)), None)
 
 
 async def launch(playwright: Playwright) -> Browser:
