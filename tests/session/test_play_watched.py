@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,13 +29,14 @@ def recorded(folder: Path) -> Recording:
 
 
 def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
-    with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "200", "--margin-ms", "20", folder=tmp_path) as terminal:
+    with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "1000", "--margin-ms", "100", folder=tmp_path) as terminal:
         terminal.until(r"1 rounds/s  space pause")
         terminal.until(SHOWN)
         terminal.press("-")
         terminal.until(r"0\.5 rounds/s")
         terminal.press(" ")
         terminal.until(r"paused  space go on")
+        time.sleep(1.2)  # longer than a move may take
         terminal.press("++++++")  # if it did not pause, it would be over soon
         terminal.press("n")
         turn = int(terminal.until(SHOWN)[1])

@@ -96,21 +96,20 @@ def run(
             raise config.refuse(
                 "anchor", f"must be a bot of the tournament, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
             )
+        words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
         try:
-            with interrupts.saying(f"interrupted: {_progress(tournament)}"):
+            with interrupts.saying(words):
                 warm(console)
-            watch = ConsoleReporter(console)
-            words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
-            with contextlib.ExitStack() as stack:
-                elsewhere = None
-                if settings.cluster.address:
-                    from vindibot.cluster import other_machines
+                watch = ConsoleReporter(console)
+                with contextlib.ExitStack() as stack:
+                    elsewhere = None
+                    if settings.cluster.address:
+                        from vindibot.cluster import other_machines
 
-                    elsewhere = stack.enter_context(other_machines(tournament, watch.note))
-                stack.enter_context(interrupts.saying(words))
-                stack.enter_context(interruptible(tournament, watch))
-                tournament.play(watch, elsewhere)
-            return show_results(tournament, console)
+                        elsewhere = stack.enter_context(other_machines(tournament, watch.note))
+                    stack.enter_context(interruptible(tournament, watch))
+                    tournament.play(watch, elsewhere)
+                return show_results(tournament, console)
         except KeyboardInterrupt:  # while kernels are compiled, or while tables are computed
             return _conclusion(tournament, console, interrupted=True)
 
