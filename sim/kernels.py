@@ -25,6 +25,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import importlib
 import os
 import re
 import shutil
@@ -257,7 +258,23 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
         _remove_old_folders()
 
 
+def _without_blas() -> None:
+    """Load numba's array functions without SciPy.
+
+    numba looks there for BLAS if SciPy is installed, which takes a quarter of a second of each start. Only ``np.convolve`` and
+    ``np.correlate`` of floats would use it. Their results would then depend on the installed packages.
+    """
+    blas = "scipy.linalg"
+    if blas not in sys.modules:
+        sys.modules[blas] = cast("ModuleType", None)  # an import raises ImportError
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules[blas]
+
+
 def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
+    _without_blas()
     for done, entry in enumerate(_entries):
         if progress is not None:
             progress(done, len(_entries), entry.dispatcher.py_func.__name__)

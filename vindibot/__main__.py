@@ -1,7 +1,9 @@
 """The program: ``vindibot``, and ``python -m vindibot``."""
 
+import atexit
 import os
 import sys
+from posix import _exit  # os._exit is replaced while modules of bots are imported
 
 
 def _leave_current_folder() -> None:
@@ -26,8 +28,24 @@ if __name__ == "__main__":
 from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the change of the import path
 
 
+def _end(codes: list[int]) -> None:
+    """End the program with the exit code in `codes`. Do nothing if there is none.
+
+    Without this function the interpreter would clear all modules. After kernels have been loaded, that takes half a second.
+    """
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # the interpreter says so
+        return
+    if codes:
+        _exit(codes[0])
+
+
 def main() -> None:
     """Run a command. Before and after the command Ctrl-C ends the program at once."""
+    codes: list[int] = []
+    atexit.register(_end, codes)  # the first one registered is called last
     interrupts.at_once()
     interrupts.never_after_exit()
     if hidden := hidden_package():
@@ -37,6 +55,10 @@ def main() -> None:
         from vindibot.cli.main import main as command
 
         command()
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            codes.append(end.code)
+        raise
     finally:
         interrupts.at_once()
 

@@ -294,8 +294,9 @@ async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
 
 async def test_a_client_that_never_reads_delays_no_other() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
-        with socket.create_connection(("127.0.0.1", server.port)) as deaf:
+        with socket.socket() as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect(("127.0.0.1", server.port))
             deaf.setblocking(False)
             request = post("/api/training", f"key={bot.key}&map=m1".encode(), FORM)
             for _ in range(2000):

@@ -264,6 +264,7 @@ async def test_a_line_while_a_client_waits_for_a_game() -> None:
     assert set(lines) == {"waiting for the game to begin, 0 s so far"}
 
 
+@pytest.mark.slow
 async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None:
     async with serving() as server:
         done = await begin(tmp_path, "play", "--server", server.url, "--games", "9", VINDIBOT_KEY=SECRET)

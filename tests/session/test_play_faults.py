@@ -138,7 +138,16 @@ def test_ctrl_c_at_any_time_in_the_first_seconds(tmp_path: Path, times: int) -> 
     press_ctrl_c(tmp_path, times, 40)
 
 
-@pytest.mark.parametrize("words", [["play"], ["arena", "seed", "random", "--blocks", "1"], ["bench", "seed"], ["serve"]], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["play"],
+        pytest.param(["arena", "seed", "random", "--blocks", "1"], marks=pytest.mark.slow),
+        pytest.param(["bench", "seed"], marks=pytest.mark.slow),
+        ["serve"],
+    ],
+    ids=str,
+)
 def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> None:
     """Nothing is in the cache: for many seconds there is nothing but the compiler at work."""
     code, out = interrupted_after(tmp_path, 2.0, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))

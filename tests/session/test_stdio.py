@@ -152,6 +152,7 @@ def test_bad_input(tmp_path: Path, text: str, words: str) -> None:
     assert len(done.stdout.splitlines()) == text.count("5\nHERO") - ("TREE" in text)
 
 
+@pytest.mark.slow
 def test_a_bot_that_does_not_exist(tmp_path: Path) -> None:
     done = run(tmp_path, "stdio", "sed")
     assert (done.returncode, done.stdout) == (2, "")
@@ -185,7 +186,9 @@ def stay(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("how", [pytest.param("input", marks=pytest.mark.slow), "kill", "term"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("input", marks=pytest.mark.slow), "kill", pytest.param("term", marks=pytest.mark.slow)]
+)
 def test_no_process_is_left(tmp_path: Path, how: str) -> None:
     with started(stay(tmp_path), "stay.toml") as process:
         assert answer_line(process).split()[0].decode() in WORDS

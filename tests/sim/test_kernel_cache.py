@@ -13,6 +13,7 @@ import pytest
 from tests.support.paths import TOP
 
 PROGRAM = """
+import sys
 import warnings
 warnings.simplefilter("always")
 from numba import types
@@ -27,6 +28,7 @@ told = []
 kernels.warm(lambda done, total, name: told.append((done, total, name)))
 assert told[-2:] == [(0, 1, "double"), (1, 1, "")], told
 assert double(21) == 42
+assert "scipy.linalg" not in sys.modules, "slow to load, and not needed"
 try:
     double("x")
 except TypeError:
@@ -121,6 +123,7 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, 
     assert not Path(lines[3]).exists(), "the folder of this run is gone with it"
 
 
+@pytest.mark.slow
 def test_several_cold_processes_at_once_compile_once(program: Path, tmp_path: Path) -> None:
     processes = [start(program, tmp_path / "cache") for _ in range(3)]
     outs = [process.communicate(timeout=100) for process in processes]
