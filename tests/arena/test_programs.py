@@ -177,7 +177,7 @@ def test_the_log_has_the_beginning_and_the_end_of_the_output(tmp_path: Path) -> 
 
 
 def test_memory_is_limited() -> None:
-    line = first_game(line_bot("hungry"), *QUIET, limits__memory_mb=200)
+    line = first_game(line_bot("hungry"), *QUIET, limits__memory_mb=200, limits__move_ms=20_000)
     assert line.seats[0].outcome.reason == "memory"
     assert "MemoryError" in line.seats[0].outcome.message
 
