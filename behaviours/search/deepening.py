@@ -1,10 +1,12 @@
 """Iterative deepening at the root: the scores of all directions, depth after depth.
 
-A direction whose score is `clip` or more below the best score gets the lowest vote. So the window of each direction begins at
-`clip` below the best score. If a score lies below the window, the search proves only this fact, which is enough for the vote.
+A direction whose score is `clip` or more below the best score gets the lowest vote. So the alpha-beta window of each direction
+begins at `clip` below the best score found so far at this depth. If the score of a direction lies below the window, the search
+only finds an upper bound of the score. For the vote, a bound is enough.
 
-If the search ends in the middle of a depth, the directions searched to that depth have new scores. Each other direction keeps its
-previous difference to the direction that was best at the previous depth.
+If the search ends in the middle of a depth, the directions searched to that depth have new scores. The score of each other
+direction is computed: the new score of the direction that was best at the previous depth, plus the difference between the two
+directions at the previous depth.
 """
 
 from __future__ import annotations
@@ -31,10 +33,12 @@ class SearchParams:
 
     - `active`: the set of opponents whose moves are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
     - `quiescence`: the largest number of plies by which a fight is followed beyond the horizon.
-    - `clip`: the distance below the best score down to which scores are exact, in hundredths of gold.
+    - `clip`: a difference of scores, in hundredths of gold. A score less than `clip` below the best score is exact. A lower score
+      is only an upper bound.
     - `table`: whether the search uses a transposition table. The table changes the time of the search, not the scores.
-    - `blend`: the share of the earlier depths in the running means of scores. If it is 0, our hero puts off moves that can wait,
-      because acting now and acting later have the same score at the horizon.
+    - `blend`: the weight (0..1) of the previous depths in `IterationResult.blended`. After each depth, the mean of a direction is
+      ``blend * mean + (1 - blend) * score``. If `blend` is 0, our hero puts off moves that can wait, because acting now and
+      acting later have the same score at the horizon.
     - `death`: the penalty per death of our hero, in hundredths of gold.
     """
 
@@ -52,9 +56,10 @@ class SearchParams:
 class IterationResult:
     """The result of one depth. `scores` holds a score per direction in hundredths of gold, None for a direction without effect.
 
-    `blended` holds running means of the scores over the depths (see `SearchParams.blend`), rounded. `whole` says whether every
-    direction was searched to `depth` plies. `pv` is the principal variation: the moves from our ply on. `nodes` is the number of
-    nodes of all depths so far.
+    `blended` holds the rounded weighted mean of each direction's scores at all depths so far (see `SearchParams.blend`). In this
+    mean, a score more than `SearchParams.clip` below the best score counts as the best score minus `clip`. `whole` says whether
+    every direction was searched to `depth` plies. `pv` is the principal variation: the moves from our ply on. `nodes` is the
+    number of nodes of all depths so far.
     """
 
     depth: int
@@ -85,8 +90,8 @@ class Workspace:
     def begin(self, params: SearchParams) -> None:
         """Prepare the memory for a new search.
 
-        Each entry of the transposition table holds the age (the number) of the search that wrote it. It counts only in this
-        search, so the table is seldom cleared.
+        Each entry of the transposition table holds the number of the search that wrote it, the age (1..255). A search ignores the
+        entries of other ages. So the table is cleared only once in 255 searches.
         """
         self.age += 1
         if self.age > 255:
@@ -130,7 +135,8 @@ def iterative_deepening(
     """Search every direction of hero ``params.me``, which must be to move, to each of `depths`. Yield a result per depth.
 
     Depths are in plies (1..`MAX_PLY` - 1). The search ends after the last depth, after `nodes` nodes, or when ``stop[0]`` is set.
-    Then it yields the unfinished depth, too. If `stop` is never set, equal arguments give equal results. The game is not changed.
+    If it has searched a direction of an unfinished depth, it also yields a result for this depth. If `stop` is never set, equal
+    arguments give equal results. The game is not changed.
     """
     with borrowed() as work:
         work.begin(params)

@@ -29,6 +29,7 @@ NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick=
 KNOWN = {"html", "head", "meta", "link", "title", "body", "nav", "h1", "h2", "p", "a", "code", "table", "tr", "th", "td"}
 KNOWN |= {"bdi", "strong", "pre", "form", "label", "input", "button"}
 KNOWN |= {"div", "section", "span", "ul", "li", "progress", "svg", "path", "circle", "script"}
+KNOWN |= {"figure", "figcaption", "rect", "g", "defs", "use", "ellipse"}
 KNOWN |= {"main", "header", "h3", "ol", "caption", "noscript", "polyline", "text"}
 VOID = {"meta", "link", "input"}
 #: Scripts of every page.
@@ -65,7 +66,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"path", "circle", "polyline"}
+        assert tag in {"path", "circle", "polyline", "rect", "ellipse", "use"}
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

@@ -27,13 +27,14 @@ from tests.support.browser import DESKTOP, PHONE, launch, visiting
 from tests.support.documents import commands
 from tests.support.paths import TOP
 from tests.support.reviewed import SAMPLE
-from tests.support.rule_scenes import SCENES
+from tests.support.rule_scenes import bundle_of
 from vindibot.base import log
 from vindibot.challenge.host import LOOPBACK, Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
+from vindibot.server.rule_scenes import SCENES
 from vindibot.viewer.page import whole_page
 from vindibot.viewer.replay import replay_file
 
@@ -168,7 +169,7 @@ async def shoot_rules(browser: Browser, folder: Path) -> None:
     for scene in SCENES:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "scene.html"
-            path.write_text(whole_page(scene.bundle()))
+            path.write_text(whole_page(bundle_of(scene)))
             async with visiting(browser, path.as_uri(), size=DESKTOP, color_scheme="light", reduced_motion="reduce") as page:
                 boards = []
                 for key in ("Home", "End") if scene.moves else ("Home",):

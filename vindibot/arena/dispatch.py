@@ -2,8 +2,8 @@
 
 A factory makes the executors. The factory decides where games are played: in processes of this machine
 (`vindibot.arena.local`) or elsewhere. If a worker dies, its executor takes no more games. Then the dispatcher makes a new
-executor, and plays the lost games again, one at a time. So the dispatcher can find a game that kills its worker, and give up
-this game.
+executor, and plays the lost games (those that were running) again, one at a time. So the dispatcher finds a game that kills its
+worker, and gives up this game.
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Other machines that play the games: the factory of their executors, the number of games that they play at once, and their
-    present state. The functions may be called at any time."""
+    """Functions that give access to other machines that play the games. The values may change between two calls.
+
+    `factory` returns a new executor. `slots` returns the number of games that the machines can play at once. `machines` returns
+    the present state of each machine.
+    """
 
     factory: Callable[[], Executor]
     slots: Callable[[], int]
@@ -60,8 +63,8 @@ class Dispatcher:
     If `slots` is a function, the number that it returns may change during the tournament.
 
     The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people. If
-    the executors play each game in a process of its own, a failed game is not the fault of the games beside it. Then `alone` is
-    False, and failed games are played again at once, beside others.
+    `alone` is true, a lost game is played again while no other game runs. `alone` is False if the executors play each game in a
+    process of its own. Then a lost game is not the fault of the other games, and it is played again beside them.
     """
 
     factory: Callable[[], Executor]

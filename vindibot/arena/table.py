@@ -260,7 +260,10 @@ def _print_plain(console: Console, lines: Iterable[str]) -> None:
 
 
 def show(console: Console, summary: Summary) -> None:
-    """Print the summary of a tournament: standings, pairs, the ends of games if any bot forfeited, and the match of two."""
+    """Print the summary of a tournament: its head line, the standings and the pairs of bots (if there are not too many).
+
+    If a bot forfeited, also print how the games of each bot ended. For a match of two bots, also print the result of the test.
+    """
     _print_plain(console, [*joined(head_parts(summary)), ""])
     _print_whole(console, standings_table(summary.standings))
     if 1 < len(summary.standings) <= MAX_PAIRS:

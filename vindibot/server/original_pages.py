@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from secrets import randbits
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
@@ -12,11 +14,18 @@ from vindibot.server.lobby import Lobby
 from vindibot.server.on_air import most_interesting
 from vindibot.server.pages import REFRESH_SECONDS, html, next_steps, not_found
 from vindibot.server.parameters import read_int
+from vindibot.server.rule_scenes import SCENES
 from vindibot.server.site import viewer_page
 from vindibot.server.streams import Streams
 
 #: The longest and the shortest time in seconds for which ``/map/DELAY`` shows a map.
 LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
+
+
+@cache
+def _scenes() -> dict[str, dict[str, Any]]:
+    """Return the pictures and the caption of each scene of the rules, by its name."""
+    return {scene.name: {"pictures": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
 
 
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
@@ -27,8 +36,8 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
     @app.get("/doc", response_class=HTMLResponse)
     async def doc() -> Response:
-        """A short manual of the game."""
-        return html("doc.html")
+        """The rules of the game with pictures, and how to play with a program."""
+        return html("doc.html", scenes=_scenes())
 
     @app.get("/starters", response_class=HTMLResponse)
     async def starters() -> Response:

@@ -1,0 +1,88 @@
+"""Small scenes that show the rules: a board, a move, and what it changes. The page ``/doc`` shows each with a caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.board import parse
+from sim.game import EAST, NORTH, SOUTH, STAY, WEST
+from sim.svg import draw_svg
+from vindibot.games import GameHistory, Player
+
+#: The names of the heroes in captions.
+NAMES = ("red", "blue", "green", "orange")
+#: The side of a square in pixels.
+SIDE = 36
+#: The size of a picture, as its first tag has it.
+_SIZE = re.compile(r'width="\d+" height="\d+" viewBox="[^"]+"')
+_WORDS = {STAY: "Stay", NORTH: "North", SOUTH: "South", EAST: "East", WEST: "West"}
+
+
+@dataclass(frozen=True)
+class RuleScene:
+    """A board as `sim.board.parse` reads it, and the moves of the plies that follow."""
+
+    name: str
+    board: str
+    moves: Sequence[int] = ()
+
+    def history(self) -> GameHistory:
+        """Return the scene as a game."""
+        history = GameHistory(self.name, [Player(name) for name in NAMES], first=parse(self.board))
+        history.play_all(self.moves)
+        return history
+
+    def caption(self) -> str:
+        """Return the moves, and life, gold and mines of each hero on the board before and after them. It is empty if there are no
+        moves.
+        """
+        if not self.moves:
+            return ""
+        history = self.history()
+        first, last = history.first["hero"][0], history.last["hero"][0]
+        moves = ", ".join(f"{NAMES[ply.mover or 0]} moves {_WORDS[int(ply.move or 0)]}" for ply in history)
+        changes = [
+            f"{NAMES[hero]}: {_numbers(first[hero])} → {_numbers(last[hero])}"
+            for hero in range(4)
+            if first[hero]["pos"] != 0 and _numbers(first[hero]) != _numbers(last[hero])
+        ]
+        return f"{moves}. Life, gold, mines of {'; '.join(changes)}"
+
+    def pictures(self) -> list[str]:
+        """Return pictures (SVG) of the board before and after the moves. Without moves, return one picture."""
+        history = self.history()
+        states = [history.first, history.last] if self.moves else [history.first]
+        side = SIDE * int(history.first["size"][0])
+        board = f'width="{side}" height="{side}" viewBox="0 0 {side} {side}"'  # without the table below the board
+        drawn = [draw_svg(state, side=SIDE, names=NAMES) for state in states]
+        # An id is there once on a page with all pictures.
+        return [_SIZE.sub(board, one, count=1).replace("vindibot-light", f"{self.name}-{n}") for n, one in enumerate(drawn)]
+
+
+def _numbers(hero: np.void) -> str:
+    return f"{hero['life']}, {hero['gold']}, {hero['mines']}"
+
+
+SCENES = [
+    RuleScene(
+        "pieces",
+        """
+        |############|
+        |@1  []  $-@2|
+        |  $1        |
+        |    $2  ##  |
+        |@4  $4  []@3|
+        |############|
+        """,
+    ),
+    RuleScene("mine", "|########|\n|@1$-    |\n|  ##    |\n|    ##@2|", [EAST]),
+    RuleScene("tavern", "|########|\n|@1[]    |\n|  ##    |\n|$1  ##@2|\n@1 life 40 gold 5", [EAST]),
+    RuleScene("goblin", "|########|\n|  @1$2  |\n|  ##  @2|\n|$1  ##  |\n@1 life 20 gold 5 spawn 2,0", [EAST]),
+    RuleScene("blow", "|########|\n|@1  @2  |\n|  ##    |\n|    ##  |", [EAST]),
+    RuleScene("kill", "|########|\n|@1  @2  |\n|$2##    |\n|$2  ##  |\n@2 life 15 spawn 3,3", [EAST]),
+    RuleScene("respawn", "|########|\n|@1  @2$3|\n|$2##    |\n|$2  ##@3|\n@2 life 15 spawn 3,3\n@3 spawn 2,3", [EAST]),
+]
