@@ -44,8 +44,10 @@ def test_the_trait_the_test_and_the_bot(tmp_path: Path, monkeypatch: pytest.Monk
 #: Parts of commands that a test replaces: by shorter games, and by nothing where a person would look at the browser.
 SHORTER = (
     (r"^python3 -m venv .*? && (?=\.venv/bin/vindibot)", ""),
+    (r"^\.venv/bin/pip install .*? && ", ""),
     (r"\bplay --open", "play --display none"),
     (r"\bplay --games 10", "play --games 2"),
+    (r"\btune play", "tune play --games 40 --screening 0 --rounds 5 --nodes 50"),
     (r"--blocks \d+", "--blocks 1 --rounds 5"),
     (r"\bserve (?=--port)", "serve --rounds 5 "),
     (r"\bserve (?=--lan)", "serve --port 0 "),

@@ -14,5 +14,5 @@ def require_extra() -> None:
     """Raise `UsageError` with the command that installs the missing packages, if any package of the extra is missing."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        names = " and ".join(missing)
-        raise UsageError(f"vindibot tune needs {names}: install the extra with  python -m pip install 'vindibot[tune]'")
+        more = "python -m pip install 'vindibot[tune]', or '.[tune]' in a checkout"
+        raise UsageError(f"vindibot tune needs more packages ({', '.join(missing)}): {more}")
