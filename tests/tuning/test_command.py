@@ -56,6 +56,17 @@ def test_a_bot_is_tuned(tmp_path: Path) -> None:
     assert tomllib.loads((tmp_path / "small-tuned.toml").read_text())["extends"] == "small.toml"
 
 
+def test_a_bot_with_a_trait_of_its_own_is_tuned_from_another_folder(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        assert CliRunner().invoke(main, ["init", "mine"]).exit_code == 0
+    words = ["mine", "--parameters", "traits.coward.weight", "--screening", 0, "--games", 40, "--no-rivals", "--nodes", 20]
+    code, said = tune(tmp_path, "play", *words, "--seed", 3, *SMALL)
+    assert code == 0, said
+    bot = load_bot(tmp_path / "mine-tuned.toml")
+    assert [spec.class_path for spec in bot.traits if spec.label == "coward"] == ["coward:Coward"]
+    assert bot.build()
+
+
 def test_wrong_words_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(BOT)
     for words, message in (

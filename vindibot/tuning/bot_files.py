@@ -27,11 +27,11 @@ def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments
     """
     tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}
-    for spec in tuned.traits:
+    for spec, behaviour in tuned.build():
         keys = [key.removeprefix(f"traits.{spec.label}.") for key in values if key.startswith(f"traits.{spec.label}.")]
         if keys:
             names = {key.partition(".")[0] for key in keys}
-            everything = full_parameters(spec) | {"weight": spec.weight}
+            everything = full_parameters(behaviour) | {"weight": spec.weight}
             traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
     name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
     content = {"name": name, "version": bot.version, "extends": _reference(bot, path), "traits": traits}
@@ -75,9 +75,9 @@ def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str]) 
     So later changes of defaults or of other files do not change this bot.
     """
     traits = {}
-    for spec in bot.traits:
+    for spec, behaviour in bot.build():
         table = {"use": spec.use} if spec.use != spec.label else {}
-        traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(spec))
+        traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(behaviour))
     return head(comments) + tomli_w.dumps({"name": name, "version": version, "traits": traits})
 
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from behaviours import Behaviour
 from behaviours.registry import nearest
 from vindibot.base import UsageError
-from vindibot.config import Bot, TraitSpec
+from vindibot.config import Bot
 
 Floats = NDArray[np.float64]
 
@@ -249,9 +250,9 @@ def _parameter(
     yield TunedParameter(key, float(value), low, high, max(1.0, step * unit) if whole else step * unit, whole)
 
 
-def full_parameters(spec: TraitSpec) -> dict[str, Any]:
+def full_parameters(behaviour: Behaviour) -> dict[str, Any]:
     """Return all parameters of a trait, including defaults, as values for a bot file."""
-    return _without_none(spec.build().model_dump(mode="json"))
+    return _without_none(behaviour.model_dump(mode="json"))
 
 
 def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
