@@ -126,7 +126,10 @@ class Program:
             self._write_log(left_out + self._tail[-more:])
 
     def _write_log(self, data: bytes) -> None:
-        """Append to the log. Replace the log of an earlier attempt at the same game. If the disk is full, the output is lost."""
+        """Append to the log. The first write replaces the log of an earlier attempt at the same game.
+
+        If the disk is full, the output is lost.
+        """
         if self._log is None or not data:
             return
         with contextlib.suppress(OSError):

@@ -71,7 +71,7 @@ def handled() -> bool:
 
 @contextmanager
 def saying(words: str) -> Iterator[None]:
-    """Within this block, replace the message "interrupted" by `words`, for a program that ends at once."""
+    """Within this block, if Ctrl-C ends the program at once, it prints `words` instead of "interrupted"."""
     global _words
     before, _words = _words, words
     try:

@@ -42,8 +42,8 @@ def weight_text(weight: float) -> str:
 
 
 def unseen_character(name: str) -> str | None:
-    """Return the first character that is invisible or changes the direction of the text, as ``U+202E``, or None if there is no
-    such character.
+    """Return the code point of the first character that is invisible or changes the direction of the text, for example
+    ``U+202E``. Return None if there is no such character.
 
     Such characters are control characters, format characters (direction, zero width), blanks other than the space, halves of
     surrogate pairs, unassigned code points, and letters without a shape.

@@ -27,7 +27,7 @@ _EMPTY, _PUBLISHED, _FINAL = range(3)
 
 
 class PartsLayout(NamedTuple):
-    """What determines the layout of `Parts`: the numbers of the split traits, and the number of workers of a pool."""
+    """What determines the layout of `Parts`: the indices of the split traits, and how many workers the pool has."""
 
     traits: tuple[int, ...]
     workers: int

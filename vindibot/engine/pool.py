@@ -178,7 +178,10 @@ class Pool:
         ]
 
     def _poll(self, turn: _Turn) -> None:
-        """Read answers for `POLL_TIME` without the event loop. Most turns end in this time, before the loop would run once."""
+        """Read answers for `POLL_TIME` without the event loop.
+
+        Most turns end in this time, so they do not wait for a pass of the event loop.
+        """
         limit = min(time.monotonic() + POLL_TIME, turn.deadline)
         while not turn.over and time.monotonic() < limit:
             self._workers.poll(POLL_TIME)

@@ -30,11 +30,11 @@ def view(
     """Return the view of a trait, with hero `me` (0..3) to move.
 
     `source` is a drawing of a board, a game (which is copied), a recording, or the path of a recording. A string that ends in
-    ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the protocol's number. `nodes`
-    is the search budget in nodes, None for no limit.
+    ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the `turn` of the protocol,
+    which counts plies. `nodes` is the search budget in nodes, None for no limit.
 
     - With a drawing or a game: if `turn` is None, the game's turn advances to the next turn of `me`. If `me` is None, our hero is
-      the next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
+      the first hero on the board that moves from now on. `recent` are the boards of our earlier turns, oldest first.
     - With a recording: `turn` must be one of the recorded turns. The hero and the history come from the recording. If `seed` is
       None, the seed comes from the recording too.
 

@@ -92,7 +92,8 @@ class FitResult:
 
     - `lead`, `first`: the coefficients for each target.
     - `before`, `after`, `bins`: the quality on validation with the weights before the fit, with the fitted weights (target lead),
-      and with the one-hot model. The keys are the first rounds of phases; the key -1 stands for all rounds.
+      and with the one-hot model. Each of the three has one entry per phase of the game. Its key is the
+    first round of the phase, or -1 for all rounds.
     - `calibration`: pairs (predicted, observed) of the probability to end first, for groups of heroes.
     - `entropy`: the cross-entropy on validation before and after the fit, in nats per position.
     - `scale`: `a` and `b` of the target first.

@@ -11,7 +11,7 @@ import sys
 
 
 def find_vindibot(top: str, path: list[str]) -> None:
-    """Set the import path to `path`, the import path of the parent process, and import our packages from the folder `top`."""
+    """Import our packages from the folder `top`. Then set the import path to `path`, the import path of the parent process."""
     sys.path[:] = [top, *path]
     for package in ("sim", "behaviours", "vindibot"):
         __import__(package)
