@@ -178,7 +178,7 @@ async def test_a_server_that_does_not_come_back_ends_the_game() -> None:
     assert "down" in result.outcome.message
     assert result.last is not None
     assert result.last.game.turn == 4
-    assert 2.5 < sum(pauses.asked) < 4
+    assert 1 < sum(pauses.asked) < 4, "the rest of the 3 s is the time of the requests"
 
 
 async def test_a_late_move_forfeits_and_names_the_turn() -> None:

@@ -25,7 +25,7 @@ LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
 @cache
 def _scenes() -> dict[str, dict[str, Any]]:
     """Return the pictures and the caption of each scene of the rules, by its name."""
-    return {scene.name: {"pictures": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
+    return {scene.name: {"boards": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
 
 
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
