@@ -292,6 +292,7 @@ async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
         assert len(server.lobby.users) == 0
 
 
+@pytest.mark.slow
 async def test_a_client_that_never_reads_delays_no_other() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
         with socket.socket() as deaf:

@@ -55,7 +55,8 @@ async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
 HARM = ["nothing", "play", "server and play", "keeper", "keeper and play"]
 
 
-@pytest.mark.parametrize("killed", [HARM[0], *(pytest.param(harm, marks=pytest.mark.slow) for harm in HARM[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", HARM)
 async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed: str) -> None:
     """A child in a session of its own, and one that has left all its parents, whatever else is killed."""
     notes = tmp_path / "numbers"
@@ -141,7 +142,7 @@ def test_ctrl_c_at_any_time_in_the_first_seconds(tmp_path: Path, times: int) -> 
 @pytest.mark.parametrize(
     "words",
     [
-        ["play"],
+        pytest.param(["play"], marks=pytest.mark.slow),
         pytest.param(["arena", "seed", "random", "--blocks", "1"], marks=pytest.mark.slow),
         pytest.param(["bench", "seed"], marks=pytest.mark.slow),
         ["serve"],

@@ -27,6 +27,7 @@ def by_game(folder: Path) -> dict[str, Recording]:
     return {recording.header.game: recording for recording in map(read_recording, recordings(folder))}
 
 
+@pytest.mark.slow
 async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_path: Path) -> None:
     async with lying({number: (answer, lie) for number, (answer, lie, _) in LIES.items()}) as (server, app):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "10", "--parallel", "2", "--rounds", "4")

@@ -125,14 +125,13 @@ def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
     assert referee.errors.count("the trait raises failed on turn 1: ValueError: no idea") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("GET / HTTP/1.1\n", "line 1: the board's size must be a whole number from 1 to 28, not 'GET / HTTP/1.1'"),
-        pytest.param(
-            OPENING + STATE + STATE.replace("MINE", "TREE"), "line 18: an entity is HERO id x y life gold", marks=pytest.mark.slow
-        ),
-        pytest.param("9" * 10_000, "line 1: the board's size", marks=pytest.mark.slow),
+        (OPENING + STATE + STATE.replace("MINE", "TREE"), "line 18: an entity is HERO id x y life gold"),
+        ("9" * 10_000, "line 1: the board's size"),
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: str) -> None:
@@ -159,15 +158,8 @@ def test_a_bot_that_does_not_exist(tmp_path: Path) -> None:
     assert "seed" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("", marks=pytest.mark.slow),
-        pytest.param("4\n0.M1\n", marks=pytest.mark.slow),
-        pytest.param(OPENING, marks=pytest.mark.slow),
-        OPENING + "5\nHERO 0 0",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["", "4\n0.M1\n", OPENING, OPENING + "5\nHERO 0 0"])
 def test_the_end_of_the_input_ends_it(tmp_path: Path, text: str) -> None:
     done = subprocess.run(
         command("stdio", "stay.toml"),

@@ -94,9 +94,10 @@ def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path:
     assert said == ["False", "True", "True", "False", "True"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "damage"),
-    [pytest.param("nbi", b"", marks=pytest.mark.slow), ("nbi", b"junk"), pytest.param("nbc", None, marks=pytest.mark.slow)],
+    [("nbi", b""), ("nbi", b"junk"), ("nbc", None)],
 )
 def test_a_damaged_cache_is_made_anew_with_one_warning(
     filled: tuple[Path, Path, list[str]], tmp_path: Path, suffix: str, damage: bytes | None
