@@ -39,10 +39,14 @@ def _no_interrupt_lost() -> Iterator[None]:
     before = sys.unraisablehook
 
     def unraisable(problem: sys.UnraisableHookArgs) -> None:
-        if isinstance(problem.exc_value, KeyboardInterrupt):
-            threading.Timer(INTERRUPT_DELAY, _thread.interrupt_main).start()  # without a delay, Python would lose it again
-        else:
+        if not isinstance(problem.exc_value, KeyboardInterrupt):
             before(problem)
+            return
+        started = False
+        while not started:  # on a busy machine, the interrupt may come before the call of `start` ends
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Timer(INTERRUPT_DELAY, _thread.interrupt_main).start()  # without a delay, Python would lose it again
+                started = True
 
     sys.unraisablehook = unraisable
     try:
