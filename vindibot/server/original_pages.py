@@ -35,7 +35,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """
 
     @app.get("/doc", response_class=HTMLResponse)
-    async def doc() -> Response:
+    def doc() -> Response:  # in a thread: the first call draws all pictures, for which no game may wait
         """The rules of the game with pictures, and how to play with a program."""
         return html("doc.html", scenes=_scenes())
 
