@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import signal
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from tests.support.arenabots import line_bot
@@ -18,6 +20,7 @@ from vindibot.arena.live import ConsoleReporter
 from vindibot.arena.reporter import TournamentInfo
 from vindibot.arena.results import MachineLine, read_results
 from vindibot.base import VindibotError
+from vindibot.cli.main import main
 from vindibot.config import build
 
 
@@ -69,6 +72,26 @@ def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path
     assert {one.name: one.games for one in watch.info.machines()}.keys() == {"alpha", "beta"}
     assert sum(one.games for one in watch.info.machines()) == 12
     assert read_results(remote.path)[0].build == read_results(local.path)[0].build
+
+
+@pytest.mark.slow
+def test_a_study_is_the_same_on_every_machine(shared: Cluster, tmp_path: Path) -> None:
+    """The variants of a bot travel: its traits and their files with the tournament, its values with each game."""
+    bot = own_bot(tmp_path, "north", "{1: 0.05}")
+    words = ["--parameters", "traits.*.weight", "--games", "40", "--screening", "0", "--step", "1"]
+    words += ["--seed", "3", "--nodes", "20", "--rounds", "25", "--map", "10-1", "--rival", "sparring/miner", "--no-report"]
+    blocks = {}
+    for name, more in (("local", ["--workers", "1"]), ("remote", ["--dask", shared.address])):
+        paths = ["--study", str(tmp_path / f"{name}.jsonl"), "--out", str(tmp_path / f"{name}.toml")]
+        result = CliRunner().invoke(main, ["tune", "play", bot, *words, *more, *paths])
+        assert result.exit_code == 0, result.output
+        lines = map(json.loads, (tmp_path / f"{name}.jsonl").read_text().splitlines())
+        blocks[name] = {line["block"]: line for line in lines if "block" in line}
+    assert len(blocks["local"]) == 20
+    assert blocks["local"] == blocks["remote"]
+    assert len({str(line["difference"]) for line in blocks["local"].values()}) > 1, "the variants play differently"
+    values = [tomllib.loads((tmp_path / f"{name}.toml").read_text())["traits"] for name in blocks]
+    assert values[0] == values[1]
 
 
 @pytest.mark.slow

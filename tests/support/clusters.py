@@ -21,7 +21,7 @@ from vindibot.arena.reporter import Reporter
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
-from vindibot.cluster.driver import other_machines
+from vindibot.cli.machines import machines_for
 from vindibot.config.load import load_config
 
 #: Fields of a line that may differ between two runs of the same game.
@@ -171,9 +171,8 @@ def play_on(address: str, found: Tournament, watch: Watch | None = None) -> Watc
     """Play a tournament on the machines of a cluster, and return what was reported."""
     watch = watch or Watch()
     cluster = found.settings.cluster.model_copy(update={"address": address})
-    found.settings = found.settings.model_copy(update={"cluster": cluster})
     try:
-        with other_machines(found, watch.note) as elsewhere:
+        with machines_for(found, cluster, watch.note) as elsewhere:
             found.play(watch, elsewhere)
     finally:
         found.store.close()

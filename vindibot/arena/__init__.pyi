@@ -12,6 +12,7 @@ from .dispatch import (
 from .entrants import (
     Entrant as Entrant,
     Limits as Limits,
+    unique_label as unique_label,
 )
 from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,

@@ -104,7 +104,7 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
             table, key = _table_of(name), "bots"
         try:
             entrant = _read(name, table, settings.limits, config.origin(key).folder)
-            unique = _unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
+            unique = unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
         found.append(replace(entrant, label=unique))
@@ -122,7 +122,7 @@ def is_command(word: str) -> bool:
     return _COMMAND.fullmatch(word) is not None
 
 
-def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
+def unique_label(wanted: str, used: Collection[str], *, given: bool = False) -> str:
     """Return a label that no other bot uses: `wanted`, or `wanted` with a number. A second bot ``seed`` gets ``seed-2``.
 
     Raises `UsageError` if the user has `given` the label and another bot uses it already.

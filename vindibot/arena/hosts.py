@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from vindibot.arena.results import MachineLine
+from vindibot.base import counted
 
 #: The environment variable of numba that names the processor to compile for, and its value for code that runs on any processor.
 CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
@@ -27,6 +28,11 @@ class MachineStatus:
     games: int
     per_minute: float
     missing: str = ""
+
+    def __str__(self) -> str:
+        """Return the name, and the rate or why the machine does not play."""
+        rate = f"{self.per_minute:.0f} games/min, {self.workers} at once, {counted(self.games, 'game')}"
+        return f"{self.name}: {self.missing or rate}"
 
 
 @cache

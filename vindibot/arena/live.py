@@ -175,11 +175,7 @@ class ConsoleReporter(Reporter):
     def _machines(self) -> list[str]:
         """Return a line per other machine: its rate, or why it does not play. Empty if this machine plays all games."""
         found = self._info.machines() if self._info.machines is not None else ()
-        return [
-            f"  {one.name}: "
-            + (one.missing or f"{one.per_minute:.0f} games/min, {one.workers} at once, {counted(one.games, 'game')}")
-            for one in found
-        ]
+        return [f"  {one}" for one in found]
 
     def _heading(self) -> str:
         info = self._info

@@ -67,12 +67,23 @@ class Tournament:
             entrant.command or (entrant.bot is not None and entrant.limits.nodes is None) for entrant in self.schedule.entrants
         )
 
+    @property
+    def workers(self) -> int:
+        """The number of games at once on this machine."""
+        return self.settings.workers or cores()
+
+    @property
+    def cpu(self) -> str:
+        """The processor of the machine of a cluster that played the last game so far, empty if there is none."""
+        machine = self.lines[-1].machine if self.lines else None
+        return machine.cpu if machine is not None and machine.signature else ""
+
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
         """Play the missing games: on other machines if `elsewhere` has some, else on this machine.
 
         Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played.
         """
-        workers = self.settings.workers or cores()
+        workers = self.workers
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
         reporter.begin(
             TournamentInfo(

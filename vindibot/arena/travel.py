@@ -1,7 +1,8 @@
 """The data that an arena sends to other machines: a tournament's bots with their files, and single games.
 
 `pack_entrants` makes the `Luggage` of a tournament, once. Another machine calls `unpack_entrants`, which also checks that every
-bot can play there. A `RemoteGame` then names its bots only by their labels.
+bot can play there. A `RemoteGame` then names its bots by their labels. Only a variant of a bot (``vindibot tune``) sends its
+traits with each game.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from vindibot.arena.bundles import digest, pack, unpack
 from vindibot.arena.entrants import Entrant, files_digest
 from vindibot.arena.proof import PACKAGES
 from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.config import Bot, bot_digest, holds, shipped_folder
+from vindibot.config import Bot, TraitSpec, bot_digest, holds, shipped_folder
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,45 @@ class Luggage:
 
 
 @dataclass(frozen=True)
+class RemoteSeat:
+    """A seat of a game for another machine: the label of its bot, and the seed.
+
+    `traits` has the traits of a variant, which replace those of the bot with this label. It is empty if the bot is no variant.
+    """
+
+    label: str
+    seed: int
+    traits: tuple[TraitSpec, ...] = ()
+
+    @classmethod
+    def of(cls, seat: SeatTask) -> RemoteSeat:
+        """Return the seat of `seat`. A bot without a digest is a variant (see `vindibot.tuning.space`)."""
+        bot = seat.entrant.bot
+        return cls(seat.entrant.label, seat.seed, bot.traits if bot is not None and not bot.digest else ())
+
+    def task(self, entrants: Mapping[str, Entrant]) -> SeatTask:
+        """Return the seat with its bot from `entrants`, by label."""
+        entrant = entrants[self.label]
+        if self.traits and entrant.bot is not None:
+            entrant = replace(entrant, bot=replace(entrant.bot, traits=self.traits, digest=""))
+        return SeatTask(entrant, self.seed)
+
+
+@dataclass(frozen=True)
 class RemoteGame:
-    """A game for another machine: the task without its seats, and the label and the seed of each seat."""
+    """A game for another machine: the task without its seats, and the seats."""
 
     task: GameTask
-    seats: tuple[tuple[str, int], ...]
+    seats: tuple[RemoteSeat, ...]
 
     @classmethod
     def of(cls, task: GameTask) -> RemoteGame:
         """Return the game of `task`, to be sent to another machine."""
-        return cls(replace(task, seats=()), tuple((seat.entrant.label, seat.seed) for seat in task.seats))
+        return cls(replace(task, seats=()), tuple(RemoteSeat.of(seat) for seat in task.seats))
 
     def with_entrants(self, entrants: Mapping[str, Entrant], logs: str) -> GameTask:
         """Return the task with its seats. `logs` is the folder for the output of bots."""
-        return replace(self.task, seats=tuple(SeatTask(entrants[label], seed) for label, seed in self.seats), logs=logs)
+        return replace(self.task, seats=tuple(seat.task(entrants) for seat in self.seats), logs=logs)
 
 
 def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts, say
+from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 
@@ -34,15 +34,7 @@ SPELLED = {
     "maps.set": "--maps",
     "maps.names": "--map",
     "maps.sizes": "--size",
-    "cluster.address": "--dask",
-    "cluster.insecure": "--insecure",
-    "cluster.tls_ca_file": "--tls-ca-file",
-    "cluster.tls_cert": "--tls-cert",
-    "cluster.tls_key": "--tls-key",
-    "cluster.mixed_machines": "--mixed-machines",
-    "cluster.generic_cpu": "--generic-cpu",
-    "cluster.lost_s": "--lost-s",
-    "cluster.wait_s": "--wait-s",
+    **machines.SPELLED,
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
@@ -86,10 +78,7 @@ def run(
     from vindibot.engine import warm
 
     settings = config.settings
-    if settings.cluster.address:
-        from vindibot.cluster import check_cluster
-
-        check_cluster(settings.cluster)
+    machines.check_machines(settings.cluster)
     with log.configured(settings.log.level, settings.log.file, console):
         tournament = prepare(config, resume=resume, mix_versions=mix_versions, command=command)
         if settings.anchor and settings.anchor not in tournament.bots:
@@ -101,13 +90,10 @@ def run(
             with interrupts.saying(words):
                 warm(console)
                 watch = ConsoleReporter(console)
-                with contextlib.ExitStack() as stack:
-                    elsewhere = None
-                    if settings.cluster.address:
-                        from vindibot.cluster import other_machines
-
-                        elsewhere = stack.enter_context(other_machines(tournament, watch.note))
-                    stack.enter_context(interruptible(tournament, watch))
+                with (
+                    machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
+                    interruptible(tournament, watch),
+                ):
                     tournament.play(watch, elsewhere)
                 return show_results(tournament, console)
         except KeyboardInterrupt:  # while kernels are compiled, or while tables are computed

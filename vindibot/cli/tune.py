@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.base import UsageError, interrupts
+from vindibot.base import UsageError, VindibotError, interrupts
+from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.cli.parameters import PATH, config_option
@@ -21,13 +22,15 @@ from vindibot.tuning import DatasetSettings, PromoteSettings, TuneSettings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.arena import Tournament
+    from vindibot.arena import Elsewhere, Tournament
     from vindibot.tuning import MatchOutcome, TuneStudy
 
 #: Smallest number of seconds between two lines of progress.
 EVERY = 15.0
 #: Settings for which the commands declare options themselves.
 LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
+#: The names of options that do not follow from the keys of their settings.
+SPELLED = {"move_ms": "--move-ms", **machines.SPELLED}
 #: Defaults that the help shows in place of the defaults of the models.
 DEFAULTS = {"log.level": "warning"}
 
@@ -91,7 +94,7 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
-@settings_options(TuneSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
+@settings_options(TuneSettings, spelled=machines.SPELLED, hidden=LISTS, defaults=DEFAULTS)
 def play(
     bot: str | None,
     parameters: tuple[str, ...],
@@ -123,7 +126,10 @@ def play(
     given = overrides(options)
     given |= {"parameters": list(parameters) or None, "exclude": list(exclude) or None, "ranges": _read_ranges(ranges)}
     given |= {"pool": [] if no_rivals else list(pool) or None, "maps": list(maps) or None}
-    settings = load_settings(TuneSettings, config, given, {"pool": "--rival", "maps": "--map", "ranges": "--range"}).settings
+    settings = load_settings(
+        TuneSettings, config, given, {**machines.SPELLED, "pool": "--rival", "maps": "--map", "ranges": "--range"}
+    ).settings
+    machines.check_machines(settings.cluster)
     if resume is not None:
         if bot is not None:
             raise UsageError("--resume names the study: leave out the bot")
@@ -137,7 +143,7 @@ def play(
 
 def _play(study: TuneStudy, console: Console) -> int:
     """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
-    from vindibot.arena import Stop, local_workers, stopping
+    from vindibot.arena import Elsewhere, Stop, local_workers, stopping
     from vindibot.base import log, plain_table, say
     from vindibot.config import cores, short
     from vindibot.engine import warm
@@ -162,14 +168,31 @@ def _play(study: TuneStudy, console: Console) -> int:
             console,
             f"tuning {len(study.space)} parameters of {study.space.bot.name} in {settings.games} games (seed {study.seed})",
         )
-        factory = local_workers(study.entrants, slots)
-        note = _Progress(console)
+        error = ""
         with (
             interrupts.saying(f"interrupted: the finished blocks are saved; {words}"),
+            machines.machines(settings.cluster, study.entrants, slots, partial(say, console)) as elsewhere,
             stopping(stop, lambda text: say(console, text)),
         ):
-            study.play(factory, slots, stop=stop, note=lambda text: say(console, text, "yellow"), progress=note)
+            local = Elsewhere(local_workers(study.entrants, slots), lambda: slots, lambda: ())
+            where = elsewhere or local
+            try:
+                study.play(
+                    where.factory,
+                    where.slots,
+                    alone=elsewhere is None,
+                    stop=stop,
+                    note=lambda text: say(console, text, "yellow"),
+                    progress=_Progress(console, where),
+                )
+            except VindibotError as problem:
+                if elsewhere is None:
+                    raise
+                error = problem.message  # the scheduler is gone
     result = study.result
+    if error:
+        say(console, f"stopped: {error}; {len(study.file.blocks)} of {study.blocks} blocks are saved; {words}", "bold red")
+        return 1
     if result is None:
         say(console, f"interrupted: {len(study.file.blocks)} of {study.blocks} blocks are saved; {words}", "yellow")
         return interrupts.INTERRUPTED
@@ -204,10 +227,10 @@ def _play(study: TuneStudy, console: Console) -> int:
 
 
 class _Progress:
-    """Prints lines about a running study, at least `EVERY` seconds apart."""
+    """Prints lines about a running study, at least `EVERY` seconds apart, and a line per machine of a cluster."""
 
-    def __init__(self, console: Console) -> None:
-        self._console, self._last = console, time.monotonic()
+    def __init__(self, console: Console, elsewhere: Elsewhere) -> None:
+        self._console, self._machines, self._last = console, elsewhere.machines, time.monotonic()
 
     def __call__(self, iterate: Any, study: TuneStudy) -> None:
         from vindibot.base import say
@@ -219,6 +242,8 @@ class _Progress:
         moved = [(key, value) for key, value in iterate.point.items()][:4] if iterate.phase != "screening" else []
         values = "".join(f", {key.rpartition('.')[2]} {value:.4g}" for key, value in moved)
         say(self._console, f"{iterate.phase}: {len(study.file.blocks)} of {study.blocks} blocks{values}")
+        for machine in self._machines():
+            say(self._console, f"  {machine}", "dim")
 
 
 @tune_command.command("promote", cls=RecordedCommand, short_help="Test a tuned bot, and store it as a version of its family.")
@@ -230,7 +255,7 @@ class _Progress:
 @map_option
 @click.option("--results", type=PATH, metavar="FOLDER", help="the folder of the results  [default: results/promote-CANDIDATE]")
 @config_option
-@settings_options(PromoteSettings, spelled={"move_ms": "--move-ms"}, hidden=LISTS, defaults={**DEFAULTS, "nodes": 20_000})
+@settings_options(PromoteSettings, spelled=SPELLED, hidden=LISTS, defaults={**DEFAULTS, "nodes": 20_000})
 def promote(
     candidate: str,
     parent: str,
@@ -256,13 +281,17 @@ def promote(
 
     require_extra()
     given = overrides(options) | {"rivals": list(rivals) or None, "maps": list(maps) or None}
-    settings = load_settings(PromoteSettings, config, given, {"rivals": "--rival", "maps": "--map"}).settings
+    settings = load_settings(PromoteSettings, config, given, {**machines.SPELLED, "rivals": "--rival", "maps": "--map"}).settings
+    machines.check_machines(settings.cluster)
     console = terminal()
 
     def finish(tournament: Tournament) -> bool:
         watch = ConsoleReporter(console)
-        with interruptible(tournament, watch):
-            tournament.play(watch)
+        with (
+            machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
+            interruptible(tournament, watch),
+        ):
+            tournament.play(watch, elsewhere)
         return tournament.complete
 
     new, old = load_bot(candidate), load_bot(parent)
@@ -303,7 +332,7 @@ def promote(
 )
 @map_option
 @config_option
-@settings_options(DatasetSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
+@settings_options(DatasetSettings, spelled=machines.SPELLED, hidden=LISTS, defaults=DEFAULTS)
 def games(
     bots: tuple[str, ...], out: Path, records: tuple[Path, ...], maps: tuple[str, ...], config: str | None, **options: Any
 ) -> None:
@@ -323,9 +352,10 @@ def games(
     if not is_positions(out):
         raise UsageError(f"{short(out)} is there already and has no positions: --out names another file")
     given = overrides(options) | {"bots": list(bots) or None, "maps": list(maps) or None}
-    settings = load_settings(DatasetSettings, config, given, {"bots": "BOTS", "maps": "--map"}).settings
+    settings = load_settings(DatasetSettings, config, given, {**machines.SPELLED, "bots": "BOTS", "maps": "--map"}).settings
     if records and bots:
         raise UsageError("--records reads games that are there: leave out the bots")
+    machines.check_machines(settings.cluster)
     console = terminal()
     if not records:
         path = out.with_suffix(".jsonl")
@@ -348,8 +378,11 @@ def games(
             tournament = prepare(load_config(ArenaSettings, None, wanted, environ={}), resume=path.is_file())
             warm(console)
             watch = ConsoleReporter(console)
-            with interruptible(tournament, watch):
-                tournament.play(watch)
+            with (
+                machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
+                interruptible(tournament, watch),
+            ):
+                tournament.play(watch, elsewhere)
         if not tournament.complete:
             say(console, f"{tournament.error or 'interrupted'}: the same command goes on", "yellow")
             sys.exit(1 if tournament.error else interrupts.INTERRUPTED)

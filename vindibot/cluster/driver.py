@@ -20,7 +20,7 @@ import threading
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ from vindibot.arena import (
     BuildProof,
     ClusterSettings,
     Elsewhere,
+    Entrant,
     GameTask,
     MachineLine,
     MachineStatus,
@@ -42,14 +43,12 @@ from vindibot.arena import (
     RemoteError,
     RemoteGame,
     RemotePlayer,
-    Tournament,
     answer_of,
     pack_entrants,
 )
 from vindibot.base import VindibotError, printable
 from vindibot.cluster import machine
 from vindibot.cluster.access import LOCAL, security
-from vindibot.config import cores
 
 #: Smallest and largest number of seconds between two polls of the scheduler, and seconds within which it must answer.
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
@@ -203,7 +202,10 @@ class ClusterExecutor(Executor):
         self._call(self._end_games)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the players on all machines, and leave the cluster. See `Executor`."""
+        """Do nothing: the games have ended or were killed, and more games may follow. See `leave`."""
+
+    def leave(self) -> None:
+        """End the players on all machines, and leave the cluster."""
         if not self._thread.is_alive():
             return
         self._closing = True
@@ -597,23 +599,25 @@ async def _local_cluster(stack: contextlib.AsyncExitStack, workers: int) -> Any:
 
 
 @contextlib.contextmanager
-def other_machines(tournament: Tournament, notify: Callable[[str], None]) -> Iterator[Elsewhere]:
-    """Connect to the cluster that the settings of a tournament name, and yield its machines.
+def other_machines(
+    settings: ClusterSettings,
+    entrants: Sequence[Entrant],
+    workers: int,
+    notify: Callable[[str], None],
+    *,
+    timed: bool = False,
+    cpu: str = "",
+) -> Iterator[Elsewhere]:
+    """Connect to the cluster that `settings` name, let its machines load the bots, and yield its machines.
+
+    `entrants` are the bots of all games. `workers`, `notify`, `timed` and `cpu` have the same meaning as for `ClusterExecutor`.
 
     The caller must have checked the settings with `check_cluster`. Raises `UsageError` if the folder of a bot cannot travel, and
     `VindibotError` if no scheduler answers, or if all machines are refused.
     """
-    settings = tournament.settings.cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find the differences that matter
-    executor = ClusterExecutor(
-        settings,
-        pack_entrants(tournament.schedule.entrants),
-        timed=tournament.timed,
-        cpu=_last_cpu(tournament),
-        local_workers=tournament.settings.workers or cores(),
-        notify=notify,
-    )
+    executor = ClusterExecutor(settings, pack_entrants(entrants), timed=timed, cpu=cpu, local_workers=workers, notify=notify)
 
     def factory() -> Executor:
         if executor.broken:
@@ -624,10 +628,4 @@ def other_machines(tournament: Tournament, notify: Callable[[str], None]) -> Ite
         executor.begin()
         yield Elsewhere(factory, executor.slots, executor.machines)
     finally:
-        executor.shutdown()
-
-
-def _last_cpu(tournament: Tournament) -> str:
-    """Return the processor that played the last game so far, empty if unknown."""
-    lines = tournament.lines
-    return lines[-1].machine.cpu if lines and lines[-1].machine is not None and lines[-1].machine.signature else ""
+        executor.leave()

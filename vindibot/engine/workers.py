@@ -157,7 +157,7 @@ class Workers:
         return self._starting
 
     def _overdue(self, one: WorkerProcess) -> None:
-        log.error("a worker was not ready in time", worker=one.index, absence_timeout_s=START_TIMEOUT)
+        log.error("a worker was not ready in time", worker=one.index, timeout_s=START_TIMEOUT)
         if one.pid:
             one.kill()
         else:  # the fork server does not answer

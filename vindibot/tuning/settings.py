@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.arena import SprtSettings
+from vindibot.arena import ClusterSettings, SprtSettings
 from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, WorkerCount
 
 #: The sparring bots for development, and the sparring bots for the final test (config/bots/sparring).
@@ -69,11 +69,12 @@ class TuneSettings(Settings):
     study: OptionalFile = Field(default=None, description="the file of the study; empty: BOT.study.jsonl")
     out: OptionalFile = Field(default=None, description="the file of the tuned bot; empty: BOT-tuned.toml beside the study")
     report: bool = Field(default=True, description="write a report beside the study: one HTML file")
+    cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings(level="warning")
 
     def setup(self) -> dict[str, object]:
         """Return the settings that determine the games, as JSON values."""
-        return self.model_dump(mode="json", exclude={"workers", "study", "out", "report", "log", "seed"})
+        return self.model_dump(mode="json", exclude={"workers", "study", "out", "report", "cluster", "log", "seed"})
 
 
 class PromoteSettings(Settings):
@@ -96,6 +97,7 @@ class PromoteSettings(Settings):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     sprt: SprtSettings = SprtSettings()
+    cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings(level="warning")
 
 
@@ -113,4 +115,5 @@ class DatasetSettings(Settings):
     every: int = Field(default=20, ge=1, le=1000, description="number of rounds from one position of a game to the next")
     holdout: float = Field(default=0.25, ge=0, lt=1, description="share of the maps for validation only")
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
+    cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings(level="warning")

@@ -22,10 +22,11 @@ from vindibot.arena import (
     Stop,
     play_task,
     read_map_set,
+    unique_label,
 )
 from vindibot.base import UsageError, short
 from vindibot.config import Bot, build, load_bot, standard_maps
-from vindibot.tuning.blocks import BlockMaker, BlockResult, result_of
+from vindibot.tuning.blocks import MINUS, PLUS, BlockMaker, BlockResult, result_of
 from vindibot.tuning.search import BlockPlan, Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import ParameterSpace, space_of
@@ -76,8 +77,8 @@ class TuneStudy:
 
     @property
     def entrants(self) -> list[Entrant]:
-        """The bots whose modules the workers need: the tuned bot and the rivals."""
-        return [Entrant("plus", "bot", self.limits, self.space.bot), *self.pool]
+        """The bots that other processes and machines must load: the tuned bot, under both of its labels, and the rivals."""
+        return [*(Entrant(label, "bot", self.limits, self.space.bot) for label in (PLUS, MINUS)), *self.pool]
 
     @property
     def limits(self) -> Limits:
@@ -92,8 +93,9 @@ class TuneStudy:
     def play(
         self,
         factory: Callable[[], Executor],
-        slots: int,
+        slots: int | Callable[[], int],
         *,
+        alone: bool = True,
         play: Callable[[GameTask], PlayedGame] = play_task,
         stop: Stop | None = None,
         note: Callable[[str], None] = lambda text: None,
@@ -101,9 +103,9 @@ class TuneStudy:
     ) -> None:
         """Play the missing games, until the study is finished or `stop` asks to end.
 
-        `factory` makes executors, which play at most `slots` games at a time by calling `play`. `note` gets messages for the
-        user. `progress` is called after each block. The result does not depend on the number of workers, because an iterate
-        begins only after the previous iterate has ended.
+        `factory` makes executors, which play at most `slots` games at a time by calling `play` (see `Dispatcher`, also for
+        `alone`). `note` gets messages for the user. `progress` is called after each block. The result does not depend on the
+        number of workers, because an iterate begins only after the previous iterate has ended.
         """
         from vindibot.tuning.trials import Trials
 
@@ -134,7 +136,7 @@ class TuneStudy:
         try:
             iterate = advance(next(steps))
             while self.result is None and not asked.soon:  # a dispatcher may end too early if games cannot be played
-                for played in Dispatcher(factory, slots, play, note, asked).run(queue):
+                for played in Dispatcher(factory, slots, play, note, asked, alone).run(queue):
                     block = lines.setdefault(played.line.block, [])
                     block.append(played.line)
                     if len(block) < played.line.games:
@@ -192,7 +194,7 @@ def resume(path: Path, settings: TuneSettings) -> TuneStudy:
     try:
         setup = file.setup
         settings = TuneSettings.model_validate(
-            {**settings.model_dump(include={"workers", "out", "report", "log"}), **setup["settings"]}
+            {**settings.model_dump(include={"workers", "out", "report", "cluster", "log"}), **setup["settings"]}
         )
         bot: Bot = load_bot(setup["bot"])
         maps, pool = _maps(settings), _pool(settings)
@@ -220,8 +222,9 @@ def _maps(settings: TuneSettings) -> MapSet:
 
 def _pool(settings: TuneSettings) -> tuple[Entrant, ...]:
     limits = Limits(nodes=settings.nodes)
-    found = []
+    found: list[Entrant] = []
     for name in settings.pool:
         bot = load_bot(name)
-        found.append(Entrant(bot.name, "bot", limits, bot))
+        label = unique_label(bot.name, [PLUS, MINUS, *(one.label for one in found)])
+        found.append(Entrant(label, "bot", limits, bot))
     return tuple(found)

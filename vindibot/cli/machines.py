@@ -1,0 +1,59 @@
+"""The options with which the machines of a cluster play the games of a command, and the connection to these machines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vindibot.arena import ClusterSettings, Elsewhere, Entrant, Tournament
+
+#: The names of the options by the keys of their settings.
+SPELLED = {
+    "cluster.address": "--dask",
+    "cluster.insecure": "--insecure",
+    "cluster.tls_ca_file": "--tls-ca-file",
+    "cluster.tls_cert": "--tls-cert",
+    "cluster.tls_key": "--tls-key",
+    "cluster.mixed_machines": "--mixed-machines",
+    "cluster.generic_cpu": "--generic-cpu",
+    "cluster.lost_s": "--lost-s",
+    "cluster.wait_s": "--wait-s",
+}
+
+
+def check_machines(settings: ClusterSettings) -> None:
+    """Raise `UsageError` if a cluster is wanted, but its settings are wrong or Dask is not installed."""
+    if settings.address:
+        from vindibot.cluster import check_cluster
+
+        check_cluster(settings)
+
+
+def machines(
+    settings: ClusterSettings,
+    entrants: Sequence[Entrant],
+    workers: int,
+    notify: Callable[[str], None],
+    *,
+    timed: bool = False,
+    cpu: str = "",
+) -> contextlib.AbstractContextManager[Elsewhere | None]:
+    """Return a context manager that connects to the machines of a cluster. Without an address, its value is None.
+
+    See `vindibot.cluster.other_machines` for the arguments and the errors.
+    """
+    if not settings.address:
+        return contextlib.nullcontext()
+    from vindibot.cluster import other_machines
+
+    return other_machines(settings, entrants, workers, notify, timed=timed, cpu=cpu)
+
+
+def machines_for(
+    tournament: Tournament, settings: ClusterSettings, notify: Callable[[str], None]
+) -> contextlib.AbstractContextManager[Elsewhere | None]:
+    """Do the same as `machines` for the bots of a tournament."""
+    entrants, workers = tournament.schedule.entrants, tournament.workers
+    return machines(settings, entrants, workers, notify, timed=tournament.timed, cpu=tournament.cpu)
