@@ -29,9 +29,9 @@ from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the c
 
 
 def _end(codes: list[int]) -> None:
-    """End the program with the exit code in `codes`. Do nothing if there is none.
+    """End the process at once with the exit code in `codes`. If `codes` is empty, only write out the standard streams.
 
-    Without this function the interpreter would clear all modules. After kernels have been loaded, that takes half a second.
+    Without this function the interpreter would first clear all modules. If compiled kernels are loaded, that takes half a second.
     """
     try:
         sys.stdout.flush()
@@ -43,7 +43,7 @@ def _end(codes: list[int]) -> None:
 
 
 def main() -> None:
-    """Run a command. Before and after the command Ctrl-C ends the program at once."""
+    """Run the command that the command line names. Before and after the command, Ctrl-C ends the program at once."""
     codes: list[int] = []
     atexit.register(_end, codes)  # the first one registered is called last
     interrupts.at_once()

@@ -61,18 +61,18 @@ __all__ = [
 
 
 def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
-    """Return the last votes of a trait, not multiplied by its weight: five votes in the order of the directions. None for no
-    opinion.
+    """Return the votes of a trait on a view, not multiplied by its weight: float64[5] in the order Stay, North, South, East,
+    West. Return None for no opinion.
 
-    An anytime trait runs until it ends or has given `MOST_ANSWERS` answers. It should end within the view's budget. Raises the
-    errors that the trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
+    An anytime trait runs until it ends or has given `MOST_ANSWERS` answers, and its last answer counts. It should end within the
+    view's budget. Raises the errors that the trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
     found = as_votes(search_info(behaviour, view))
     return None if found is None else found + 0.0  # -0 becomes 0
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
-    """Return the last answer of a trait: votes, depth, score, nodes, principal variation and target.
+    """Return the last answer of a trait on a view: votes, depth, score, nodes, principal variation and target.
 
     The votes are a tuple of five floats, or None for no opinion. If the trait answers with votes alone, the other fields are
     empty. For anytime traits and errors, see `votes`.
@@ -85,7 +85,7 @@ def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
 
 
 def favourites(behaviour: Behaviour, view: View) -> set[int]:
-    """Return the candidates (`View.moves`) with the highest vote of a trait. Several candidates may tie. The empty set stands
+    """Return the moves of `view.moves` (0..4) that get the highest vote of a trait. Several moves may tie. The empty set stands
     for no opinion."""
     weights = votes(behaviour, view)
     if weights is None:

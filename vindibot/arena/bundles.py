@@ -1,7 +1,7 @@
-"""Bundles: the files of a bot's folder as one `bytes` object, which is sent to the machines that play its games.
+"""Bundles: a bundle has the files of a bot's folder as one `bytes` object, so that they can be sent to another machine.
 
-A bundle is a zip file with sorted names and fixed times, so that equal files give equal bytes. It is unpacked into a folder named
-by its sha256 digest. So two bots with files of the same names never share a folder.
+A bundle is a zip file with sorted names and fixed times, so that equal files give equal bytes. It is unpacked into a folder whose
+name is the sha256 digest of the bundle. So bots with different files never share a folder.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MAX_FILES, MAX_BYTES = 2000, 32 << 20
 LEFT_OUT = {"__pycache__", "node_modules", "results", "recordings"}
 #: A file that marks a folder as a virtual environment of Python. Such a folder does not belong to a bot.
 ENVIRONMENT = "pyvenv.cfg"
-#: Seconds without use after which an unpacked bundle is removed.
+#: Seconds without use after which the folder of an unpacked bundle is removed.
 UNUSED_SECONDS = 30 * 86400.0
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 class BundleError(VindibotError):
-    """A bundle is damaged, unsafe or too large, or cannot be unpacked here."""
+    """A bundle is damaged, unsafe or too large, or cannot be unpacked on this machine."""
 
 
 def digest(data: bytes) -> str:
@@ -43,9 +43,10 @@ def digest(data: bytes) -> str:
 
 
 def pack(folder: Path) -> bytes:
-    """Return the bundle of a folder. Hidden files, caches, results and virtual environments are left out.
+    """Return the bundle of a folder and its subfolders.
 
-    Links to files are followed. Raises `UsageError` if the folder is too large or cannot be read.
+    Hidden files, caches, results, recordings and virtual environments are left out. A link to a file is packed as this file. A
+    link to a folder is left out. Raises `UsageError` if the folder is too large (`MAX_FILES`, `MAX_BYTES`) or cannot be read.
     """
     target, size, count = io.BytesIO(), 0, 0
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -68,7 +69,7 @@ def pack(folder: Path) -> bytes:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a bot's folder, sorted by name."""
+    """Yield the files that belong to the bundle of a folder, also from its subfolders, sorted by name."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as problem:
@@ -84,10 +85,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def unpack(data: bytes, name: str, cache: Path) -> Path:
-    """Unpack a bundle with the sha256 digest `name` below `cache`, unless it is there already, and return its folder.
+    """Return the folder with the files of a bundle: the subfolder `name` of `cache`. Unpack it if necessary.
 
-    Raises `BundleError` if the bytes have another digest, if the name of a file leads out of the folder, if the bundle is too
-    large, or if it cannot be written. In these cases no file is left behind.
+    `data` is the bundle, `name` its sha256 digest. Raises `BundleError` if the bundle has another digest or is too large, if the
+    name of a file leads out of the folder, or if a file cannot be written. After an error, no file of the bundle is left in
+    `cache`.
     """
     if digest(data) != name:
         raise BundleError(f"the files of a bot were damaged on their way: their sha256 is not {name}")
@@ -132,7 +134,10 @@ def _extract(data: bytes, folder: Path) -> None:
 
 
 def safe_path(name: str, folder: Path) -> Path:
-    """Return the path of a bundle's file in `folder`. Raises `BundleError` for an absolute name, or a name with ``..``."""
+    """Return the path in `folder` for the file `name` of a bundle.
+
+    Raises `BundleError` if the name could lead out of the folder, for example an absolute name, or a name with ``..``.
+    """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or name.endswith("/") or ".." in parts or "\\" in name or "\0" in name:
         raise BundleError(f"the file {name!r} of a bot would leave its folder")
@@ -140,7 +145,7 @@ def safe_path(name: str, folder: Path) -> Path:
 
 
 def _remove_unused(cache: Path) -> None:
-    """Remove the folders that no game has used for `UNUSED_SECONDS`."""
+    """Remove the folders in `cache` that have not been used for `UNUSED_SECONDS`."""
     with contextlib.suppress(OSError):
         for folder in cache.iterdir():
             if time.time() - folder.stat().st_mtime > UNUSED_SECONDS:

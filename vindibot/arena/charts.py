@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from vindibot.base import render
 
-#: Sizes in units of the chart: width, height of a row, margins.
+#: Sizes in units: width of a chart, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
 #: Number of colours that readers can tell apart. All further bots share the class ``rest``.
 COLOURS = 8
@@ -26,8 +26,8 @@ LABEL_LENGTH = 16
 class Range:
     """A row of a chart with a dot at `middle`, a thin line and a thick line.
 
-    `thin` and `thick` are the ends of the two lines, None for no line. `colour` is the number of the colour. `note` is a text
-    that appears when the mouse points at the row.
+    `thin` and `thick` are the ends (low, high) of the two lines, None for no line. `colour` is the number of the colour, from 0.
+    `note` is a text that appears when the mouse points at the row.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart: its label, the number of its colour, and its y values for x = 0, 1, 2 ..."""
+    """A line of a chart: its label, the number of its colour (from 0), and its y values for x = 0, 1, 2 ..."""
 
     label: str
     colour: int
@@ -48,17 +48,20 @@ class Curve:
 
 
 def colour(number: int) -> str:
-    """Return the class of the colour with this number."""
+    """Return the CSS class of the colour with this number (from 0)."""
     return f"c{number}" if number < COLOURS else "rest"
 
 
 def shortened(label: str, length: int = LABEL_LENGTH) -> str:
-    """Return a label with at most `length` characters."""
+    """Return a label, cut to at most `length` characters."""
     return label if len(label) <= length else f"{label[: length - 1]}…"
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return about `about` round numbers from `low` to `high`. Their step is 1, 2 or 5 times a power of ten."""
+    """Return the numbers to show on a scale from `low` to `high`. Their step is 1, 2 or 5 times a power of ten.
+
+    `about` is the approximate number of these numbers.
+    """
     if not high > low:
         return [low]
     step = 10.0 ** math.floor(math.log10((high - low) / about))
@@ -68,12 +71,15 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_label(value: float) -> str:
-    """Return the label for a number on a scale."""
+    """Return a number on a scale as text."""
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
-    """Return the ends of a scale for these values. `room` is the free space at each end, as a share of the values' range."""
+    """Return the ends (low, high) of a scale for these values.
+
+    `room` is the free space at each end, as a share of the range of the values.
+    """
     low, high = min(values), max(values)
     if high <= low:
         low, high = low - 1, high + 1
@@ -81,7 +87,10 @@ def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
 
 
 def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) -> str:
-    """Return a chart in SVG with one row per range. All rows have the same scale. With `zero`, the chart has a line at 0."""
+    """Return a chart in SVG with one row per range. All rows have the same scale.
+
+    The chart shows `unit` below the scale. Screen readers read `title`. With `zero`, the chart has a line at 0.
+    """
     ends = [end for row in rows for end in (row.middle, *(row.thin or ()))] + ([0.0] if zero else [])
     low, high = _span(ends or [0.0, 1.0])
     left, right = 12 + 7.3 * max((len(shortened(row.label)) for row in rows), default=0), WIDTH - RIGHT
@@ -118,7 +127,10 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
 
 
 def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
-    """Return a chart in SVG with a line per curve over x = 0, 1, 2 ... The labels are at the right ends and do not overlap."""
+    """Return a chart in SVG with one line per curve, over x = 0, 1, 2 ... `height` is the height of the chart in units.
+
+    The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`.
+    """
     values = [0.0, *(value for one in series for value in one.y)]
     low, high = _span(values)
     low = max(low, 0.0) if min(values) >= 0 else low
@@ -155,9 +167,9 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
 
 
 def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
-    """Return the y positions for labels near the wanted positions, in the same order.
+    """Return y positions for labels, each near its wanted position, in the same order.
 
-    Positions are at least `gap` apart. No position is below the line `bottom` of the chart.
+    The positions are at least `gap` apart. No position is larger than `bottom`, the y of the bottom of the chart's scale.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     found = list(wanted)

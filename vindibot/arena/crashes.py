@@ -11,12 +11,12 @@ from itertools import islice
 
 #: Largest number of characters of a reason. The rest is cut off.
 REASON_LENGTH = 200
-#: Number of ordinary lines that may follow the error that ended the program: after an error with a stack, and after a line that
-#: is only marked as an error. If more lines follow, the program survived the error.
+#: Largest number of ordinary lines after the error that ended the program. `AFTER_STACK` is for an error with a stack,
+#: `AFTER_LINE` for a line that is only marked as an error. If more lines follow, the program has survived the error.
 AFTER_STACK, AFTER_LINE = 10, 4
 
 _TRACEBACK = re.compile(r"\s*(?:\+ )?(?:Exception Group )?Traceback \(most recent call last\):$")
-#: Lines that runtimes of languages print for an uncaught error.
+#: The first line that the runtime of a language prints for an uncaught error.
 _UNCAUGHT = re.compile(
     r"""Exception\ in\ thread\ "|unhandled\ exception[.:]|thread\ '.*panicked\ at\ |panic:\ |terminate\ called\ after\ |
     libc\+\+abi:\ |(?:\w+\ )?fatal\ (?:\w+\ )?error:|\#\ A\ fatal\ error\ has\ been\ detected|==\d+==\ ?ERROR:|
@@ -39,14 +39,17 @@ _NODE = re.compile(r"Node\.js v\d|\(Use `node")
 
 
 def reason(output: str) -> str:
-    """Return the line of a program's output that explains best why the program ended.
+    """Return the line of a program's output that explains best why the program ended, cut to `REASON_LENGTH` characters.
 
-    The line has at most `REASON_LENGTH` characters. It is empty if the program wrote nothing.
+    The result is the first of these lines that exists:
 
-    If there is an error with a stack near the end of the output, the line of this error is returned. Otherwise the result is the
-    first line near the end that is marked as an error. If there is no such line either, it is the last line. If there are several
-    uncaught errors in a row, the first one counts. If there are several tracebacks of Python, the last one counts. If many
-    ordinary lines follow an error, the program survived the error, so it is ignored.
+    - the line of an error with a stack near the end of the output
+    - the first line near the end that is marked as an error
+    - the last line that is not empty
+
+    If the program wrote nothing, the result is empty. Of several uncaught errors in a row, the first one counts. Of several
+    tracebacks of Python, the last one counts. If many ordinary lines follow an error, the program has survived it. Then this
+    error is ignored.
     """
     lines = output.splitlines()
     found = _with_stack(lines)
@@ -61,7 +64,10 @@ def reason(output: str) -> str:
 
 
 def _near(lines: Sequence[str], most: int) -> range:
-    """Return the indices of the longest part at the end of the output that has at most `most` ordinary lines."""
+    """Return the indices of the longest part at the end of the output that has at most `most` ordinary lines.
+
+    A line is ordinary if it does not belong to the report of an error.
+    """
     first = len(lines)
     for index in range(len(lines) - 1, -1, -1):
         most -= not (_AROUND.match(lines[index]) or _is_error(lines, index))
@@ -79,7 +85,7 @@ def _is_error(lines: Sequence[str], index: int) -> bool:
 
 
 def _with_stack(lines: Sequence[str]) -> int | None:
-    """Return the index of the line that gives the reason for the last error with a stack, None if there is no such error."""
+    """Return the index of the line with the reason for the last error with a stack. None if no such error is near the end."""
     found = None
     for index in reversed(_near(lines, AFTER_STACK)):
         if _is_error(lines, index):
@@ -92,7 +98,7 @@ def _with_stack(lines: Sequence[str]) -> int | None:
 
 
 def _is_message(lines: Sequence[str], index: int) -> bool:
-    """Return whether this line is the message that belongs to an uncaught error in the line before."""
+    """Return whether this line is the message of the uncaught error that the line before it begins."""
     return index > 0 and lines[index - 1].endswith(":") and _UNCAUGHT.match(lines[index - 1]) is not None
 
 
@@ -103,7 +109,7 @@ def _after_traceback(lines: Sequence[str], start: int) -> int | None:
 
 
 def _message(lines: Sequence[str], index: int) -> str:
-    """Return the error in a line. If the next line has the error's message, it is included."""
+    """Return the text of the error at line `index`. If the next line has the message of this error, the text includes it."""
     line = lines[index].strip(" |#")
     following = next((found for found in islice(lines, index + 1, None) if found.strip(" #")), "")
     if line.endswith(":") or following.startswith("  what():"):

@@ -1,9 +1,9 @@
 """The dispatcher gives games to an executor of `concurrent.futures`, and collects the played games.
 
 A factory makes the executors. The factory decides where games are played: in processes of this machine
-(`vindibot.arena.local`) or elsewhere. If a worker dies, its executor takes no more games. Then the dispatcher makes a new
-executor, and plays the lost games (those that were running) again, one at a time. So the dispatcher finds a game that kills its
-worker, and gives up this game.
+(`vindibot.arena.local`) or elsewhere. If a worker dies, its executor takes no more games, and all running games are lost. Then
+the dispatcher makes a new executor, and plays the lost games again, one at a time. So it finds a game that kills its worker, and
+gives this game up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ _log = structlog.get_logger("vindibot.arena")
 
 @dataclass
 class Stop:
-    """A request to stop. `soon` starts no more games, but lets the running games end. `now` also ends the running games."""
+    """A request to stop the games.
+
+    If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
+    at once.
+    """
 
     soon: bool = False
     now: bool = False
@@ -45,7 +49,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Functions that give access to other machines that play the games. The values may change between two calls.
+    """Functions to play games on other machines. The results of `slots` and `machines` may change between two calls.
 
     `factory` returns a new executor. `slots` returns the number of games that the machines can play at once. `machines` returns
     the present state of each machine.
@@ -60,11 +64,12 @@ class Elsewhere:
 class Dispatcher:
     """Plays games on the executors that `factory` makes. At most `slots` games run at a time.
 
-    If `slots` is a function, the number that it returns may change during the tournament.
+    If `slots` is a function, the number that it returns may change during the tournament. The executors call `play` for each
+    game. If something fails, the dispatcher calls `notify` with a line of text for people.
 
-    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people. If
-    `alone` is true, a lost game is played again while no other game runs. `alone` is False if the executors play each game in a
-    process of its own. Then a lost game is not the fault of the other games, and it is played again beside them.
+    A game is lost if its worker dies. If `alone` is true, each lost game is played again while no other game runs. So it is known
+    whether this game kills its worker. Set `alone` to False if each game has a process of its own, so that no game can end
+    another game.
     """
 
     factory: Callable[[], Executor]
@@ -83,7 +88,8 @@ class Dispatcher:
     def run(self, tasks: Iterable[GameTask]) -> Iterator[PlayedGame]:
         """Play all games, and yield each game when it ends. Return early if `stop` is requested.
 
-        Raises `VindibotError` if one executor after another breaks. Errors of the factory are not caught.
+        Raises `VindibotError` if more than `MAX_RESTARTS` executors in a row break without a finished game. Errors of `factory`
+        are not caught.
         """
         remaining = iter(tasks)
         running: dict[Future[PlayedGame], GameTask] = {}
@@ -148,7 +154,7 @@ class Dispatcher:
                 self._fail(task, str(problem) or type(problem).__name__)
             else:
                 self._restarts = 0
-                # A game was played, so the workers are not at fault. So the games that were given up can be yielded now.
+                # The workers can play games. So the games that were given up are at fault themselves, and can be yielded now.
                 yield from self._given_up
                 self._given_up.clear()
                 yield played
@@ -207,7 +213,10 @@ def _cancel_waiting(running: dict[Future[PlayedGame], GameTask]) -> None:
 
 
 def given_up(task: GameTask, why: str) -> PlayedGame:
-    """Return a game without moves in which all four seats forfeit. The message of the forfeits is the last line of `why`."""
+    """Return the result of a game that is given up: it has no moves, and all four seats forfeit.
+
+    The message of the forfeits is the last line of `why`.
+    """
     run = GameRun(stopped=Reason.ABORTED)
     for seat in run.seats:
         seat.forfeit(Forfeit(Reason.ABORTED, why.strip().splitlines()[-1]))

@@ -31,7 +31,7 @@ _COMMAND = re.compile(r"(?P<protocol>http|stdio):(?P<command>.*)", re.DOTALL)
 class Limits:
     """The limits of a bot in each game.
 
-    - `nodes`: number of nodes that a bot file searches per move. If it is set, the bot has no time limit.
+    - `nodes`: number of search nodes per move of a bot file. If it is set, the bot has no time limit.
     - `move_ms`, `first_ms`: milliseconds per move, and for the first move. `grace_ms`: further milliseconds before a forfeit.
     - `start_s`: seconds that a program has to start and join.
     - `memory_mb`: megabytes of address space, None for no limit.
@@ -53,8 +53,9 @@ class Limits:
 class Entrant:
     """A bot of the tournament. `label` is unique in the tournament.
 
-    `bot` is set only for a bot file. `command`, `folder` and `files` are set only for a program: its command, the folder in
-    which it runs, and a digest of the files that the command names.
+    `kind` is the name of a built-in bot, "bot" for a bot file, or the protocol of a program. `bot` is set only for a bot file.
+    `command`, `folder` and `files` are set only for a program: its command, the folder in which it runs, and a digest of the
+    files that the command names.
     """
 
     label: str
@@ -79,9 +80,9 @@ class Entrant:
         return self.bot.digest if self.bot is not None else self.files
 
     def identity(self) -> dict[str, Any]:
-        """Return the part of the bot's configuration that belongs to the tournament's identity, as JSON values.
+        """Return the label, the kind, the limits and the command of the bot, as JSON values.
 
-        If the identity changes, it is another tournament. The identity leaves out the contents of the bot's files; see `digest`.
+        If one of these values changes, it is another tournament. The contents of the bot's files are left out; see `digest`.
         """
         found: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
         return found | ({"command": list(self.command), "folder": self.folder} if self.command else {})
@@ -181,14 +182,20 @@ def _program_label(command: Sequence[str], folder: Path) -> str:
 
 
 def files_digest(command: Sequence[str], folder: Path) -> str:
-    """Return a digest of the files that a command names. It leaves out a program on the search path, such as an interpreter."""
+    """Return a digest of the files that a command names. `folder` is the folder in which the command runs.
+
+    A program on the search path, such as an interpreter, is left out.
+    """
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command
     return digest_of([file_digest(folder / word) for word in words if holds((folder / word).is_file)])
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Return the words of a command. The first word is replaced by the path of the program to start. Raises `UsageError`."""
+    """Return the words of a command, with the path of the program as the first word.
+
+    Raises `UsageError` if there is no such program.
+    """
     try:
         words = shlex.split(text) if isinstance(text, str) else list(text)
     except ValueError as problem:

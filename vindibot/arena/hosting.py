@@ -26,9 +26,10 @@ from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Seconds between two checks of the programs.
 CHECK_SECONDS = 0.02
-#: Seconds that a program may still run after the game. If a program's launcher has already ended with exit code 0, the program
-#: has the same time to join.
+#: Seconds that a program may still run after the game.
 EXIT_SECONDS = 0.3
+#: Seconds that a program has to join if the process that the arena started has already ended with exit code 0. Such a process is
+#: a launcher: the program itself runs in another process.
 LAUNCHER_SECONDS = 2.0
 #: The server's time limit in milliseconds for a seat whose time the arena itself limits: a day.
 NO_LIMIT_MS = 86_400_000
@@ -37,15 +38,17 @@ NO_LIMIT_MS = 86_400_000
 def environment(server: str, key: str) -> dict[str, str]:
     """Return the environment variables that tell a program where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``.
 
-    ``VINDIBOT_KEY`` is for our own client, which takes the server's address as an option.
+    `server` is the address of the server, `key` is the program's key. ``VINDIBOT_KEY`` is for our own client, which takes the
+    server's address as an option.
     """
     return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key}
 
 
 class HostedGame:
-    """A game on a server. This object observes the game's room, which is the server's part for one game.
+    """One game on a server of its own. This class observes the room of the game, which is the server's object for one game.
 
-    `seats` has a seat for each bot that is asked in this process, and None for each program that speaks HTTP.
+    `seats` has a seat for each bot that is asked in this process, and None for each program that speaks HTTP. `logs` has the file
+    for the output of each program, None for no file.
     """
 
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
@@ -61,7 +64,7 @@ class HostedGame:
         self._asked_at = 0.0
 
     async def play(self) -> GameRun:
-        """Play the game to its end, then kill all programs. Return the game."""
+        """Play the game to its end, then kill all programs. Return the game with its moves."""
         began = time.monotonic()
         settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
         async with EmbeddedServer(settings, (self,)) as server, contextlib.AsyncExitStack() as stack:
@@ -145,8 +148,11 @@ class HostedGame:
     # -- the programs --
 
     async def _watch_programs(self) -> None:
-        """Watch the programs until the task is cancelled. If a program does not come, join in its place, so that the game begins.
-        If a program ends during the game, withdraw its seat."""
+        """Watch the programs until the task is cancelled.
+
+        If a program does not join, join in its place, so that the game begins. If a program ends during the game, let its hero
+        crash.
+        """
         while True:
             for number, program in self._programs.items():
                 own, code = self._run.seats[number], program.exit_code()
@@ -159,8 +165,10 @@ class HostedGame:
             await asyncio.sleep(CHECK_SECONDS)
 
     async def _check_joining(self, number: int, program: Program, code: int | None) -> None:
-        """Check a program that has not joined yet. If it has ended or its time to join is over, let it forfeit, and join in its
-        place."""
+        """Check a program that has not joined yet. `code` is its exit code, None while it runs.
+
+        If the program has ended, or if its time to join is over, let it forfeit, and join in its place.
+        """
         own, waited = self._run.seats[number], time.monotonic() - self._started
         start = self._limits[number].start_s
         if own.outcome.finished:
@@ -190,7 +198,7 @@ class HostedGame:
     # -- events of the room --
 
     def began(self, room: Room) -> None:
-        """Set the time limits of the programs, and withdraw those that have forfeited. See `RoomObserver`."""
+        """Set the time limits of the programs. If a program has forfeited already, let its hero crash. See `RoomObserver`."""
         self._room, self._asked_at = room, time.perf_counter()
         for number in self._programs:
             room.seats[number].time_limit_ms = self._limits[number].first_ms
@@ -198,7 +206,10 @@ class HostedGame:
                 room.withdraw(room.seats[number])
 
     def played(self, room: Room, move: int) -> None:
-        """Note the time that a move took, or the forfeit of a program whose hero has crashed. See `RoomObserver`."""
+        """Store a move and its time. If the hero of a program has crashed, store the forfeit. See `RoomObserver`.
+
+        Also end the game early if the task asks for this and no place can change any more.
+        """
         now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
         own, room_seat = self._run.seats[number], room.seats[number]
         self._journal.played(room.moves[-1])
@@ -213,7 +224,7 @@ class HostedGame:
             self._over.set()
 
     def _why_crashed(self, number: int) -> Forfeit:
-        """Return the forfeit of a program whose hero has crashed: either the program has ended, or its answer was late."""
+        """Return the forfeit of a program whose hero has crashed: the program has ended, or its answer was late."""
         program, limits = self._programs[number], self._limits[number]
         if program.exit_code() is not None:
             return program.why_it_ended()
@@ -221,14 +232,15 @@ class HostedGame:
         return Forfeit(Reason.TIMEOUT, f"no answer in {late} ms")
 
     def ended(self, room: Room) -> None:
-        """End the wait of `play`, which then returns the game. See `RoomObserver`."""
+        """Let `play` return the game, because it has ended. See `RoomObserver`."""
         self._over.set()
 
 
 def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
     """Play a game in an event loop of its own, and return it. A seat that is None stands for a program that speaks HTTP.
 
-    Raises the first error of the arena itself.
+    `logs` has the file for the output of each program, None for no file. Raises an error only if the arena itself fails, not for
+    errors of bots.
     """
     try:
         return asyncio.run(HostedGame(task, seats, journal, logs).play())

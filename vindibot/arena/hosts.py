@@ -1,4 +1,4 @@
-"""The machine that plays a game: its name and its processor, as a line of results names them."""
+"""The name and the processor of the machine that plays a game, as the lines of results have them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
 class MachineStatus:
     """The state of a machine that plays games of a tournament, as the terminal shows it.
 
-    `workers` is the number of games that it plays at once, `games` the number of games that it has played, `per_minute` its rate.
-    `missing` is the reason why the machine does not play, and is empty if it plays.
+    `workers` is the number of games that it plays at once. `games` is the number of games that it has played, `per_minute` the
+    number of games that it plays per minute. `missing` is the reason why the machine does not play, and is empty if it plays.
     """
 
     name: str
@@ -37,7 +37,10 @@ class MachineStatus:
 
 @cache
 def processor() -> str:
-    """Return the model of this machine's processor; "generic" if kernels are compiled for any processor of this kind."""
+    """Return the model of this machine's processor.
+
+    If kernels are compiled for any processor, return "generic" and the architecture instead, for example "generic x86_64".
+    """
     if os.environ.get(CPU_VARIABLE) == GENERIC:
         return f"{GENERIC} {platform.machine()}"
     try:
@@ -49,5 +52,5 @@ def processor() -> str:
 
 
 def this_machine() -> MachineLine:
-    """Return the line for this machine, without a signature."""
+    """Return the name and the processor of this machine. The signature of its build is empty."""
     return MachineLine(name=platform.node(), cpu=processor())

@@ -30,7 +30,7 @@ class Journal:
         self.clear()
 
     def clear(self) -> None:
-        """Begin a new game."""
+        """Remove all moves, and note that it is nobody's turn. Call this before a new game."""
         self._words[_SEAT] = NOBODY
         self._times[_SINCE] = time.monotonic()
         self._words[_PLIES] = self._plies = 0
@@ -62,7 +62,7 @@ class Journal:
         return seat, time.monotonic() - self._times[_SINCE]
 
     def moves(self) -> list[int]:
-        """Return the moves so far."""
+        """Return the moves so far (0..4 or `sim.game.CRASH`), one per ply."""
         return list(self._memory[_MOVES : _MOVES + self._words[_PLIES]])
 
     def close(self) -> None:

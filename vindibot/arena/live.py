@@ -1,7 +1,7 @@
-"""The reporter for a console. In a terminal it shows a progress bar and the table so far, elsewhere a line now and then.
+"""The reporter for a console. In a terminal it shows a progress bar and the table so far, elsewhere a line every 15 s.
 
-The tournament puts games and notes into a queue. A separate thread takes them out and prints them. So a terminal that is
-stopped (Ctrl-S) or closed stops only this thread.
+The tournament puts games and notes into a queue. A separate thread takes them out and prints them. So the tournament goes on if
+the terminal is stopped (Ctrl-S) or closed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vindibot.arena.summary import bot_stats
 from vindibot.arena.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
 from vindibot.base import counted, printable, terminal
 
-#: Updates per second in a terminal, and seconds between two lines elsewhere.
+#: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
 RATE, EVERY = 4.0, 15.0
 #: Number of the latest games from which the game rate is computed.
 PACE = 200
@@ -70,13 +70,17 @@ class GameRate:
         return (len(self._ends) - 1) * 60 / passed if passed > 0 else 0.0
 
     def left(self, games: int) -> str:
-        """Return the time that this number of games will take, in words; empty if unknown."""
+        """Return the time that this number of games will take (``12 min left``), empty if unknown."""
         pace = self.per_minute()
         return f"{duration(games / pace * 60)} left" if pace and games else ""
 
 
 class ConsoleReporter(Reporter):
-    """A `Reporter` for people. `live` says whether to show a picture that changes; None: if `console` is a suitable terminal."""
+    """A `Reporter` for people, which prints to `console`.
+
+    With `live`, it shows a progress bar and a table, and updates them. Without `live`, it prints a line of progress every `every`
+    seconds. If `live` is None, it is true if the console is a suitable terminal.
+    """
 
     def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
         self.console = console or terminal()
@@ -90,7 +94,7 @@ class ConsoleReporter(Reporter):
         self._table_due = 0.0
 
     def begin(self, info: TournamentInfo) -> None:
-        """Start the thread."""
+        """Start the thread that prints. See `Reporter`."""
         self._info, self._rate = info, GameRate()
         self._games += info.before
         self._thread = Thread(target=self._work, name="vindibot-arena-console", daemon=True)
@@ -101,7 +105,7 @@ class ConsoleReporter(Reporter):
         self._queue.put(line)
 
     def note(self, text: str) -> None:
-        """See `Reporter`. Before the tournament begins, print at once."""
+        """See `Reporter`. Before `begin`, the line is printed at once."""
         if self._thread is None:
             self._print(text)
         else:
@@ -158,7 +162,7 @@ class ConsoleReporter(Reporter):
             self.console.print(Text(printable(line)), soft_wrap=True)
 
     def _forfeit_notes(self, line: GameLine) -> list[str]:
-        """Return a line for each seat that forfeited, if it is to be reported."""
+        """Return a line for each forfeit in this game that is to be reported (see `TOLD`)."""
         found = []
         for number, seat in enumerate(line.seats, start=1):
             if seat.outcome.finished:
@@ -185,7 +189,7 @@ class ConsoleReporter(Reporter):
         return f"{info.title}: {counted(info.games, 'game')} in {counted(info.blocks, 'block')}{at_once}: {bots}{done}"
 
     def progress(self) -> str:
-        """Return the number of games so far, their rate, and the time left."""
+        """Return a line with the number of games so far, their rate, the time left, and the number of forfeits."""
         done, games, forfeits = len(self._games), self._info.games, self._forfeits.total()
         parts = [f"{done}/{games} games", f"{self._rate.per_minute():.0f} games/min", self._rate.left(max(0, games - done))]
         parts.append(counted(forfeits, "forfeit") if forfeits else "")

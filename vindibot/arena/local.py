@@ -19,9 +19,9 @@ R = TypeVar("R")
 
 
 class LocalExecutor(ProcessPoolExecutor):
-    """A pool of processes that can be killed during a game. When this process ends for any reason, they end too.
+    """A pool of worker processes, which can be killed during a game. They also end if the arena's process ends for any reason.
 
-    `needs` tells the fork server what to load before it makes workers.
+    `workers` is the number of processes. `needs` says what the fork server must load before it makes workers.
     """
 
     def __init__(self, workers: int, needs: Sequence[Needs]) -> None:

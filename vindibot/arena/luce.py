@@ -5,12 +5,12 @@ the game). The second player is drawn in the same way from the rest, and so on. 
 Elo. A player with strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)). This probability does not
 depend on the other players of the game.
 
-Ties: a game with ties is compatible with several rankings without ties. Its log likelihood is the mean of their log likelihoods.
-So a tie counts as half a win for each player, and the likelihood stays concave.
+Ties: a game with ties is compatible with several rankings without ties. The log likelihood of the game is the mean of the log
+likelihoods of these rankings. So a tie counts as half a win for each player, and the log likelihood stays concave.
 
-Prior: every player also gets one win and one loss, each with weight `PRIOR`, against an invented player of strength 0, the
-phantom. So a player that always wins has a finite strength. The strengths are also unique if two groups of players never met.
-With many games the prior has little influence.
+Prior: every player also gets one win and one loss, each with weight `PRIOR`, against a virtual player of strength 0. So a player
+that always wins has a finite strength. The strengths are also unique if two groups of players never met. With many games the
+prior has little influence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-#: Weight of a player's win and of its loss against the phantom.
+#: Weight of a player's win and of its loss against the virtual player.
 PRIOR = 0.5
 #: Largest distance of a strength from 0, so that e^s stays finite.
 _LIMIT = 50.0
@@ -33,7 +33,10 @@ Floats = NDArray[np.float64]
 
 
 class _Counts:
-    """A table of counts with one row per block (a group of similar games). `sparse` has the counts by (block, column)."""
+    """A table of counts with one row per block (a group of similar games).
+
+    `sparse` has the counts by (block, column). `columns` is the number of columns.
+    """
 
     def __init__(self, sparse: Mapping[tuple[int, int], float], columns: int) -> None:
         spots = np.array(list(sparse), dtype=np.int64).reshape(-1, 2)
@@ -48,11 +51,13 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Rankings:
-    """The data of many games that the likelihood needs. The counts are per block, so that each block can get a weight.
+    """The data of games from which the likelihood of strengths is computed: counts per block, so that each block can get a
+    weight.
 
-    A choice set is a set of players from which the next player of a ranking was drawn. `choice_sets` has one row per choice set:
-    the numbers of its players, then -1 in the free places. A player in several seats occurs several times in the row. `wins`
-    counts the draws of each player, and `choices` counts the draws from each choice set.
+    `players` and `blocks` are the numbers of players and of blocks. A choice set is a set of players from which the next player
+    of a ranking was drawn. `choice_sets` has one row per choice set: the numbers of its players, then -1 in the free places. A
+    player in several seats occurs several times in the row. `wins` counts the draws of each player, and `choices` counts the
+    draws from each choice set.
     """
 
     players: int
@@ -63,10 +68,10 @@ class Rankings:
 
 
 def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Rankings:
-    """Return the rankings of games. Each game is a tuple (block, players, places).
+    """Return the rankings of games. Each game is a tuple: its block, the numbers of its players, their places.
 
-    The blocks may have any numbers. They become rows in the order of their first games. Players are numbered from 0. A player
-    may occur several times in a game. The smallest place is the best. Equal places are ties.
+    The blocks may have any numbers. They become rows in the order of their first games. `players` is the number of all players;
+    they are numbered from 0. A player may occur several times in a game. The smallest place is the best. Equal places are ties.
     """
     blocks: dict[int, int] = {}
     sets: dict[tuple[int, ...], int] = {}
@@ -104,11 +109,11 @@ def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[
 def fit_strengths(
     rankings: Rankings, weights: Floats | None = None, start: Floats | None = None, prior: Floats | None = None
 ) -> Floats:
-    """Return the most likely strengths, found by Newton's method. The result is deterministic.
+    """Return the most likely strength of each player, found by Newton's method. The result is deterministic.
 
-    Strengths are natural logarithms, and the phantom has strength 0. `weights` has a weight per block, None for 1. `start` has
-    the strengths to begin with, None for 0. `prior` (players x 2) has each player's weights of the win and of the loss against
-    the phantom, None for `PRIOR`.
+    Strengths are natural logarithms, and the virtual player has strength 0. `weights` has a weight per block, None for 1. `start`
+    has the strengths to begin with, None for 0. `prior` (players x 2) has the weights of each player's win and of its loss
+    against the virtual player, None for `PRIOR`.
     """
     task = _likelihood(rankings, weights, prior)
     found = np.zeros(rankings.players) if start is None else start.copy()

@@ -52,7 +52,10 @@ def _random_map(seed: int, block: int, size: int | None) -> Map:
 
 
 def read_map_set(settings: MapSettings, seed: int) -> MapSet:
-    """Return the maps that the settings ask for. Raises `UsageError` for an unknown map, or if no map has one of the sizes."""
+    """Return the maps that the settings ask for. `seed` determines random maps.
+
+    Raises `UsageError` for an unknown map, or if no map has one of the sizes.
+    """
     if settings.set == "random" and not settings.names:
         return MapSet(sizes=tuple(settings.sizes), seed=seed)
     maps = [_load(name) for name in settings.names] or standard_maps()

@@ -1,4 +1,4 @@
-"""Bots that are programs. Each program runs in its own process session with limited memory. Its child processes end with it."""
+"""Bots that are programs. Each program runs in its own process session, with limited memory. Its child processes end with it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Program:
     def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Start the program.
 
-        `replace` has the values of the placeholders in the program's command. `environment` has environment variables for the
-        program, besides those of this process. If the program speaks HTTP, the log also gets its standard output. Raises
-        `Forfeit` if the program cannot be started.
+        `replace` has the values of the placeholders in the program's command. `environment` has additional environment variables
+        for the program. The program also gets the variables of this process, except those that begin with ``VINDIBOT_``. If the
+        program speaks HTTP, the log also gets its standard output. Raises `Forfeit` if the program cannot be started.
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         piped = self.entrant.kind == "stdio"
@@ -128,7 +128,7 @@ class Program:
     def _write_log(self, data: bytes) -> None:
         """Append to the log. The first write replaces the log of an earlier attempt at the same game.
 
-        If the disk is full, the output is lost.
+        If the log cannot be written, for example because the disk is full, the output is lost.
         """
         if self._log is None or not data:
             return

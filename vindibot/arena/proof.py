@@ -1,7 +1,7 @@
-"""The proof of a build: a machine makes it before it plays games of a tournament.
+"""The proof of a build. A machine makes it before it plays games of a tournament.
 
-Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. If a processor
-rounds numbers differently, the fixed games usually show this before the machine plays for the tournament.
+If two machines have equal proofs, they run the same program, and have played the same fixed games with the same moves. If a
+processor rounds numbers differently, the fixed games usually show this before the machine plays for the tournament.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vindibot.config import Build, build, digest_of, load_bot, shipped, standard
 PACKAGES = ("sim", "behaviours", "vindibot")
 #: The bots of the fixed games (hero 1 first).
 BOTS = ("strong", "searcher", "malvert", "seed")
-#: Budget of nodes per move, rounds per game, and number of the fixed games.
+#: Search nodes per move, rounds per game, and number of the fixed games.
 NODES, ROUNDS, GAMES = 2000, 40, 3
 
 
@@ -38,9 +38,10 @@ class BuildProof:
         return digest_of(asdict(self))
 
     def differences(self, other: BuildProof) -> list[str]:
-        """Return, as texts, the differences of `other`, the proof of another machine, from this proof; [] if they are equal.
+        """Return the differences of `other` from this proof, one text per difference. Return [] if the proofs are equal.
 
-        If the code differs, the moves are expected to differ. Then their difference is left out.
+        `other` is the proof of another machine. If the versions or the code differ, the moves are expected to differ. Then the
+        moves are not compared.
         """
         here, there = asdict(self.build), asdict(other.build)
         found = [f"{name} is {there[name]} there and {here[name]} here" for name in here if here[name] != there[name]]

@@ -4,10 +4,10 @@
 Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their games. With 400 points, A is ahead in 10 of 11.
 
 The final intervals come from a bootstrap. The games of a block (one map and seed, the seats rotated) have much in common, so the
-bootstrap draws whole blocks with repetition. Each resample also draws the weights of the phantom's games (see the model) from
-an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the size of
-its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method
-is fast, but treats the games of a block as independent.
+bootstrap draws whole blocks with repetition. Each resample also draws the weights of the games against the model's virtual player
+from an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the
+size of its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead. This
+method is fast, but treats the games of a block as independent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vindibot.arena.results import GameLine
 
 #: Rating points per unit of strength (a natural logarithm).
 POINTS = 400 / math.log(10)
-#: Resamples of the bootstrap.
+#: Default number of resamples of the bootstrap.
 RESAMPLES = 1000
 #: Smallest number of blocks for an interval. Fewer blocks do not show how much blocks differ.
 MIN_BLOCKS = 5
@@ -68,10 +68,11 @@ def rate(
     """Return the ratings of all bots, best first.
 
     All bots in the games are rated. `bots` are labels of further bots to rate; a bot without a game has strength 0 in the model.
-    The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0. The intervals
-    and the LOS come from `resamples` resamples of the bootstrap. If there are fewer than `MIN_BLOCKS` blocks, they are None. With
-    0 resamples, the intervals follow from the likelihood, and the LOS is None. The result depends on `seed`, but not on the order
-    of the games.
+    The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0.
+
+    `low`, `high` and `los` come from `resamples` resamples of the bootstrap. They are None if there are fewer than `MIN_BLOCKS`
+    blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed`, but
+    not on the order of the games.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:

@@ -48,7 +48,7 @@ class SeatRun:
 class GameRun:
     """A game as it was played. `moves` has one entry per ply: 0..4 or `sim.game.CRASH`.
 
-    If the game was stopped before its end by the rules, `stopped` is the reason. `seconds` is the game's wall time.
+    If the arena stopped the game early, `stopped` is the reason. `seconds` is the wall time of the game.
     """
 
     moves: list[int] = field(default_factory=list)
@@ -66,7 +66,7 @@ class GameRun:
 def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
     """Play a game with these four seats, and return it. The seats are started and closed here.
 
-    If a seat forfeits, its hero crashes.
+    `journal` gets every turn and every move. If a seat forfeits, its hero crashes.
     """
     run, began = GameRun(), time.monotonic()
     where = map_of_task(task)
@@ -124,10 +124,10 @@ def decided(games: Games, mines: int) -> bool:
 
 
 def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
-    """Return the last state of a game, and counts per hero. Both are recomputed from the moves.
+    """Return the last state of a game on the map `where`, and counts per hero. Both are recomputed from the moves.
 
-    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. They are named as in `SeatLine`. If hero
-    B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
+    The counts map the names ``deaths``, ``kills``, ``mines_taken`` and ``stalled`` (see `SeatLine`) to a list with a number per
+    hero. If hero B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
     """
     history = GameHistory(first=where.new_game(SEATS * rounds))
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}

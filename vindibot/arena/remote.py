@@ -1,7 +1,8 @@
-"""A process that plays games for another machine (``python -m vindibot.arena.remote``), and the class for its parent.
+"""The player: a process that plays games for an arena on another machine (``python -m vindibot.arena.remote``).
 
-The process gets requests on a socket, one at a time, and plays each game in the sandbox, as a worker of the local arena does.
-Its parent only waits for the answer, so no bot can disturb the parent.
+`RemotePlayer` is the class with which the parent process uses a player. The player gets requests on a socket, one at a time. It
+plays each game in the sandbox, as a worker of the local arena does. The parent only waits for the answers, so no bot can disturb
+the parent.
 
 ::
 
@@ -11,9 +12,9 @@ Its parent only waits for the answer, so no bot can disturb the parent.
     ("play", RemoteGame)      ("played", PlayedGame, logs)           logs: content by the name of the file
                               ("failed", text)                       the answer to any request that failed
 
-There are two processes, the guard and the player. The guard is small and starts the player. If the player ends, or if the parent
-ends for any reason, the guard kills all processes that bots have started, and ends. If the guard is killed, the kernel kills the
-player. The player also ends after `IDLE_SECONDS` without a request.
+A second process, the guard, starts the player. If the player ends, or if the parent ends for any reason, the guard kills the
+player and all processes that bots have started, and ends. If the guard is killed, the operating system kills the player. The
+player also ends after `IDLE_SECONDS` without a request.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 #: Names of the processes, as ``ps`` shows them.
 GUARD, PLAYER = "vindibot-guard", "vindibot-player"
-#: Seconds without a request after which a player ends. Its parent starts a new one when it needs one.
+#: Seconds without a request after which a player ends. Its parent starts a new player when it has the next request.
 IDLE_SECONDS = 60.0
 #: Seconds that the parent waits for a guard that ends.
 END_TIMEOUT = 5.0
@@ -65,9 +66,9 @@ def _remote_error(message: str, died: bool) -> RemoteError:
 
 
 class RemotePlayer:
-    """A guard and its player, for the parent. One thread calls `ask`. Any thread may call `kill`.
+    """Starts a guard and a player, and sends requests to the player. One thread calls `ask`. Any thread may call `kill`.
 
-    `environment` has variables that are added to the environment of this process.
+    The guard and the player get the environment of this process and the variables in `environment`.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -106,9 +107,10 @@ class RemotePlayer:
         return self._guard.poll() is None
 
     def ask(self, *request: Any, timeout: float | None = None) -> bytes:
-        """Send a request, and return its answer as bytes for `answer_of`. Wait at most `timeout` seconds.
+        """Send a request, and return its answer as bytes. `answer_of` returns the parts of the answer.
 
-        Raises `RemoteError` if the player ends or does not answer in time. Then the player is killed.
+        Wait at most `timeout` seconds; None: no limit. Raises `RemoteError` if the player ends or does not answer in time. Then
+        the player is killed.
         """
         return self.ask_bytes(pickle.dumps(request), timeout)
 
@@ -142,7 +144,7 @@ class RemotePlayer:
 
 
 def _cache_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variable for the kernel cache if kernels are compiled for any processor, else {}."""
+    """Return the environment variable for a separate kernel cache if kernels are compiled for any processor, else {}."""
     if environment.get("NUMBA_CPU_NAME") != "generic":
         return {}
     base = os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("vindibot", appauthor=False)
@@ -168,7 +170,11 @@ def answer_of(data: bytes) -> tuple[Any, ...]:
 
 
 def main(requests: int, lifeline: int) -> NoReturn:
-    """Run the guard. `requests` is the socket for the player, `lifeline` a pipe whose other end only the parent has."""
+    """Run the guard, which starts the player.
+
+    Both arguments are file descriptors. `requests` is the player's socket. `lifeline` is a pipe whose other end only the parent
+    has.
+    """
     name_process(GUARD)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -210,7 +216,7 @@ def _fault(problem: Exception) -> str:
 
 
 class _RemoteRequests:
-    """The requests to this player, and their answers."""
+    """Answers the requests to this player."""
 
     def __init__(self) -> None:
         from vindibot.arena.sandbox import become_worker
@@ -219,7 +225,7 @@ class _RemoteRequests:
         self._entrants: dict[str, Entrant] = {}
 
     def answer(self, kind: str, *parts: Any) -> tuple[Any, ...]:
-        """Return the answer to a request."""
+        """Return the answer to a request. The docstring of the module lists the requests and the answers."""
         if kind == "describe":
             return self._describe(*parts)
         if kind == "load":

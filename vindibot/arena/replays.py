@@ -1,4 +1,4 @@
-"""Pages of games beside the report: one HTML file per game, in which the viewer plays it.
+"""Pages of games beside the report: one HTML file per game, which shows the game in the viewer.
 
 Only some games get a page, so that a long tournament does not fill the disk. `vindibot replay` makes the page of any other game
 from the file of game records.
@@ -16,17 +16,20 @@ from vindibot.base import Output, UsageError, VindibotError, short
 from vindibot.games import GameRecord, read_records
 from vindibot.viewer import page_output, record_page
 
-#: The block and the number of a game.
+#: The number of a game's block, and the number of the game in the block.
 GameKey = tuple[int, int]
 
 
 def page_name(key: GameKey) -> str:
-    """Return the name of the file of a game's page: ``block3-game2.html``."""
+    """Return the file name of a game's page: ``block3-game2.html``."""
     return f"block{key[0]}-game{key[1]}.html"
 
 
 def check_pages(results: Path) -> None:
-    """Raise `UsageError` if a file that the arena did not make has the path of the folder for pages or of a page."""
+    """Raise `UsageError` if the pages of games cannot be written without replacing a file that the arena did not make.
+
+    `results` is the path of the results file.
+    """
     folder = replays_path(results)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{short(folder)} is there already and is no folder: move it away, or {INSTEAD}")
@@ -35,7 +38,7 @@ def check_pages(results: Path) -> None:
 
 
 def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
-    """Return at most `most` games with records, sorted by block and number, the last one first.
+    """Return at most `most` games that have records, in descending order of block and number.
 
     At most half of them are the latest games with forfeits. The others are the latest games of any kind.
     """
@@ -48,7 +51,7 @@ def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
 
 
 def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[GameKey, Path]:
-    """Write the pages of the chosen games into the folder beside the results. Return their paths by block and number.
+    """Write the pages of at most `most` games (see `choose`) beside the results. Return their paths by block and number.
 
     A game without a readable record has no page. Raises `UsageError` or `VindibotError` if a page cannot be written.
     """
@@ -67,9 +70,10 @@ def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[Gam
 
 
 def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
-    """Return the `wanted` game records of these results, by id. Of two records with the same id, the last one counts.
+    """Return the game records whose ids are in `wanted`, by id. If two records have the same id, the last one counts.
 
-    Reading stops at the first record that cannot be read, because the last record may be unfinished after a crash.
+    `results` is the path of the results file. Reading stops at the first record that cannot be read, because the last record may
+    be unfinished after a crash.
     """
     found: dict[str, GameRecord] = {}
     with suppress(VindibotError):

@@ -1,8 +1,7 @@
 """The report of a tournament: one HTML file without scripts. It needs no other file and no network.
 
-It links to the pages of some games, which are beside it (`vindibot.arena.replays`).
-The template (``templates/report.html``) escapes labels, map names and notes. The chart of gold over time is computed from the
-game records, if there are any.
+The report links to the pages of some games (`vindibot.arena.replays`). The template (``templates/report.html``) escapes labels,
+map names and notes. The chart of gold over time is computed from the game records, if there are any.
 """
 
 from __future__ import annotations
@@ -41,15 +40,16 @@ from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import VindibotError, render
 from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot, read_reviews, review_path
 
-#: Largest number of games in the list (games with forfeits come first), and of games that are recomputed for gold over time.
+#: Largest number of games in the list of games, and largest number of games that are recomputed for the chart of gold over time.
+#: In the list, games with forfeits come first.
 LISTED, RECOMPUTED = 500, 200
 
 
 def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
     """Write the report and the pages of at most `replays` games beside a results file. Return the report's path.
 
-    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if another kind of file is
-    in the way.
+    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if the arena did not make a
+    file that would be replaced.
     """
     path = report_path(results)
     pages = write_pages(results, games, replays)
@@ -75,7 +75,7 @@ def report(
     played = [one for one in summary.standings if one.seats]
     records = records_path(results) if results is not None and records_path(results).is_file() else None
     logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
-    files = [(results, "results, a line per game"), (records, "game records"), (logs, "what bots wrote")]
+    files = [(results, "results, one line per game"), (records, "game records"), (logs, "output of bots")]
     addresses = {key: f"{quote(path.parent.name)}/{quote(path.name)}" for key, path in (pages or {}).items()}
     return render(
         "arena/report.html",
@@ -110,7 +110,10 @@ def report(
 
 
 def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
-    """Return the gold that each bot lost in the games that have a review; empty without a readable review beside the records."""
+    """Return the gold that each bot lost in the games that have a review, by bot.
+
+    Return {} if there is no readable review beside the game records.
+    """
     path = review_path(records_path(results))
     if not path.is_file():
         return {}
@@ -122,7 +125,10 @@ def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
 
 
 def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
-    """Return facts about how the games were played: (name, value, whether the value is a command). Unknown facts are left out."""
+    """Return facts about how the games were played, each as (name, value, whether the value is a command).
+
+    Unknown facts are left out.
+    """
     origin = read_origin(results) if results is not None else TournamentOrigin()
     again = ""
     if results is not None and origin.seed is not None:

@@ -24,10 +24,13 @@ from vindibot.arena.settings import SprtSettings
 class TournamentInfo:
     """A tournament that begins or continues.
 
-    `bots` are the labels in the order of the configuration. `games` and `blocks` are the numbers of games and blocks in the whole
-    tournament; `workers` games run at once. `before` has the games that a resumed file has already. The rating of the bot
-    `anchor` is 0; if `anchor` is None, the mean rating is 0. `sprt` has the settings of the sequential test of a match, else
-    None. `machines` returns the state of the other machines that play; it is None if this machine plays.
+    - `bots`: the labels of the bots, in the order of the configuration.
+    - `games`, `blocks`: the numbers of games and blocks in the whole tournament.
+    - `workers`: number of games that run at once on this machine.
+    - `before`: the games of earlier runs, if the tournament is resumed.
+    - `anchor`: the bot whose rating is 0. If it is None, the mean rating is 0.
+    - `sprt`: the settings of the sequential test of a match, None for other tournaments.
+    - `machines`: a function that returns the state of the other machines that play, None if this machine plays.
     """
 
     title: str
@@ -45,7 +48,7 @@ class Reporter:
     """A reporter that shows nothing. Other reporters derive from it."""
 
     def begin(self, info: TournamentInfo) -> None:
-        """Begin to report."""
+        """Begin to report on a tournament."""
 
     def finished(self, line: GameLine) -> None:
         """Report a game that has ended and whose line is written."""
@@ -54,4 +57,4 @@ class Reporter:
         """Show a line of text."""
 
     def end(self) -> None:
-        """Report the end, and restore the terminal."""
+        """Report the end of the tournament, and restore the terminal."""

@@ -20,7 +20,8 @@ from vindibot.games import Outcome, Reason, fault, ranks
 #: The version of the format of lines. This program reads and writes only this version.
 VERSION: Final = 3
 
-#: The formats of a tournament: every group of four bots; the first bot against the others; two bots with two seats each.
+#: The formats of a tournament. all: every group of four bots; gauntlet: the first bot against the others; ab: two bots with two
+#: seats each.
 Format = Literal["all", "gauntlet", "ab"]
 
 _Count = Annotated[int, Field(ge=0)]
@@ -55,17 +56,17 @@ class MachineLine(_Part):
 class SeatLine(_Part):
     """The result of one seat. The first seat of a game is hero 1.
 
-    - `bot`, `version`, `digest`: the bot's label, the version in its bot file (None for others), and a digest of the bot's files
-      (empty for built-in bots).
+    - `bot`, `version`, `digest`: the bot's label, the version in its bot file (None if it has none), and a digest of the bot's
+      files (empty for built-in bots).
     - `place`: 1..4 by gold at the end. Seats with equal gold share the mean of their places (see `places`).
-    - `gold`, `mines`, `life`: the hero in the last state.
+    - `gold`, `mines`, `life`: gold, number of mines and life of the hero in the last state.
     - `deaths`, `kills`, `mines_taken`: counts over the whole game.
     - `stalled`: number of rounds in which the hero was stalled (`vindibot.arena.stalls`), None if unknown.
     - `crashed`: whether the last state marks the hero as crashed.
     - `outcome`: how the seat's part in the game ended. If the reason is not "finished", the bot forfeited, and its hero did not
       move any more.
     - `moves`: number of moves that the bot itself made.
-    - `ms_median`, `ms_p99`, `ms_max`: milliseconds per move of the bot, 0 if it never moved.
+    - `ms_median`, `ms_p99`, `ms_max`: milliseconds per move of the bot: median, 99th percentile, maximum. 0 if it never moved.
     """
 
     bot: str = Field(min_length=1)
@@ -145,12 +146,12 @@ class GameLine(_Part):
         return best.bot if sum(seat.gold == best.gold for seat in self.seats) == 1 else None
 
     def encode(self) -> str:
-        """Return the line, without its line break."""
+        """Return the game as a line of JSON, without a line break."""
         return self.model_dump_json()
 
 
 def decode(text: str | bytes) -> GameLine:
-    """Return the game in a line. Raises ValueError with a reason that people can read."""
+    """Return the game in a line of a results file. Raises ValueError with a reason that people can read."""
     try:
         return GameLine.model_validate_json(text)
     except ValidationError as problem:

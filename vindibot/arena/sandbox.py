@@ -7,8 +7,8 @@ If the process dies or hangs, the seat whose turn it was is at fault. Then the g
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
 it exceeds its limit of wall time.
 
-The kernel and users kill processes too (SIGKILL). So if a process is killed for the first time, no seat is at fault, and the same
-game is played again.
+The operating system or a user may also kill a process (SIGKILL). So if the process of a game is killed for the first time, no
+seat is at fault, and the same game is played again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class GameError(VindibotError):
 def become_worker(lifeline: Connection | None = None) -> None:
     """Make this process a worker. A worker ignores Ctrl-C, which its parent handles. It ends processes that bots leave behind.
 
-    `lifeline` is the reading end of a pipe. Only the arena holds the writing end. The worker ends when the pipe breaks.
+    `lifeline` is the reading end of a pipe. Only the arena's process has the writing end. If the arena's process ends, the pipe
+    breaks, and the worker ends too.
     """
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -86,9 +87,9 @@ def become_worker(lifeline: Connection | None = None) -> None:
 
 
 def _end_with(lifeline: int) -> None:
-    """End this process and its descendants when a pipe breaks.
+    """End this process and its descendants when a pipe breaks. `lifeline` is the file descriptor of its reading end.
 
-    A signal handler does it, because a thread would hinder forking.
+    A signal handler does this and not a thread, because forking is not safe in a process with several threads.
     """
 
     def broken(number: int, frame: object) -> None:
@@ -101,12 +102,15 @@ def _end_with(lifeline: int) -> None:
         lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([lifeline], [], [], 0)[0]:  # it broke before the signal was set up
+    if select.select([lifeline], [], [], 0)[0]:  # the pipe broke before the signal was set up
         os._exit(1)
 
 
 def play_task(task: GameTask) -> PlayedGame:
-    """Play a game to its end, whatever its bots do, and return it. Raises `GameError` if this is not possible."""
+    """Play a game to its end, even if bots crash or hang, and return it.
+
+    Raises `GameError` if the game cannot be played although no bot is at fault.
+    """
     _prepare(task)
     journal = Journal(SEATS * task.rounds)
     scripts: dict[int, ScriptedSeat] = {}
@@ -159,10 +163,10 @@ def _log_path(task: GameTask, what: str) -> Path | None:
 
 
 class _Attempt:
-    """One attempt at a game in a forked process. It ends with the game, or when a seat makes the process die or hang.
+    """One attempt at a game, in a forked process. The attempt ends when the game ends, or when the process dies or hangs.
 
-    Seats that were at fault in earlier attempts are replaced: `scripts` has a scripted seat for each of them, by index.
-    `deadline` is the monotonic time at which the game must end.
+    `scripts` replaces seats that were at fault in earlier attempts: it has a scripted seat for each of them, by index. `deadline`
+    is the monotonic time in seconds at which the game must end.
     """
 
     def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
@@ -203,7 +207,8 @@ class _Attempt:
     def _listen(self, answer: Connection, output: int) -> Forfeit | None:
         """Wait until the game ends, and return None. If a time limit passes first, return the forfeit for it.
 
-        If a forfeit is returned, the caller must kill the game's process.
+        After a forfeit, the caller must kill the game's process. `answer` is the pipe for the result of this process, `output`
+        the pipe for its output.
         """
         pipes: list[Connection | int] = [answer, output]
         checked = time.monotonic()
@@ -261,7 +266,10 @@ def _hang_seconds(entrant: Entrant) -> float:
 
 
 def _was_killed(pid: int) -> bool:
-    """Return whether a process that has closed its answer was killed by SIGKILL. Wait for its end, at most `CHECK_SECONDS`."""
+    """Return whether the process `pid` was killed by SIGKILL. Wait at most `CHECK_SECONDS` for its end.
+
+    The process has already closed the pipe for its result.
+    """
     limit = time.monotonic() + CHECK_SECONDS
     while (ended := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None and time.monotonic() < limit:
         time.sleep(0.001)
@@ -269,7 +277,7 @@ def _was_killed(pid: int) -> bool:
 
 
 def _kill(pid: int) -> int:
-    """Kill a game's process and its descendants. Return the exit code of the process, negative for a signal."""
+    """Kill the process `pid` of a game and its descendants. Return the exit code of the process, negative for a signal."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):

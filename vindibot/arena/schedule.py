@@ -43,10 +43,12 @@ class SeatTask:
 class GameTask:
     """One game to be played, as plain data for any process.
 
-    `block` and `game` (both from 0) identify the game in the tournament. `games` is the number of games in its block. `rounds` is
-    the number of moves per hero. With `adjudicate`, the game ends when no place can change any more. `wall_s` is the largest wall
-    time in seconds. `logs` is the folder for the bots' standard error, empty for no logs; with `all_logs`, the logs of games
-    without forfeits are kept too. `build` is the build of the process that makes the task.
+    `tournament` is the digest of the schedule. `block` and `game` (both from 0) identify the game in the tournament. `games` is
+    the number of games in its block. `rounds` is the number of moves per hero. With `adjudicate`, the game ends when no place can
+    change any more. `wall_s` is the largest wall time in seconds. `build` is the build of the process that makes the task.
+
+    `logs` is the folder for the bots' standard error, empty for no logs. With `all_logs`, the logs of games without forfeits are
+    kept too.
     """
 
     tournament: str
@@ -77,10 +79,10 @@ def rotations(seats: Sequence[int]) -> list[Seating]:
 
 
 def line_ups(count: int, seats: int) -> list[Seating]:
-    """Return all choices of bots for `seats` seats, as indices. There are `count` bots.
+    """Return all ways to choose bots for `seats` seats. Each way has sorted indices of bots. There are `count` bots.
 
     If there are fewer bots than seats, each bot first gets the same number of seats. The remaining seats get every choice of
-    bots. For example, three bots on four seats give 0 0 1 2, 0 1 1 2, 0 1 2 2.
+    different bots. For example, three bots on four seats give 0 0 1 2, 0 1 1 2, 0 1 2 2.
     """
     times, left = divmod(seats, count)
     return [tuple(sorted((*list(range(count)) * times, *more))) for more in combinations(range(count), left)]

@@ -35,10 +35,16 @@ class Seat:
     """Decides the moves of one hero."""
 
     def start(self, games: Games, me: int) -> None:
-        """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game. Raises `Forfeit`."""
+        """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game.
+
+        Raises `Forfeit` if the bot cannot be started.
+        """
 
     def move(self, games: Games) -> int:
-        """Return the move (0..4) for this state, without changing it. Raises `Forfeit`."""
+        """Return the move (0..4) for the state `games`. The state is not changed.
+
+        Raises `Forfeit` if the bot gives no valid move in time.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
@@ -71,10 +77,11 @@ def _random_moves(seed: int) -> Iterator[int]:
 class InProcessSeat(Seat):
     """Plays a bot file. The bot's traits run in this process.
 
-    With a node budget there is no time limit. Otherwise the seat sets the stop word, a flag that searches read, after the time
-    limit for the move. If a Python loop ignores the flag, it is interrupted `grace_ms` later, but only in the main thread. If a
-    kernel ignores the flag, the parent process must kill this process. `ballot` has all votes for the last move. A trait that
-    failed `strikes` times is benched: it votes no more in this game.
+    With a node budget there is no time limit. Otherwise the seat sets the stop word when the time limit of the move has passed.
+    The stop word is a flag that searches read. If a Python loop ignores the flag, it is interrupted `grace_ms` later, but only in
+    the main thread. If a kernel ignores the flag, the parent process must kill this process.
+
+    `ballot` has all votes for the last move. A trait that failed `strikes` times is benched: it votes no more in this game.
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
@@ -121,7 +128,7 @@ class InProcessSeat(Seat):
 
 @contextlib.contextmanager
 def _interrupted_after(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the block after this number of seconds. Do nothing outside the main thread.
+    """Raise `OutOfTime` in the ``with`` block after this number of seconds. Do nothing outside the main thread.
 
     Only the main thread gets the signal that this function uses.
     """

@@ -40,7 +40,7 @@ class LimitSettings(Settings):
 
 
 class MapSettings(Settings):
-    """The maps. Each block takes the next map."""
+    """The maps of a tournament. Each block uses the next map."""
 
     set: Literal["standard", "random"] = Field(
         default="standard", description="standard: 40 fixed maps of all sizes; random: new maps, generated from the seed"
@@ -52,7 +52,7 @@ class MapSettings(Settings):
 
 
 class EntrantSettings(Settings):
-    """One bot of the tournament that needs more settings than a name. If a limit is not set, the limit in [limits] counts."""
+    """A bot of the tournament that needs more settings than a name. If a limit is not set here, the limit in [limits] counts."""
 
     bot: str | None = Field(default=None, min_length=1, description="a bot file, or the name of one")
     command: str | list[str] | None = Field(default=None, min_length=1, description="a program to start, with its arguments")

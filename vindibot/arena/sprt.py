@@ -16,7 +16,8 @@ is that 1/v is estimated from n scores. On average this estimate is too large by
 - The verdict is H1 when the LLR reaches log((1 - beta) / alpha), and H0 when it reaches log(beta / (1 - alpha)).
 - The LLR grows in steps, so at the verdict it exceeds a bound by about 0.583 standard deviations of a step (Siegmund). So both
   bounds are moved inwards by this amount. Then the true error rates are about equal to alpha and beta.
-- The LLR grows slowly if the mean is far outside s0..s1. So the test also ends when the mean is five standard errors beyond both.
+- The LLR grows slowly if the mean is far outside s0..s1. So the test also ends when the mean is more than five standard errors
+  above s0 and s1, or below both.
 - There is no verdict before `fewest` blocks, since the variance of a few blocks is unreliable.
 - There is no verdict if too many games are equal, move by move, since a repeated game is no new evidence.
 
@@ -44,7 +45,7 @@ Verdict = Literal["H0", "H1", "running", "repeated"]
 
 #: Mean amount by which the LLR exceeds a bound, in standard deviations of a step (Siegmund 1985, for normal steps).
 _OVERSHOOT = 0.583
-#: The test ends if the mean is more than this number of standard errors beyond both hypotheses.
+#: The test ends if the mean is more than this number of standard errors above both expected scores s0 and s1, or below both.
 _FAR = 5.0
 #: This is added to the sum of squared deviations of the block scores. So the variance is above 0 even if all scores are equal.
 _MIN_SQUARES = 0.01
@@ -71,7 +72,10 @@ class SprtState:
 
 @dataclass(frozen=True)
 class EloEstimate:
-    """A's advantage as a mean score (0..1) and in rating points, each with a 95 % interval. `blocks` is the number of blocks."""
+    """A's advantage over B as a mean score (0..1) and in rating points, each with its 95 % interval.
+
+    `blocks` is the number of blocks.
+    """
 
     score: float
     score_low: float
@@ -143,7 +147,7 @@ class SequentialTest:
         return self.state(distinct)
 
     def state(self, distinct: float | None = None) -> SprtState:
-        """Return the present state."""
+        """Return the present state of the test. For `distinct` see `add`."""
         llr, step = self._llr()
         settings = self.settings
         lower = math.log(settings.beta / (1 - settings.alpha)) + _OVERSHOOT * step
@@ -177,9 +181,9 @@ class SequentialTest:
         return (self._squares + _MIN_SQUARES) / self._count
 
     def _errors_beyond(self) -> float:
-        """Return the number of standard errors by which the mean is beyond both hypotheses.
+        """Return the number of standard errors by which the mean is outside the range s0..s1 of the expected scores.
 
-        The number is positive above both, negative below both, and 0 between them.
+        The number is positive above the range, negative below it, and 0 within it.
         """
         outside = max(0.0, self._mean - self._s1) + min(0.0, self._mean - self._s0)
         return outside / math.sqrt(self._variance() / self._count)

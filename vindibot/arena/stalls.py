@@ -1,4 +1,4 @@
-"""Stalled rounds: rounds of a hero in one small area, for example while it and a rival block each other beside a tavern."""
+"""Stalled rounds: rounds in which a hero stays in a small area, for example if two heroes block each other beside a tavern."""
 
 from __future__ import annotations
 

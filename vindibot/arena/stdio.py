@@ -1,4 +1,4 @@
-"""Programs that speak the line protocol of the CodinGame port over standard input and output.
+"""Programs that speak the line protocol of Vindinium on CodinGame over standard input and output.
 
 The arena starts the program for each game. Before its first ply the program gets the board's size, the board, and the id of its
 hero, 0 to 3. In the board, ``.`` is empty, ``#`` a wall, ``T`` a tavern, ``M`` a mine, and ``0`` to ``3`` are the heroes' spawn
@@ -7,7 +7,7 @@ squares. On each of its plies it gets the number of entities and a line per enti
 ``SOUTH``, ``WEST`` or ``MOVE x y``. Any text after it is a message.
 
 If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. There x and y are the
-square at which the hero's last move aimed. The rules are those of the original game, not those of the port.
+square that the hero wanted to enter with its last move. The rules are those of the original game, not those on CodinGame.
 """
 
 from __future__ import annotations
@@ -156,9 +156,9 @@ class StdioSeat(Seat):
     # -- the targets of the other heroes --
 
     def _targets(self, games: Games) -> str:
-        """Return a line for each other hero with the square at which its last move aimed.
+        """Return a line for each other hero, with the square that it wanted to enter with its last move.
 
-        Before the hero's first move, it is the hero's own square.
+        Before the hero's first move, the line has the hero's own square.
         """
         heroes = games["hero"][0]
         lines = []

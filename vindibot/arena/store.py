@@ -7,7 +7,7 @@
     results/cup.effective.toml  the whole configuration; a configuration of yours may extend it
     results/cup.html            the report (`vindibot.arena.report`)
     results/cup.games/          pages of some games (`vindibot.arena.replays`)
-    results/cup.logs/           what bots wrote to standard error
+    results/cup.logs/           the output of bots
 
 The record of a game is written before its line of results, so that every line has its record. If a crash or a full disk has cut
 a line off, this line is removed before the next line is appended. The store never writes into files that no arena has made.
@@ -29,10 +29,11 @@ from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, flat, short
 
-#: The first bytes of a line of results and of a game record. The marks show that an arena made a configuration or a report.
+#: The first bytes of a line of results, and of a game record.
 LINE, RECORD = b'{"version":', b'{"id":'
+#: Texts which show that an arena made a configuration file or a report.
 SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
-#: Begins the line of a configuration with the command that began the tournament.
+#: The beginning of the line in a configuration file that has the command of the tournament.
 COMMAND_MARK = "# Command: "
 INSTEAD = "--results names another file"
 #: Keys and tables of a configuration that may change when a tournament is resumed.
@@ -46,8 +47,14 @@ class StoreError(VindibotError):
 class Store:
     """The files of a tournament, open for more games. `before` has the games that the results file had when it was opened.
 
-    `digest` identifies the tournament, `setup` is its configuration. `changes` returns phrases: the reasons why no game may be
-    added to the earlier games. `command` is the command that begins the tournament. Raises `UsageError` or `StoreError`.
+    - `path`: the results file. The other files are beside it.
+    - `digest`, `setup`: the identity of the tournament, and its configuration.
+    - `resume`: whether the results file may have games already.
+    - `records`: whether game records are stored too.
+    - `changes`: a function that returns the reasons why no game may be added to the earlier games, as phrases.
+    - `command`: the command that begins the tournament.
+
+    Raises `UsageError` if the files belong to another tournament or are of another kind, `StoreError` if they cannot be written.
     """
 
     def __init__(
@@ -119,7 +126,7 @@ def logs_path(results: Path) -> Path:
 
 
 def replays_path(results: Path) -> Path:
-    """Return the path of the folder with pages of games."""
+    """Return the path of the folder for pages of games, beside these results."""
     return results.with_suffix(".games")
 
 
@@ -150,7 +157,7 @@ def report_path(results: Path) -> Path:
 
 
 def owned(path: Path, mark: str) -> Output:
-    """Return an output file beside the results. An existing file is replaced only if an arena made it."""
+    """Return an output file beside the results. An existing file is replaced only if it contains the text `mark`."""
     return Output(path, mark, "vindibot arena", INSTEAD)
 
 
@@ -172,7 +179,7 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 
 
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
-    """Return in words how the configuration `setup` differs from the configuration in a file."""
+    """Return in words how the configuration `setup` differs from the configuration in the file `path`."""
     try:
         before = dict(flat(tomllib.loads(path.read_text("utf-8"))))
     except (OSError, ValueError):

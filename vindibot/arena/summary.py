@@ -35,8 +35,8 @@ class BotStats:
     - `ms_median`, `ms_p99`: the medians, over its games, of the median and of the 99th percentile of milliseconds per move.
       `ms_max`: its slowest move. All three are None if it never moved.
     - `stalled`: stalled rounds per game, None if unknown.
-    - `reasons`: number of seats by the reason of their end.
-    - `sizes`: {map size: (mean place, seats)}.
+    - `reasons`: number of seats by the reason why the bot's part in the game ended.
+    - `sizes`: {map size: (mean place, number of seats)}.
     - `golds`: the gold of every seat at the end, sorted.
     """
 
@@ -89,9 +89,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """The match of two bots: the state of the sequential test, and the estimated difference in strength (`size`).
+    """The match of two bots `a` and `b`: the state of the sequential test, and the estimated difference in strength.
 
-    A match is `complete` if its number of blocks was fixed before the first game and all blocks were played. `size` is None
+    A match is `complete` if its number of blocks was fixed before the first game and all blocks were played. `difference` is None
     unless the match is complete and has enough blocks.
     """
 
@@ -107,8 +107,9 @@ class MatchSummary:
 class Summary:
     """The figures of a tournament so far.
 
-    `whole` is the number of complete blocks. `distinct` is the share of distinct games, None if unknown. `standings` are sorted
-    by rating, best first. `interrupted` says whether games are missing.
+    `games` and `blocks` are the numbers of games and blocks, `whole` is the number of complete blocks. `distinct` is the share
+    (0..1) of distinct games, None if unknown. `standings` are sorted by rating, best first. `reasons` are all reasons why seats
+    ended. `interrupted` says whether games are missing.
     """
 
     format: Format
@@ -124,7 +125,7 @@ class Summary:
     interrupted: bool = False
 
     def pairs_that_met(self) -> dict[tuple[str, str], Pair]:
-        """Return the pairs that met in any game, by the labels of their bots."""
+        """Return the pairs of bots that met in any game, by the labels of the two bots."""
         return {(pair.bot, pair.other): pair for pair in self.pairs if pair.met}
 
     def has_forfeits(self) -> bool:

@@ -52,7 +52,10 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share (0..1) in percent, empty if unknown. It is 100 or 0 only if the share is exactly 1 or 0."""
+    """Return a share (0..1) in percent, empty if unknown.
+
+    Only an exact 1 or 0 is shown as 100 or 0 percent. A share that is nearly 1 or 0 is shown as ``>99%`` or ``<1%``.
+    """
     if value is None:
         return ""
     text = f"{value:.{digits}%}"
@@ -70,7 +73,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def figures(one: BotStats) -> dict[str, str]:
-    """Return the figures of a bot as texts, by column. Unknown figures may be missing."""
+    """Return the figures of a bot as texts, by column. Unknown figures are missing or empty."""
     found = {"games": str(one.games)}
     if one.rating is not None:
         rating = one.rating
@@ -94,7 +97,7 @@ def figures(one: BotStats) -> dict[str, str]:
 
 
 def _table(*columns: str, words: bool = False) -> Table:
-    """Return an empty table. The first column is aligned left. The others are aligned right, or left if `words` is true."""
+    """Return a table without rows. The first column is aligned left. The others are aligned right, or left if `words` is true."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1))
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number and not words else "left", no_wrap=not words)
@@ -221,12 +224,12 @@ def _why_no_size(match: MatchSummary) -> str:
 
 
 def head_line(summary: Summary) -> str:
-    """Return `head_parts` in one line."""
+    """Return the parts of `head_parts` in one line: numbers of games and blocks, share of distinct games, bot with rating 0."""
     return " · ".join(head_parts(summary))
 
 
 def head_parts(summary: Summary) -> list[str]:
-    """Return the number of games and blocks, the share of distinct games, and the bot whose rating is 0."""
+    """Return texts with the number of games and blocks, the share of distinct games, and the bot whose rating is 0."""
     parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
     if summary.whole < summary.blocks:
         parts[0] += f", {summary.whole} of them whole"

@@ -36,7 +36,10 @@ from vindibot.config import Config, build, cores, look_up, short
 
 @dataclass
 class Tournament:
-    """A tournament that `prepare` has made. If its results could not be written, `error` is the reason, else `error` is empty."""
+    """A tournament that `prepare` has made. `path` is its results file.
+
+    If the results could not be written, or if no machine could play, `error` is the reason. Otherwise `error` is empty.
+    """
 
     settings: ArenaSettings
     schedule: Schedule
@@ -47,7 +50,7 @@ class Tournament:
 
     @property
     def lines(self) -> list[GameLine]:
-        """The games that have been played, with the games of earlier runs first."""
+        """The results of all games that have been played, also in earlier runs. The earlier runs come first."""
         return self.store.before
 
     @property
@@ -62,7 +65,7 @@ class Tournament:
 
     @property
     def timed(self) -> bool:
-        """Whether any bot has a limit of time. Then the games depend on the speed of the machine that plays them."""
+        """Whether any bot has a time limit. Then the games depend on the speed of the machine that plays them."""
         return any(
             entrant.command or (entrant.bot is not None and entrant.limits.nodes is None) for entrant in self.schedule.entrants
         )
@@ -79,9 +82,10 @@ class Tournament:
         return machine.cpu if machine is not None and machine.signature else ""
 
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
-        """Play the missing games: on other machines if `elsewhere` has some, else on this machine.
+        """Play the missing games: on other machines if `elsewhere` is given, else on this machine.
 
-        Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played.
+        Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played on
+        this machine.
         """
         workers = self.workers
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
@@ -167,7 +171,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     """Return a tournament whose bots, commands, maps and results have been checked. Raises `UsageError`.
 
     With `resume`, the tournament continues with the existing results. With `mix_versions`, it continues even if the build or the
-    files of bots have changed. `command` is the command of this tournament, for the report.
+    files of bots have changed. `command` is the command line of this tournament, which the report shows.
     """
     settings = config.settings
     for key, other, problem in settings.conflicts():
@@ -205,7 +209,7 @@ def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
 
 
 def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
-    """Return the configuration to store beside the results. Its paths are absolute, and its seed is the one that was drawn."""
+    """Return the configuration to store beside the results. Its paths are absolute. `seed` is the tournament's seed."""
     found = settings.model_dump(mode="json", exclude={"log", "results"})
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
@@ -230,7 +234,10 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
-    """Return an entry of the list of bots in a form that is valid in any folder. The path of a bot file becomes absolute."""
+    """Return an entry of the list of bots in a form that is valid in any folder. The path of a bot file becomes absolute.
+
+    `folder` is the folder of the configuration that has the list.
+    """
     label, name = split_label(text)
     if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text
@@ -240,7 +247,7 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Handle Ctrl-C and SIGTERM in the ``with`` block, as `stopping` does."""
+    """Let Ctrl-C and SIGTERM stop the tournament within the ``with`` block. See `stopping`."""
     with stopping(tournament.stop, reporter.note):
         yield
 
@@ -250,7 +257,7 @@ def stopping(stop: Stop, note: Callable[[str], None]) -> Iterator[None]:
     """Handle Ctrl-C and SIGTERM in the ``with`` block.
 
     After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
-    immediately. This helps if the program waits for a process that does not answer. `note` gets a line of text for people.
+    immediately, even if the program waits for a process that does not answer. `note` gets a line of text for people.
     """
 
     def interrupted(number: int, frame: object) -> None:

@@ -75,9 +75,9 @@ class RemoteGame:
 
 
 def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
-    """Return the luggage of a tournament. The folders of a bot are packed only if it has traits of its own.
+    """Return the luggage of a tournament. The folders of a bot are packed only if the bot has traits of its own.
 
-    Raises `UsageError` if the folder of a bot is too large to travel.
+    Raises `UsageError` if the folder of a bot is too large to be sent.
     """
     bundles: dict[str, bytes] = {}
     folders: dict[str, str] = {}
@@ -94,7 +94,7 @@ def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
 
 
 def _has_own_traits(bot: Bot) -> bool:
-    """Return whether one of the bot's folders has a module of its traits."""
+    """Return whether one of the bot's folders contains a Python module with its traits."""
     names = {module.partition(".")[0] for module in bot.modules} - set(PACKAGES)
     return any(Path(folder, f"{name}.py").is_file() or Path(folder, name).is_dir() for name in names for folder in bot.folders)
 
@@ -105,9 +105,9 @@ def cache_folder() -> Path:
 
 
 def unpack_entrants(luggage: Luggage) -> tuple[dict[str, Entrant], list[str]]:
-    """Unpack the files of all bots, and return the bots by label, and the reasons why some of them cannot play on this machine.
+    """Unpack the files of all bots. Return the bots by label, and the reasons why some of them cannot play on this machine.
 
-    Raises `BundleError`.
+    Raises `BundleError` if a bundle is damaged or cannot be unpacked.
     """
     found = {name: unpack(data, name, cache_folder()) for name, data in luggage.bundles.items()}
     entrants, problems = {}, list[str]()

@@ -1,4 +1,5 @@
-"""The foundation of all rooms: errors, log, redaction, printable text, pages, safe writing, keys, addresses, processes."""
+"""Code that all other packages of vindibot use: errors, log, redaction, printable text, pages, safe writing, keys, addresses,
+processes."""
 
 import lazy_loader
 

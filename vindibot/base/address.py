@@ -1,8 +1,8 @@
 """The address of a server, its URLs, and the old domain that must not get a key.
 
 A key and the token of a game go only to the origin (scheme, host and port) that the user configured. In the URL for moves
-(``playUrl``), a server may state any host. The client uses only the path of this URL. So no answer can make it send a token to
-another host.
+(``playUrl``), a server may state any host. The client uses only the path of this URL. So no answer can make the client send a
+token to another host.
 """
 
 from __future__ import annotations
@@ -88,9 +88,10 @@ class ServerAddress:
         return self.origin + self.prefix + path
 
     def play_url(self, stated: str) -> str:
-        """Return the URL for moves. It has the path of `stated`, the server's `playUrl`, and the origin of this address.
+        """Return the URL to which the client sends its moves: the path and query of `stated` at the origin of this address.
 
-        Raises `ValueError` for a text that is no URL. The message does not hold the text.
+        `stated` is the server's `playUrl`. Raises `ValueError` if it is not a URL with a proper path. The message does not quote
+        it.
         """
         try:
             parts = urlsplit(stated)
@@ -104,7 +105,7 @@ class ServerAddress:
         return self.origin + path
 
     def owns(self, stated: str) -> bool:
-        """Return whether a URL is on this origin."""
+        """Return whether the URL `stated` has the scheme, host and port of this address."""
         try:
             parts = urlsplit(stated)
             port = parts.port if parts.port is not None else _PORTS.get(parts.scheme)
@@ -128,7 +129,7 @@ def _is_ip(host: str) -> bool:
 
 
 def lan_address() -> str:
-    """Return the address of this machine in its network, or the machine's name if there is no network. Sends nothing."""
+    """Return the IP address of this machine in its local network, or its host name if there is no network. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(("192.0.2.1", 9))  # sends nothing, but selects the network interface
         return str(asked.getsockname()[0])

@@ -1,4 +1,4 @@
-"""An HTTP server that runs in an event loop of ours."""
+"""An HTTP server that runs in the event loop of the calling program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-#: Seconds to wait for open requests when the server closes.
+#: Largest number of seconds to wait for open requests when the server closes.
 CLOSING_SECONDS = 2
 
 
@@ -29,11 +29,11 @@ class AsgiServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture no signals."""
+        """Install no signal handlers, unlike `uvicorn.Server`."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn."""
+        """Start to listen, as in `uvicorn.Server`. Then let `begin` return."""
         await super().startup(sockets=sockets)
         self._listening.set()
 

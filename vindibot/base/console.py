@@ -14,9 +14,10 @@ from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends the control characters in a text to the terminal.
+    """A console of rich that escapes control characters in texts, so that they have no effect on the terminal.
 
-    The console is only the last guard: code that prints a foreign text on one line must apply `printable` to the text first.
+    The console does not escape line breaks and tabs. So code that prints a name or another foreign text on one line must apply
+    `printable` to the text first.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
@@ -40,9 +41,10 @@ def say(console: Console, text: str, style: str = "") -> None:
 
 
 def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Table:
-    """Return an empty table in the common style of our commands: no lines, a column per head, numbers aligned right.
+    """Return an empty table in the common style of our commands: no lines, one column per heading in `heads`, numbers aligned
+    right.
 
-    Columns whose heads are in `left` have texts, aligned left. If the terminal is too narrow, these texts are cut.
+    Columns whose headings are in `left` have texts, aligned left. If the terminal is too narrow, these texts are cut.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(title) if title else None, title_justify="left")
     for head in heads:

@@ -1,7 +1,6 @@
 """The effect of Ctrl-C on our commands while they start and while they end.
 
-By default, Ctrl-C makes Python raise an exception at any line, which prints tracebacks of half imported modules and of the
-compiler.
+By default, Ctrl-C makes Python raise an exception at any line. During imports and compilations this prints long tracebacks.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ INTERRUPTED = 130
 
 # Modules whose code runs while modules are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
-#: The message at the end.
+#: The line that `_leave` and `tell` print. If it is empty, `_leave` prints nothing.
 _words = "interrupted"
 
 
 def at_once() -> None:
-    """Set the handler of Ctrl-C that ends this program at once, with one line and exit code 130."""
+    """From now on, let Ctrl-C end this program at once, with one line of output and exit code 130."""
     signal.signal(signal.SIGINT, _leave)
 
 
@@ -39,14 +38,13 @@ def never_after_exit() -> None:
 
 
 def at_once_again() -> None:
-    """Call `at_once` again. Do nothing in a program that has not called it before."""
+    """Call `at_once` again. Do nothing in a program that has never called `at_once`."""
     if handled():
         at_once()
 
 
 def in_order() -> None:
-    """Set the handler of Ctrl-C that raises `KeyboardInterrupt`. During imports and compilations the handler ends the program
-    at once.
+    """From now on, let Ctrl-C raise `KeyboardInterrupt`. During imports and compilations Ctrl-C still ends the program at once.
 
     Do nothing in a program that has not called `at_once`.
     """

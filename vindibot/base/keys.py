@@ -29,8 +29,9 @@ def find_key(
 ) -> SecretStr | None:
     """Return the key to play with, or None if there is no key.
 
-    The first key found in these places counts: ``VINDIBOT_KEY`` in `environ` (unless empty), the file `key_file`, `key` of the
-    configuration. Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
+    The function looks in these places, in this order: ``VINDIBOT_KEY`` in `environ` (default: the environment of this process),
+    the file `key_file`, and `key`, the key in the configuration. The first key found counts. Raises `UsageError` for a key file
+    that cannot be read and for a text that cannot be a key.
     """
     value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
     if value:
@@ -78,8 +79,11 @@ def read_key_file(path: Path) -> SecretStr:
 
 
 def check_key(text: str, where: str) -> SecretStr:
-    """Return the key in a text, without blanks around the key. Raises `UsageError` for a text that cannot be a key. The message
-    begins with `where` and does not hold the text."""
+    """Return the key in `text`, without blanks around the key. A key has 1 to 256 visible ASCII characters and no blanks.
+
+    `where` describes the source of the text. Raises `UsageError` for any other text. The message begins with `where` and does not
+    quote the text.
+    """
     key = text.strip()
     if not _KEY.fullmatch(key):
         raise UsageError(f"{where} is not a key: a key has 1 to 256 visible ASCII characters and no blanks")

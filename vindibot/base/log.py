@@ -1,6 +1,6 @@
 """The log of a command: readable lines in the terminal, JSON lines in a file, without secrets.
 
-All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each line has these fields.
+All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each log line has these fields.
 `setup` chooses the outputs. Libraries that use the standard library's `logging` (httpx, uvicorn, asyncio) write their warnings
 and errors to the same outputs. Lines of these libraries with lower levels are left out, because they contain URLs with tokens.
 
@@ -124,7 +124,7 @@ _ABOUT = {"game": "", "hero": "#", "turn": "turn "}
 
 
 def _word(value: Any) -> str:
-    """Return a value on one line: a word as it is, other texts in quotes, lists and tables in brackets."""
+    """Return a value as one line of text: a word as it is, other texts in quotes, lists and dictionaries in brackets."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
@@ -167,7 +167,7 @@ class _FileHandler(logging.FileHandler):
         self.setFormatter(_formatter(structlog.processors.JSONRenderer(ensure_ascii=False)))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
-        """See the class."""
+        """Log one error and close the file."""
         problem = sys.exc_info()[1]
         if isinstance(problem, OSError | ValueError):
             self.setLevel(logging.CRITICAL + 1)
@@ -180,10 +180,10 @@ _handlers: list[logging.Handler] = []
 
 
 def setup(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> None:
-    """Show lines of at least `level` in the terminal, and append all lines to `file`. Create `file` and its folders if needed.
+    """Show log lines of `level` and above in the terminal, and append all log lines to `file`. Create `file` and its folders.
 
-    `console` is the rich console that shows the game. Without `console`, the terminal's lines go to standard error. `setup` may
-    be called again. Raises `UsageError` if the file cannot be opened.
+    `console` is the rich console that shows the game. Without `console`, the terminal's lines go to standard error. A second call
+    replaces the outputs of the first call. Raises `UsageError` if the file cannot be opened.
     """
     if level not in LEVELS:
         raise UsageError(f"log.level must be one of {', '.join(LEVELS)}, not {level}")
@@ -210,7 +210,7 @@ def _is_wanted(record: logging.LogRecord) -> bool:
 
 
 def close() -> None:
-    """Close the file and end all output. Called at the end of a command and between tests."""
+    """Close the log file, and stop all output of log lines. Called at the end of a command and between tests."""
     if not _handlers:
         return
     logging.captureWarnings(False)
@@ -225,7 +225,7 @@ def close() -> None:
 
 @contextmanager
 def context(**about: Any) -> Iterator[None]:
-    """Add these fields (game, turn, hero ...) to every line within this block and in the tasks that start there.
+    """Add these fields (game, turn, hero ...) to every log line within this block, and in asyncio tasks that the block starts.
 
     At the end of the block all fields get their earlier values back, also the fields that `bind` has set.
     """
@@ -239,13 +239,13 @@ def context(**about: Any) -> Iterator[None]:
 
 
 def bind(**about: Any) -> None:
-    """Add these fields to every line of this task until the `context` around it ends: ``bind(turn=12)``."""
+    """Add these fields to every later log line of this asyncio task, until the surrounding `context` ends: ``bind(turn=12)``."""
     structlog.contextvars.bind_contextvars(**about)
 
 
 @contextmanager
 def configured(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> Iterator[None]:
-    """Call `setup` before the block, and `close` after the block."""
+    """Call `setup` with these arguments before the block, and `close` after the block."""
     setup(level, file, console)
     try:
         yield

@@ -1,7 +1,8 @@
 """Pages (HTML) and drawings (SVG) from templates that escape all values.
 
-A template is a file in the folder ``templates`` of a room. The template's name begins with the room: ``server/home.html``. A
-template may use templates of the same room and of the rooms below. ``base/page.html`` is the frame of all pages.
+A template is a file in the folder ``templates`` of a **room** (a package inside `vindibot`). The template's name begins with the
+room: ``server/home.html``. A template may use templates of the same room and of the rooms that this room may import.
+``base/page.html`` is the frame of all pages.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def compile_templates(*rooms: str) -> None:
-    """Compile all templates of these rooms in advance, so that the first page is made as fast as later pages."""
+    """Compile all templates of these packages of `vindibot` in advance, so that the first page is made as fast as later pages."""
     environment = _environment()
     for room in rooms:
         for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
@@ -38,7 +39,7 @@ def compile_templates(*rooms: str) -> None:
 
 
 class _Loaders(dict[str, "PackageLoader"]):
-    """The loaders of templates by room, created at the first use."""
+    """The loaders of templates, by package of `vindibot`. Each loader is created at its first use."""
 
     def __missing__(self, room: str) -> PackageLoader:
         from jinja2 import PackageLoader

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from vindibot.base.text import printable
 
-#: The replacement of a secret.
+#: The text that replaces a secret.
 MASK = "********"
 #: Smallest number of characters of a token that is also masked inside words. A shorter token may be part of a number or a name by
 #: chance, so it is masked as a whole word only. The original server's tokens have four characters.
@@ -76,8 +76,8 @@ class Redactor:
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
-        """Return the start of a body as one line without secrets, for a log or a message. The line has at most `length`
-        characters."""
+        """Return the start of the body of an HTTP message as one line without secrets, for a log or an error message. The line
+        has at most `length` characters."""
         text = printable(" ".join(self(body[: length + 200].decode("utf-8", "replace")).split()))
         return text if len(text) <= length else text[: length - 1] + "…"
 
@@ -119,10 +119,10 @@ _redact = Redactor(shortest=4)
 
 
 def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask this text in all later log lines. With `token`, it is the token of a game, and a short token is masked only as a
-    whole word.
+    """Mask the secret `text` in all later log lines. With `token`, the secret is the token of a game, not a key. A token of less
+    than eight characters is masked only as a whole word.
 
-    The mask is only the last guard: no code should log a secret. The function ignores texts of less than four characters. It
+    The mask is an additional protection: no code should log a secret. The function ignores texts of less than four characters. It
     stores all keys, and the latest 200 tokens.
     """
     if isinstance(text, SecretStr):

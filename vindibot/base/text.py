@@ -1,4 +1,4 @@
-"""Foreign text, made safe for a terminal.
+"""Functions that make texts from elsewhere safe for a terminal.
 
 Names, answers and error texts come from opponents, servers, programs and traits. They may hold escape sequences, which a
 terminal obeys, or characters that reverse or hide other text.

@@ -170,7 +170,7 @@ def _head(path: Path) -> bytes:
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:
-    """Write this content to a temporary file beside `path`, wait until it is on the disk, and return the temporary file."""
+    """Write `content` to a temporary file beside `path`, wait until it is on the disk, and return the temporary file."""
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

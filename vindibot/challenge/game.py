@@ -1,8 +1,8 @@
 """One game of a person against three bots.
 
 The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. The server does not
-know votes, so this module stores the ballots (all votes) of the bots for the page. The person joins with a key, like any client.
-The game ends early if the person leaves, does not join, or exceeds the time limit of a move.
+know votes. So this module stores the ballots of the bots for the page; a ballot has all votes for one move. The person joins with
+a key, like any client. The game ends early if the person leaves, does not join, or exceeds the time limit of a move.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ JOIN_SECONDS = 30.0
 CLOSING_SECONDS = 2.0
 #: Milliseconds per move for a person who plays without a time limit: the largest limit of the server.
 UNTIMED_MS = 86_400_000
-#: A bot waits this number of seconds longer for its next turn than the person's time limit.
+#: Seconds that a bot waits for its next turn, in addition to the time limits of the other three heroes.
 TIMEOUT_SECONDS = 60.0
 
 _log = structlog.get_logger("vindibot.challenge")
@@ -65,7 +65,7 @@ class GameSetup:
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of a bot: the header of the bot's recording, the state, and the ballot."""
+    """A decision of a bot: the header of the bot's recording, the state before the move, and the ballot."""
 
     header: Header
     games: Games
@@ -74,7 +74,7 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """The decisions of all bots, in order of time. This object observes the bots' players."""
+    """The decisions of all bots, in order of time. This class observes the `GamePlayer` of each bot."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False
@@ -112,7 +112,7 @@ class Decisions:
 
 
 class ChallengeGame:
-    """One game of a person against three bots (see the module).
+    """One game of a person against three bots.
 
     Call `prepare`, then `run`, then `close`. `leave` ends the game early. The person joins with the key `key`.
     """
@@ -155,7 +155,7 @@ class ChallengeGame:
             self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
 
     async def _start(self, bot: Bot) -> Voters:
-        """Start the voters of a bot, which run its traits, and return them."""
+        """Start the voters of a bot, and return them. The voters run the traits of the bot."""
         pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
         started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
         self._stack.push_async_callback(started.close)
@@ -186,7 +186,7 @@ class ChallengeGame:
         )
 
     async def run(self) -> None:
-        """Wait until the game ends, or until the person leaves or does not join in time."""
+        """Wait until the game ends, or until the person leaves or does not join in time. Then store the result in `result`."""
         match = self._match
         assert match is not None
         begun, ended = asyncio.ensure_future(match.begun()), asyncio.ensure_future(match.ended())
@@ -217,7 +217,7 @@ class ChallengeGame:
         self._left.set()
 
     async def close(self) -> None:
-        """End the match and the bots, and stop the workers of the bots."""
+        """End the game and its bots, and stop the worker processes of the bots."""
         self.leave()
         for task in self._tasks:
             task.cancel()

@@ -29,9 +29,10 @@ _log = structlog.get_logger("vindibot.challenge")
 
 
 class Host:
-    """All games of one command. This class observes the server's rooms, and calls `note` with a line when a game has ended.
+    """The games of one command ``vindibot challenge``. This class observes the server's rooms.
 
-    Each game has a secret, which only the page that requested the game knows.
+    `note` is called with a line of text when a game has ended. Each game has a secret, which only the page that requested the
+    game knows.
     """
 
     def __init__(self, settings: ChallengeSettings, offers: Offers, note: Callable[[str], None]) -> None:
@@ -46,7 +47,10 @@ class Host:
     # -- games --
 
     async def begin(self, request: GameRequest) -> tuple[str, ChallengeGame]:
-        """Start the bots of a game and reserve the seats. Return the game's secret and the game. Raises `VindibotError`."""
+        """Start the bots of a game and reserve the seats. Return the game's secret and the game.
+
+        Raises `VindibotError` if too many games run already, or if a bot or the map cannot be loaded.
+        """
         if len(self._tasks) + self._preparing >= self.settings.games:
             limit = counted(self.settings.games, "game")
             raise VindibotError(f"no more than {limit} can run here at once: try again when a game has ended")
@@ -121,7 +125,10 @@ class Host:
 
     @contextlib.asynccontextmanager
     async def serving(self, host: str) -> AsyncIterator[EmbeddedServer]:
-        """Serve the page and the games within the ``async with`` block. All games end when the block ends."""
+        """Serve the page and the games within the ``async with`` block. All games end when the block ends.
+
+        `host` is the IP address on which the server listens.
+        """
         settings = ServerSettings(host=host, port=self.settings.port, keys="registered")
         async with EmbeddedServer(settings, (self,), (lambda app: add_routes(app, self),)) as self._server:
             try:
@@ -146,7 +153,11 @@ def result_line(game: ChallengeGame) -> str:
 
 
 def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:
-    """Host challenges until Ctrl-C. Raises `VindibotError` if the server cannot start."""
+    """Host challenges until Ctrl-C.
+
+    `bots` are the bots that the page selects first. With `lan`, other machines in the network can reach the page. With
+    `open_page`, the page opens in the browser. Raises `VindibotError` if a bot cannot be loaded or if the server cannot start.
+    """
     with log.configured(settings.log.level, settings.log.file, console):
         offers = Offers(bots, settings.map)
         warm(console)

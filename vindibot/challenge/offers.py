@@ -1,6 +1,6 @@
-"""The bots and maps that the page offers.
+"""The bots and maps that the page of challenges offers.
 
-An offer is a bot or a map with an id. A page names bots and maps by these ids, never by paths.
+An offer is a bot or a map with an id. The page names bots and maps by these ids, never by paths.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ ATTEMPTS = 20
 
 @dataclass(frozen=True)
 class BotOffer:
-    """A bot file. `where` distinguishes it from other bots with the same name.
+    """A bot file. `where` says where the file is, since two bots may have the same name.
 
-    If the file is not TOML, `problem` says why. The traits in the file are checked only when a game begins.
+    If the file is not TOML, `problem` is the reason, else it is empty. The traits in the file are checked only when a game
+    begins.
     """
 
     id: str
@@ -68,13 +69,13 @@ class Offers:
         self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
 
     def bots(self) -> list[BotOffer]:
-        """Return the bots that exist now: those that the command names, the current folder's, then the shipped bots."""
+        """Return the bots that exist now: those that the command names, those in the current folder, then the shipped bots."""
         paths = dict.fromkeys([*self._named_bots, *(path.resolve() for path in _files())])
         offers = (_offer(path, path in self._named_bots) for path in paths)
         return [offer for offer in offers if offer is not None]
 
     def bot(self, offer_id: str) -> BotOffer:
-        """Return the bot with this id. Raises `UsageError`."""
+        """Return the bot with this id. Raises `UsageError` if there is no such bot any more."""
         for offer in self.bots():
             if offer.id == offer_id:
                 return offer
@@ -106,7 +107,10 @@ class Offers:
 
 
 def random_map(seed: int, size: int | None = None) -> Map:
-    """Return the map of a seed. If the generator fails with this seed, try the next seeds. Raises `UsageError`."""
+    """Return the random map of a seed. `size` is its number of rows (8..28, even), None for any size.
+
+    If the generator fails with this seed, try the next seeds. Raises `UsageError` for a wrong size, or if no map is found.
+    """
     if size is not None and not (MIN_SIZE <= size <= MAX_SIZE and size % 2 == 0):
         raise UsageError(f"a map has an even size from {MIN_SIZE} to {MAX_SIZE}, not {size}")
     for attempt in range(ATTEMPTS):

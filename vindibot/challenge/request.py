@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from vindibot.base import unseen_character
 from vindibot.challenge.settings import LONGEST_NAME
 
-#: The largest integer that JavaScript represents exactly.
+#: Largest seed of a map: the largest integer that JavaScript represents exactly.
 LARGEST_SEED = 2**53 - 1
 
 
@@ -15,8 +15,8 @@ class GameRequest(BaseModel):
     """A game that a person wants to play.
 
     `name` is the person's name, `hero` (1..4) the person's hero. `bots` and `map` are ids of offers
-    (`vindibot.challenge.offers`). `size` and `map_seed` apply to a random map. Without `size`, the size of this map is random
-    too. `limit_ms` is the time limit of the bots, in milliseconds per move.
+    (`vindibot.challenge.offers`). `size` and `map_seed` apply only to a random map. Without `size`, a random map has a random
+    size. `limit_ms` is the time limit of the bots, in milliseconds per move.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)

@@ -1,8 +1,8 @@
 """The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
 
-The routes answer requests from this page only. They require JSON, and a host that is an address or a name of this machine.
-Without these checks, another page in the same browser could start bots or read votes. The other page could even come from a
-foreign host whose name resolves to this machine.
+The routes answer only requests from this page. They require JSON. The host in the address of the request must be an IP address or
+a name of this machine. Without these checks, another page in the same browser could start bots or read votes. The other page
+could even come from a foreign host whose name resolves to this machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _TILES = ".#T-"
 
 
 def _trusted(request: Request) -> None:
-    """Raise `Refusal` for a request with another host name than this machine's, or from the page of another server."""
+    """Raise `Refusal` if a request comes from the page of another server, or if its host name is no name of this machine.
+
+    An IP address in place of the host name is always accepted.
+    """
     host = request.headers.get("host", "")
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -76,7 +79,7 @@ def _add_page(app: FastAPI, guarded: list[Any]) -> None:
 
 
 def add_routes(app: FastAPI, host: Host) -> None:
-    """Add the page and its routes."""
+    """Add the page of challenges and its routes to `app`. `host` plays the games."""
     guarded = [Depends(_trusted)]
     limits = ServerSettings()
     _add_page(app, guarded)
@@ -127,9 +130,10 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/game/votes", dependencies=guarded)
     async def votes(request: Request, after: int = 0) -> Response:
-        """Return all decisions of the bots except the first `after`. Each is a turn of a bundle, with the hero.
+        """Return all decisions of the bots except the first `after`, and whether the game is over.
 
-        If there is no such decision yet, wait for one. The bearer token is the secret of the game.
+        Each decision has the form of a turn in a bundle (docs/viewer-format.md), with the bot and its hero (0..3) in addition. If
+        there is no such decision yet, wait for the next one. The bearer token is the secret of the game.
         """
         decisions = _game(host, request).decisions
         made = await decisions.after(max(0, after), WAIT_SECONDS)
@@ -152,7 +156,7 @@ def _game(host: Host, request: Request) -> ChallengeGame:
 
 
 def _bundle(setup: GameSetup) -> Bundle:
-    """Return the bundle of the game before the first ply."""
+    """Return the bundle (docs/viewer-format.md) of the game before the first ply."""
     players, first = [Player(name) for name in setup.names()], setup.map.new_game(4 * setup.rounds)
     history = GameHistory("", players, setup.seat, first=first, limit_ms=setup.limit_ms)
     title = f"{setup.name} against {', '.join(bot.name for bot in setup.bots)}"
@@ -166,7 +170,7 @@ def _turn(decision: Decision) -> dict[str, Any]:
 
 
 def _map_data(found: Map) -> dict[str, Any]:
-    """Return a map. The board uses the letters of a bundle (docs/viewer-format.md)."""
+    """Return a map as JSON values. The board uses the letters of a bundle (docs/viewer-format.md)."""
     spawns = [-1 if spawn is None else spawn[0] * found.size + spawn[1] for spawn in found.spawns]
     tiles = "".join(_TILES[tile] for tile in found.tiles.ravel())
     return {"name": found.name, "size": found.size, "tiles": tiles, "spawns": spawns}

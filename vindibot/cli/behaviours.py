@@ -1,4 +1,4 @@
-"""``vindibot behaviours``."""
+"""``vindibot behaviours``: list all traits with their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vindibot bench``."""
+"""``vindibot bench``: measure the time of each trait of a bot."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ PROGRAM = "vindibot"
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the words that begin with `incomplete`. If there is none, or if `incomplete` begins a path, complete file names."""
+    """Return the words that begin with `incomplete`. If there is no such word, or if `incomplete` begins a path, the shell
+    completes file names."""
     if "/" not in incomplete and not incomplete.startswith((".", "~")):
         items = [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
         if items:
@@ -29,10 +30,10 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """Return the names of TOML files in the current folder and in its subfolder `folder`.
+    """Return the names of TOML files in the current folder, and in its subfolder `folder` ("" for none).
 
-    The result also has the names of built-in files, without the suffix. With `folder`, it has the names of folders that contain a
-    ``bot.toml`` too.
+    The result also has the names of built-in files, without the suffix. If `folder` is not empty, the result also has the names
+    of folders that contain a ``bot.toml``.
     """
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
@@ -60,7 +61,7 @@ def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_traits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the names of traits."""
+    """Return the completions of a trait: the names of all traits."""
     return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 

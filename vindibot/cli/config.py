@@ -1,4 +1,4 @@
-"""``vindibot config``."""
+"""``vindibot config``: show the effective settings, and where each value comes from."""
 
 from __future__ import annotations
 

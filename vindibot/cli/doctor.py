@@ -1,4 +1,4 @@
-"""``vindibot doctor``."""
+"""``vindibot doctor``: check that a bot will answer in time on this machine."""
 
 from __future__ import annotations
 

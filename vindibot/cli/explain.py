@@ -1,4 +1,4 @@
-"""``vindibot explain``."""
+"""``vindibot explain``: explain a move of a recorded game."""
 
 from __future__ import annotations
 

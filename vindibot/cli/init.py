@@ -1,4 +1,4 @@
-"""``vindibot init``."""
+"""``vindibot init``: create a folder with a new bot, a trait and its tests."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def league_command() -> None:
 
 
 def _read_maps(text: str | None) -> tuple[str, ...] | None:
-    """Return the maps in a comma-separated list. A name stays a name. A file is replaced by the text in it."""
+    """Return the maps in a comma-separated list. The name of a map stays a name. The path of a map file is replaced by the text
+    of the map."""
     from vindibot.config import map_text
 
     if text is None:

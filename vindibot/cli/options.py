@@ -29,7 +29,7 @@ class RecordedCommand(click.Command):
     """A command that stores the words of its command line in ``context.meta``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
+        """Store the words `args`, then parse them (see click)."""
         ctx.meta[WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
@@ -51,8 +51,8 @@ def settings_options(
 
     The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter for
     an option has the name of the key, with ``__`` for each dot. `spelled` has the names of options that do not follow from their
-    keys. `defaults` has the command's defaults that differ from the model's defaults. `completes` has, by key, the functions that
-    complete values.
+    keys. `defaults` has, by key, the command's defaults that differ from the model's defaults. `completes` has, by key, the
+    functions that complete values.
     """
 
     def add(command: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``vindibot play``."""
+"""``vindibot play``: play games with a bot."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ HIDDEN = {"key"}
 def play_command(config: str | None, **options: Any) -> None:
     """Play games with a bot.
 
-    One game on our own server that is shown in a terminal or in the browser takes about a minute (--pace). In a terminal these
-    keys change the pace; Ctrl-Z stops between two moves:
+    If a terminal or the browser shows a single game on our own server, this game takes about a minute (--pace). In a terminal
+    these keys change the pace. Ctrl-Z stops the command between two moves:
 
     \b
       space           pause and go on           + and -         faster and slower

@@ -1,4 +1,4 @@
-"""``vindibot replay``."""
+"""``vindibot replay``: show a recorded game in the browser, or make a picture of it."""
 
 from __future__ import annotations
 

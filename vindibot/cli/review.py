@@ -1,4 +1,4 @@
-"""``vindibot review``."""
+"""``vindibot review``: show where a bot lost gold in a game, how much, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vindibot stdio``."""
+"""``vindibot stdio``: play a bot by the line protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vindibot tree``."""
+"""``vindibot tree``: show the top of a search tree."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from vindibot.cli.parameters import PATH, RECORDING, recorded_bot_option, turn_o
 def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None) -> None:
     """Show the top of a search tree.
 
-    The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of
-    BOT. RECORDING is a file, or "last" for the newest recording in recordings/. For each position in the first K plies, it shows
-    a number, the hero to move, a score, and the number of positions searched after it. The score is in gold for our hero. A star
-    and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
+    The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of BOT.
+    RECORDING is a file, or "last" for the newest recording in recordings/. For each position in the first K plies, the command
+    shows its number, the hero to move, a score, and the number of positions searched after it. The score is in gold for our hero.
+    A star and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``vindibot tune``: learns parameters of bots from games, and tests whether a tuned bot is stronger."""
+"""``vindibot tune``: learn the parameters of a bot from games, and test whether the tuned bot is stronger."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from vindibot.arena import Elsewhere, Tournament
     from vindibot.tuning import MatchOutcome, TuneStudy
 
-#: Smallest number of seconds between two lines of progress.
+#: Smallest number of seconds between two lines about the progress of a study.
 EVERY = 15.0
 #: Settings for which the commands declare options themselves.
 LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
 #: The names of options that do not follow from the keys of their settings.
 SPELLED = {"move_ms": "--move-ms", **machines.SPELLED}
-#: Defaults that the help shows in place of the defaults of the models.
+#: Defaults of these commands that differ from the defaults of the models of settings.
 DEFAULTS = {"log.level": "warning"}
 
 map_option = click.option(
@@ -109,9 +109,9 @@ def play(
 ) -> None:
     """Tune the parameters of BOT, and write the tuned bot.
 
-    First a screening finds the parameters that matter. Then SPSA (or CMA-ES) tunes these parameters. A block has two games, in
-    which two variants of the bot exchange their seats. Most blocks have two rivals. Each finished block is saved at once. Ctrl-C
-    ends the study after the current games, and --resume continues it.
+    First a screening finds the parameters that matter. Then SPSA (or CMA-ES) tunes these parameters. A block has two games of two
+    variants of the bot. In the second game the variants exchange their seats. In most blocks two rivals have the other seats.
+    Each finished block is saved at once. Ctrl-C ends the study after the current games, and --resume continues it.
 
     \b
     Examples:
@@ -268,8 +268,8 @@ def promote(
     """Test whether CANDIDATE is stronger than PARENT, and store it as the next version.
 
     By default, the games have maps and rivals that tuning does not use. The sequential test against PARENT must decide for the
-    candidate. For each rival, the 95 % interval of the difference must not lie below 0. Then the candidate is stored in
-    the folder of versions. After Ctrl-C, the same command plays the missing games.
+    candidate. The candidate must not be weaker than a rival: the 95 % interval of the difference to each rival must not lie below
+    0. Then the candidate is stored in the folder of versions. After Ctrl-C, the same command plays the missing games.
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """

@@ -1,4 +1,4 @@
-"""``vindibot turn``."""
+"""``vindibot turn``: run a recorded turn again, also in a debugger."""
 
 from __future__ import annotations
 

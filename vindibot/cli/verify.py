@@ -1,4 +1,4 @@
-"""``vindibot verify``."""
+"""``vindibot verify``: replay recorded games and compare every state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vindibot watch``."""
+"""``vindibot watch``: watch a live or recorded game in the terminal."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class GameApi:
     """The requests of one game on one server with one key.
 
     The key is sent only with the joining request, and the token only with moves. Key and token are sent only to the configured
-    origin. `time_limit` is the server's time limit for a move in seconds, None if the server states none. `understands_turn` is
+    server. `time_limit` is the server's time limit for a move in seconds, None if the server states none. `understands_turn` is
     True if the server accepts the turn number in a move request.
     """
 
@@ -49,7 +49,7 @@ class GameApi:
     def network_seconds(self) -> float:
         """The network time of a request and its reply in seconds, 0 before a measurement.
 
-        The network time is the median of the idle requests, but at least the time that the fastest connection took to open.
+        It is the median time of the idle requests (``GET /``), but at least the time that the fastest connection took to open.
         """
         return max(self._idle_seconds or 0.0, self._transport.connect_seconds or 0.0)
 
@@ -96,7 +96,8 @@ class GameApi:
     async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
         """Send a move (0..4), and return the meaning of the reply, which comes on our next turn.
 
-        `turn` is the protocol's turn of the move. The request has this number only if the server understands it.
+        `turn` is the protocol's turn of the state that the move answers. The request has this number only if the server
+        understands it.
         """
         form = {"dir": DIRECTIONS[direction]}
         if turn is not None and self.understands_turn:
@@ -116,7 +117,7 @@ class GameApi:
         return self._follow(verdict, verdict.answer)
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
-        """Store the answer's token, as a secret, and its URL for moves. Return `verdict`, or a fault if the URL is wrong."""
+        """Store the token and the URL for moves of an answer. Return `verdict`, or a fault if the URL is wrong."""
         self.redact.add(answer.token, token=True)
         add_secret(answer.token, token=True)
         try:

@@ -1,4 +1,4 @@
-"""Time limits of repeated attempts, and the pauses between them."""
+"""Time limits for a series of attempts, and the pauses between the attempts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pause = Callable[[float], Awaitable[None]]
 class TimeBudget:
     """A time limit of `seconds` seconds from now on, None for no limit.
 
-    All time that passes counts as spent. A `pause` counts with its stated length, even if a test makes the pause shorter.
+    All time that passes counts as spent. A `pause` counts with its full length, even if a test replaces it with a shorter one.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -23,7 +23,7 @@ class TimeBudget:
 
     @property
     def spent(self) -> float:
-        """The seconds used so far."""
+        """The seconds that have passed so far."""
         return time.monotonic() - self._since + self._skipped
 
     @property
@@ -47,8 +47,8 @@ class TimeBudget:
 class Backoff:
     """Pauses whose length doubles from `first` to `last` seconds.
 
-    Each pause is shortened by a random part, at most half of its length, but never below `first`. So clients that fail together
-    do not all come back at the same moment.
+    Each pause is shortened by a random part, at most half of its length, but never below `first`. So clients that fail at the
+    same moment do not all come back at the same moment.
     """
 
     def __init__(self, first: float, last: float, rng: random.Random) -> None:

@@ -1,9 +1,9 @@
 """The client of one game over HTTP: it joins and sends moves until the game ends, and recovers from faults.
 
 A temporary fault must not lose the game. After a lost reply the client immediately sends the move a second time. If the server
-then answers that it is not our turn, it has already accepted the move. Now the client is **out of step**: it has no state to
-answer. In this case the client sends Stay at short intervals until it receives a state. A permanent fault ends the game with a
-`Reason` and the server's text.
+then answers that it is not our turn, it has already accepted the move. The client is now **out of step**: it has no state to
+answer. In this case it sends Stay at short intervals until it receives a state. A permanent fault ends the game with a `Reason`
+and the server's text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ RESYNC_PAUSE = 0.15
 #: A server refuses a move at once, but answers an accepted move only on our next turn. So if no refusal comes within this number
 #: of seconds (plus the network time), the server has accepted the move.
 ACCEPTED_AFTER = 0.15
-#: The client gives up after the server has answered this number of joining requests with an HTML page or status 500.
+#: The client gives up after the server has answered this number of joining requests without JSON (such as an HTML page) or with
+#: status 500.
 MAX_JOINS = 3
 #: The client gives up after the server has refused a move this number of times without a known reason.
 MAX_REFUSALS = 2
@@ -80,10 +81,11 @@ class ClientSettings(BaseModel):
 class ClientResult:
     """The result of `GameClient.play`.
 
+    - `outcome`: why the game ended, as a reason and a message.
     - `last`: the last answer of the server, None if we did not join a game.
     - `moves`: the number of turns that we decided.
     - `faults`: the number of replies that were lost or invalid.
-    - `lost_turns`: the number of our turns that were played without a decision while the client was out of step.
+    - `lost_turns`: the number of our turns that were played without a decision while the client was out of step with the server.
     """
 
     outcome: Outcome
@@ -188,7 +190,10 @@ class GameClient:
         return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
-        """Store a new state. End the game if this state is the last. Raises `ProtocolError` if the state contradicts itself."""
+        """Store a new state. End the game if it is finished, if our hero has crashed, or after a request to stop.
+
+        Raises `ProtocolError` if the state contradicts itself.
+        """
         check_answer(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
@@ -203,7 +208,7 @@ class GameClient:
     # ---- Joining ----
 
     async def _join(self) -> tuple[Answer, float]:
-        """Return the first answer, and the time when it was received."""
+        """Join a game. Return the first answer, and the time (of `time.monotonic`) at which it was received."""
         waiting = TimeBudget(self.settings.join_seconds)
         reaching = TimeBudget(self.settings.connect_timeout)
         backoff = Backoff(*JOIN_PAUSES, self._rng)
@@ -256,7 +261,10 @@ class GameClient:
         return answer
 
     def _check_join(self, verdict: Verdict, repeats: int) -> None:
-        """End the game if the answer is final. `repeats` is the number of answers so far with an HTML page or status 500."""
+        """End the game if further attempts to join cannot succeed.
+
+        `repeats` is the number of answers so far without JSON (such as an HTML page) or with status 500.
+        """
         if verdict.meaning is Meaning.UNKNOWN:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
@@ -277,8 +285,8 @@ class GameClient:
         """Send the move for the state `previous`, and return the next answer with the time when it was received.
 
         The client repeats the move as long as the server may not have received it. When the server has certainly received the
-        move, or has answered that it is not our turn, the client sends Stay instead. There is one exception: a server that
-        understands the turn of a move recognises a repeat, so the client always sends the same move to it.
+        move, or has answered that it is not our turn, the client sends Stay instead. A server that understands the turn of a move
+        recognises a repeat. To such a server the client always sends the same move.
         """
         turn = previous.game.turn
         timeout = TimeBudget(self.settings.resync_timeout)
@@ -326,7 +334,10 @@ class GameClient:
         return await self._api.move(direction, turn, within)
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
-        """Return whether `answer` has a later state of the same game. If a crash ends the game, the turn does not grow."""
+        """Return whether `answer` has a later state of the same game.
+
+        If a crash ends the game, the last state has the same turn as the state before.
+        """
         check_hero_id(answer)
         game, before = answer.game, previous.game
         if game.id != before.id or answer.hero.id != previous.hero.id:
@@ -334,7 +345,7 @@ class GameClient:
         return game.turn > before.turn or (game.finished and game.turn == before.turn)
 
     def _check_move(self, verdict: Verdict, turn: int) -> None:
-        """End the game if the server's answer is final."""
+        """End the game if the server says that the move was late, that the game is over, or that it does not know the game."""
         if verdict.meaning is Meaning.TIMED_OUT:
             _end(Reason.TIMEOUT, f"the move of turn {turn} came too late, the game is forfeited: {verdict.words}")
         if verdict.meaning is Meaning.UNKNOWN:

@@ -20,7 +20,7 @@ _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class Meaning(Enum):
-    """The meaning of a reply."""
+    """The meaning of a server's reply to a request of the client."""
 
     ANSWER = "a state of the game"
     WAIT = "not our turn"
@@ -122,10 +122,9 @@ def _limit(reply: Reply) -> float | None:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Return the number of seconds that the server asks us to wait, or None if the server does not ask for a pause.
+    """Return the number of seconds that the server asks us to wait, None if it does not ask for a pause.
 
-    If the server states a date instead, count the seconds from the date of the reply, because our clock may differ from the
-    server's clock.
+    If the server states a date, count the seconds from the date of the reply. Our clock may differ from the server's clock.
     """
     stated = reply.headers.get("retry-after", "").strip()
     if stated.isascii() and stated.isdigit():

@@ -102,7 +102,7 @@ class Transport:
     async def stream(
         self, url: str, headers: Mapping[str, str], *, connect: float = 10.0, quiet: float = 60.0
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
-        """Open a page that may never end. Yield its HTTP status and an iterator of the pieces of its body as they arrive.
+        """Open a URL whose answer may never end. Yield the HTTP status and an iterator of the pieces of the body as they arrive.
 
         `connect` is the time limit for connecting, in seconds. `quiet` seconds without data are a fault. A fault raises
         `TransportError`, also while the caller reads the pieces.
@@ -242,7 +242,7 @@ def _proxy(address: ServerAddress) -> str | None:
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    """Return the options for TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
+    """Return the socket options for TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):

@@ -1,7 +1,7 @@
 """The agent of one hero in one game. For each state, it makes a ballot (all votes and the move) before the deadline.
 
-The agent first computes a fallback move. Then the traits vote, and at the deadline the agent sums their votes. The recent states
-that traits see are stored in the agent and not in the workers. So nothing is lost when a worker is replaced.
+The agent first computes a fallback move, for the case that no vote comes in time. Then the traits vote. At the deadline the agent
+sums their votes. The agent stores the recent states that traits see, so nothing is lost when a worker process is replaced.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Agent:
         return self._seen[max(0, self._count - RECENT_TURNS) : self._count]
 
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
-        """Return the ballot for a state that was received at `received_at` (of `time.monotonic`). Times are in seconds.
+        """Return the ballot (all votes and the move) for a state.
 
-        `limit` is the server's time limit for the move. `network` is the part of this limit that the network needs for the move
-        and the answer.
+        All times are in seconds. `received_at` is the time (of `time.monotonic`) at which the state was received. `limit` is the
+        server's time limit for the move. `network` is the part of this limit that the network needs for the move and the answer.
         """
         view = self._view(games)
         prepared = fallback(view)
@@ -73,11 +73,11 @@ class Agent:
         return tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
 
     def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
-        """Return the ballot for a state. The traits vote in the calling thread.
+        """Return the ballot (all votes and the move) for a state. The traits vote in the calling thread.
 
-        The stop word tells traits to stop. It is set after `limit` seconds, or never if `limit` is None. A trait that ignores the
-        stop word runs on. If there is a budget in nodes and enough time, the ballot is the same as from `decide`. Raises
-        `TypeError` if the traits are in other processes.
+        After `limit` seconds the stop word is set, which tells the traits to stop. If `limit` is None, it is never set. A trait
+        that ignores the stop word runs on. If `nodes` is set and no trait runs out of time, `decide` returns the same ballot.
+        Raises `TypeError` if the traits are in other processes.
         """
         if not isinstance(self.voters, Inline):
             raise TypeError("only traits in this process can vote without an event loop")
@@ -101,7 +101,10 @@ class Agent:
 
 
 def fallback(view: View) -> int:
-    """Return the move of the `FALLBACK` traits: to a tavern if life is low, else to the nearest mine of others, else Stay."""
+    """Return the move of the `FALLBACK` traits: to a tavern if life is low, else to the nearest mine that the hero does not own.
+
+    If neither trait votes, return Stay.
+    """
     entries: list[BallotEntry] = []
     weights = dict(enumerate(FALLBACK))
 
@@ -127,7 +130,7 @@ def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
 
 
 def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
-    """Return voters that run a bot's traits in `workers` worker processes, or with `in_process` in this process.
+    """Return voters that run a bot's traits in `workers` worker processes, or in this process if `in_process` is True.
 
     Start the voters before the first turn, and close them at the end. A worker is killed if it has not answered `grace` seconds
     after the deadline. A trait is benched after `strikes` failures.

@@ -1,8 +1,8 @@
-"""Finds the trait that made a worker end: the trait that ran then, or a trait that ran earlier and damaged the process.
+"""Finds the trait that made a worker process end: the trait that ran at the end, or an earlier trait that damaged the process.
 
-The trait that ran then becomes a suspect: the pool runs it alone, in its own worker. If it answers there, it is innocent, and one
-of the traits that had run before it may have damaged the process. If the same earlier trait had run in two workers that ended
-like this, this trait becomes a suspect too.
+The trait that ran at the end becomes a suspect: the pool runs it alone, in a worker of its own. If it answers there, it is
+innocent. Then one of the traits that had run before it in the ended worker may have damaged this worker. If the same trait had
+run before innocent suspects in `COINCIDENCES` ended workers, this trait becomes a suspect too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COINCIDENCES = 2
 
 
 class Blame:
-    """The suspicions in one game. A trait is given by its index in `health_records`."""
+    """Records which traits may have damaged worker processes in one game. A trait is given by its index in `health_records`."""
 
     def __init__(self, health_records: Sequence[TraitHealth]) -> None:
         self._health_records = health_records
@@ -25,9 +25,9 @@ class Blame:
         self._seen: Counter[int] = Counter()
 
     def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
-        """Record that a worker died or was killed while the trait `running` ran. `ran` are the traits that had run in it before.
+        """Record that a worker died or was killed while the trait `running` ran in it.
 
-        `note` says what happened.
+        `ran` are the traits that had run in this worker before. `note` is a text for the log about what happened.
         """
         company = set(ran) - {running}
         self._health_records[running].lost_worker(note, alone=not company)

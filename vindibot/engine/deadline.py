@@ -1,4 +1,4 @@
-"""The deadline of a move: the server's time limit less the network time, the safety margin, and the overruns of past turns.
+"""The deadline of a move: the server's time limit less the network time and a safety margin. Late decisions widen the margin.
 
 `Deadline` computes the deadline. `StopWord` sets the stop word, a number that tells the traits in this process to stop.
 """
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Number of past turns whose overruns count.
+#: Number of past turns whose overruns count. An overrun is the time from the deadline of a turn to the decision.
 OVERRUN_WINDOW = 50
 #: The margin grows by the largest overrun times this factor, since the next overrun may be longer.
 OVERRUN_FACTOR = 1.5
-#: Largest shares of the time limit that are reserved: for the margin, and for the network.
+#: Largest share of the time limit that is reserved for the margin with overruns. The network gets at most the same share.
 LARGEST_SHARE = 0.5
 #: The stop word is set this number of seconds before the deadline, so that a trait can still publish its last votes.
 STOP_AHEAD = 0.010
-#: Shortest sleep, in seconds, of the thread that sets the stop word while no turn has a deadline.
+#: While no turn has a deadline, the thread that sets the stop word sleeps at least this number of seconds at a time.
 SHORTEST_PAUSE = 0.002
-#: Number of sleeps without a turn after which the thread that sets the stop word ends.
+#: The thread that sets the stop word ends after this number of sleeps without a turn.
 MAX_PAUSES = 10
 
 
@@ -39,27 +39,31 @@ class Deadline:
     overruns: deque[float] = field(default_factory=lambda: deque(maxlen=OVERRUN_WINDOW))
 
     def reserve(self, limit: float) -> float:
-        """Return the seconds that are reserved for margin and overruns in a turn with a time limit of `limit` seconds."""
+        """Return the safety margin of a turn in seconds. Late decisions of past turns widen it.
+
+        `limit` is the time limit of the turn in seconds.
+        """
         learned = OVERRUN_FACTOR * max(self.overruns, default=0.0)
         return max(min(self.margin + learned, LARGEST_SHARE * limit), 0.0)
 
     def moment(self, received_at: float, limit: float, network: float) -> float:
-        """Return the deadline of a turn: the moment at which its votes must be summed.
+        """Return the deadline of a turn: the moment (of `time.monotonic`) at which its votes must be summed.
 
-        `received_at` is the moment at which the turn was received, `limit` the server's time limit, `network` the time that the
-        network takes.
+        `received_at` is the moment at which the turn was received. `limit` is the server's time limit in seconds. `network` is
+        the time in seconds that the network takes.
         """
         return received_at + max(limit - min(network, LARGEST_SHARE * limit) - self.reserve(limit), 0.0)
 
     def decided(self, deadline: float, moment: float) -> None:
-        """Record the overrun of a turn with this `deadline` that was decided at `moment`."""
+        """Record when a turn was decided. `deadline` and `moment` (the time of the decision) are values of `time.monotonic`."""
         self.overruns.append(max(0.0, moment - deadline))
 
 
 class StopWord:
-    """The stop word of the traits in this process: `word`, an int64 array of one number that becomes 1 when time is up.
+    """The stop word: a number that tells the traits in this process to stop. It is 0, and becomes 1 when time is up.
 
-    One thread sets the word in all turns. The thread ends after `MAX_PAUSES` sleeps without a turn.
+    `word` is an int64 array with this number. One thread sets it in all turns. The thread ends when no turn has come for some
+    time.
     """
 
     # A turn notifies the thread only if the thread would wake too late. A notification takes longer than the move of a fast bot.
@@ -74,13 +78,13 @@ class StopWord:
         self._thread: threading.Thread | None = None
 
     def clear(self) -> None:
-        """Begin a turn without a time limit. Set the word to 0."""
+        """Begin a turn without a time limit: set the word to 0."""
         with self._changed:
             self._moment = math.inf
             self.word[0] = 0
 
     def set_at(self, moment: float) -> None:
-        """Begin a turn with a time limit. Set the word to 0 now, and to 1 at `moment` (of `time.monotonic`)."""
+        """Begin a turn with a time limit: set the word to 0 now, and to 1 at `moment` (of `time.monotonic`)."""
         with self._changed:
             self.word[0] = 0
             self._moment, self._pause, self._idle = moment, max(SHORTEST_PAUSE, moment - time.monotonic()), 0
@@ -91,16 +95,16 @@ class StopWord:
                 self._changed.notify()
 
     def rest(self) -> None:
-        """End a turn. Leave the word as it is."""
+        """End a turn. The word keeps its value until the next turn begins."""
         self._moment = math.inf
 
     def set(self) -> None:
-        """End a turn. Set the word to 1, to stop traits that still run."""
+        """End a turn. Set the word to 1, so that traits that still run stop."""
         self._moment = math.inf
         self.word[0] = 1
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that sets the word."""
         with self._changed:
             self._idle = MAX_PAUSES
             self._changed.notify()

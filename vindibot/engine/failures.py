@@ -47,8 +47,8 @@ def location(problem: BaseException, behaviour: Behaviour) -> str:
     """Return the innermost line of a trait's own code in the traceback of an exception, such as ``coward.py:12``.
 
     If the traceback has no such line, return the first line of `vote` (or `statistics`), or "" if this is no Python function. The
-    path is relative to the current folder. For a file outside this folder the path has only its last two parts. The result may
-    be shown to other people, who must not see the names of the folders above.
+    path is relative to the current folder. For a file outside this folder the path has only its last two parts. So the result can
+    be shown to other people without the names of the folders above.
     """
     vote = _vote(behaviour)
     file, line = (vote.co_filename, vote.co_firstlineno) if vote is not None else ("", 0)
@@ -61,9 +61,9 @@ def location(problem: BaseException, behaviour: Behaviour) -> str:
 
 
 def debug_command(recording: Path, turn: int, label: str, bot: str = "") -> str:
-    """Return the command that runs the trait `label` again on a recorded turn, and stops at the line that raises.
+    """Return the command that runs the trait `label` again on a recorded turn, and stops in the debugger at the line that raises.
 
-    `bot` is the bot's file, "" if the trait can be found without this file.
+    `recording` is the file of the recording. `bot` is the bot's file, "" if the trait can be found without this file.
     """
     words = ["vindibot", "turn", str(recording), "--turn", str(turn), *(["--bot", bot] if bot else []), "--trait", label, "--pdb"]
     return shlex.join(words)

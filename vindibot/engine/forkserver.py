@@ -1,13 +1,18 @@
-"""The parents of workers: a fork server that has imported everything and forks warm workers, and the keeper of the server.
+"""The processes that start workers: the fork server, and the keeper, which is the parent of the fork server.
+
+The fork server imports all modules once. Then it forks a worker per request, so the worker has these modules at once. It reports
+the worker's process id, and later its exit code. When a worker has ended, the server kills the worker's descendants.
 
 The keeper is a child of the process that plays. It starts the server, and starts a new one if the server dies or is stopped. It
-adopts the workers of a dead server. When the process that plays has ended, the keeper kills the server and all workers. The
-server forks a worker per request, reports the worker's process id, and later its exit code. When a worker has ended, the server
-kills the worker's descendants. Keeper and server have their own session, so Ctrl-C on a terminal does not reach them.
+adopts the workers of a dead server. When the process that plays has ended, the keeper kills the server and all workers. Keeper
+and server are in another session than the process that plays, so Ctrl-C on a terminal does not reach them.
 
-A request is a message on a socket (see `request`) with six file descriptors. Four are ends of pipes: the worker reads requests,
-writes answers and reads the leash, and the server writes the worker's status. The others are the worker's memory, and the memory
-that all workers of the pool share. The worker dies when the other end of its leash is closed.
+A request is a message on a socket (see `request`) with six file descriptors:
+
+- the worker's ends of three pipes: for its requests, its answers and its leash. The worker dies when the other end of its leash
+  is closed.
+- the server's end of the status pipe, to which the server writes the status of the worker.
+- the worker's memory, and the memory that all workers of the pool share.
 
 The status pipe carries two integers. The first is the worker's process id. The second is its exit code (negative for a signal),
 sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker still
@@ -40,7 +45,7 @@ _DESCRIPTORS = 6
 def request(board_size: int, setup_size: int) -> bytes:
     """Return the message that requests a worker.
 
-    `board_size` and `setup_size` are the sizes in bytes of the worker's `worker.Board` and of its setup.
+    `board_size` and `setup_size` are the sizes in bytes of the worker's `worker.Board` and of its `worker.setup`.
     """
     return _REQUEST.pack(board_size, setup_size)
 
@@ -76,7 +81,7 @@ class _Children:
         os._exit(0)
 
     def forget(self) -> None:
-        """Reset the signal handling in a process that has just been forked. These children are its siblings."""
+        """Reset the signal handling. A forked process calls this: these children are its siblings, not its children."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.close(self.descriptor)
@@ -84,7 +89,11 @@ class _Children:
 
 
 def main(requests: int, told: dict[str, Any]) -> NoReturn:
-    """Run the keeper. `requests` is the server's end of the socket. `told` says what the server loads (see `preload.load`)."""
+    """Run the keeper; never return.
+
+    `requests` is the file descriptor of the socket on which the server receives requests. `told` says what the server loads (see
+    `preload.load`).
+    """
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -108,7 +117,11 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
 
 
 def _living(born: _Children, gone: select.poll, requests: int, server: int, workers: set[int]) -> set[int]:
-    """Wait until a child ends or stops, and handle that. Return the process ids of the server and the workers that still live."""
+    """Wait until a child of the keeper ends or stops, and handle that. A stopped server is killed.
+
+    Return the process ids of the server and of the workers that still live. If the process that plays has ended, end all
+    processes.
+    """
     for descriptor, _ in gone.poll():
         if descriptor == requests:
             born.end()
@@ -126,7 +139,7 @@ def _living(born: _Children, gone: select.poll, requests: int, server: int, work
 
 
 def _was_loaded(loaded: int) -> bool:
-    """Return whether a server had loaded everything before it ended. `loaded` is the pipe of `_start_server`."""
+    """Return whether a server had loaded all modules before it ended. `loaded` is the pipe from `_start_server`."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(loaded, 1)
         os.close(loaded)
@@ -136,7 +149,7 @@ def _was_loaded(loaded: int) -> bool:
 
 
 def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple[int, int]:
-    """Fork the server. Return its process id, and a pipe that receives a byte when the server has loaded everything."""
+    """Fork the server. Return its process id, and a pipe that receives a byte when the server has loaded all modules."""
     loaded, tell = os.pipe()
     os.set_blocking(loaded, False)
     pid = os.fork()
@@ -154,7 +167,7 @@ def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple
 
 
 def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
-    """Run the server."""
+    """Run the fork server; never return. When it has loaded all modules, it writes a byte to the pipe `tell`."""
     name_process(SERVER)
     adopt_orphans()
     from vindibot.engine.preload import load
@@ -168,7 +181,7 @@ def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
 
 
 class _Server:
-    """The fork server: forks workers, and reports their ends."""
+    """The fork server: forks workers, and reports their process ids and exit codes."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests

@@ -21,7 +21,7 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.traits")
 
-#: Strikes count only in this number of a trait's last turns.
+#: Number of a trait's last turns in which its strikes count.
 WINDOW = 20
 #: Number of characters of a trait's output that the terminal shows.
 EXCERPT = 120
@@ -57,7 +57,10 @@ class TraitHealth:
 
     @classmethod
     def of(cls, label: str, weight: float, behaviour: Behaviour, allowed: int = STRIKES) -> TraitHealth:
-        """Return a clean record of a behaviour with this label and weight in a bot."""
+        """Return a clean record of a behaviour with this label and weight in a bot.
+
+        The trait is benched after `allowed` strikes within `WINDOW` turns.
+        """
         split = isinstance(behaviour, SplitBehaviour)
         return cls(label, weight, is_anytime(behaviour), allowed, split=split)
 
@@ -66,7 +69,7 @@ class TraitHealth:
         return TraitHealth(self.label, self.weight, self.anytime, self.allowed, split=self.split)
 
     def note(self, status: Status, note: str, ms: float) -> None:
-        """Record a final vote with its status, note and milliseconds."""
+        """Record the final vote of the trait on a turn: its status, its note, and its time in milliseconds."""
         if status == "error":
             self.raised(note)
         elif status == "void":
@@ -85,12 +88,12 @@ class TraitHealth:
         self._warn("void vote", note)
 
     def raised(self, note: str, *, alone: bool = True) -> None:
-        """Record an exception as a strike. `alone` says that no other trait has run in the trait's process."""
+        """Record an exception of the trait as a strike. `alone` says that no other trait has run in the trait's process."""
         self._warn("trait failed", note)
         self._strike(note, alone=alone)
 
     def lost_worker(self, note: str, *, alone: bool) -> None:
-        """Record as a strike that the worker ended while the trait ran. `alone` says that no other trait has run in it."""
+        """Record a strike: the trait's worker ended while the trait ran. `alone` says that no other trait has run in it."""
         self._warn("trait failed" if alone else "trait suspected", note)
         self._strike(note, alone=alone)
         self.suspect = not self.benched
@@ -105,9 +108,9 @@ class TraitHealth:
         self.suspect = not alone
 
     def prints(self, text: str) -> None:
-        """Write the trait's printed text of a turn to the log file. Show the start of the 1st, 2nd, 4th ...
+        """Write the text that the trait printed on a turn to the log file.
 
-        text on the terminal.
+        For the 1st, 2nd, 4th, 8th, ... text, also show its start on the terminal.
         """
         self.printed += 1
         if _is_power_of_two(self.printed):
@@ -119,7 +122,7 @@ class TraitHealth:
         self.suspect = self.suspect and any(self.strikes)
 
     def _warn(self, event: str, note: str) -> None:
-        """Count a failure, and log it if it is the 1st, 2nd, 4th, 8th ... one."""
+        """Count a failure. Log the 1st, 2nd, 4th, 8th, ... failure."""
         self.failures += 1
         if _is_power_of_two(self.failures):
             log.warning(event, trait=self.label, count=self.failures, reason=note)

@@ -1,9 +1,9 @@
 """Traits that run in this process, without workers and pipes: for tests, for tournaments with a node budget, and for debugging.
 
-The pool can stop a Python loop that ignores its budget; this module cannot. A turn is still decided in time: `ask` runs the
-traits in a thread and counts the votes that they published before the deadline. The program can end while the thread still runs.
-A compiled loop blocks all other threads and the handler of Ctrl-C. In this case, `STUCK` seconds after the deadline, the process
-prints the line that called the loop, and ends itself.
+The process pool can stop a Python loop that ignores its budget; this module cannot. A turn is still decided in time: `ask` runs
+the traits in a thread and counts the votes that they published before the deadline. The program can end while the thread still
+runs. A compiled loop blocks all other threads and the handler of Ctrl-C. In this case the process prints the line that called the
+loop, and ends itself. It does this `STUCK` seconds after the deadline.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _deadlines: list[float] = []  # of the current turns
 class Inline:
     """Voters in this process (see `vindibot.engine.pool.Voters`).
 
-    `ask` runs the traits in a separate thread, `vote_now` in the calling thread. The view for `vote_now` needs a budget that the
-    method `budget` has made.
+    `ask` runs the traits in a separate thread, `vote_now` in the calling thread. The view for `vote_now` needs a budget from the
+    method `budget`.
     """
 
     def __init__(self, behaviours: Sequence[Behaviour], health_records: Sequence[TraitHealth]) -> None:
@@ -69,7 +69,8 @@ class Inline:
     def vote_now(self, view: View, seconds: float | None = None) -> list[BallotEntry]:
         """Run the traits on `view` in this thread, and return the ballot entries of all traits. Benched traits do not run.
 
-        The stop word is set after `seconds` seconds, or never if `seconds` is None. A trait that ignores the stop word runs on.
+        After `seconds` seconds the stop word is set, which tells the traits to stop. If `seconds` is None, it is never set. A
+        trait that ignores the stop word runs on.
         """
         votes: dict[int, Vote] = {}
         if seconds is None:
@@ -85,7 +86,7 @@ class Inline:
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """See `Voters`."""
+        """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
         free = self._busy is None or self._busy.done()  # else a trait still works on an earlier turn
@@ -123,7 +124,7 @@ class Inline:
 
 @contextlib.contextmanager
 def _exit_if_stuck(deadline: float) -> Iterator[None]:
-    """If the block has not ended `STUCK` seconds after `deadline`, print the stacks of all threads and end the process.
+    """If the ``with`` block has not ended `STUCK` seconds after `deadline`, print the stacks of all threads and end the process.
 
     There is no other way to stop a thread that does not release the interpreter lock.
     """
@@ -147,7 +148,10 @@ def _watch() -> None:
 
 
 def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
-    """Run `work` in a daemon thread, which does not keep the process alive. The future gets the exception of `work`, if any."""
+    """Run `work` in a daemon thread, which does not keep the process alive. Return a future that is done when `work` has ended.
+
+    The future gets the exception of `work`, if any.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 

@@ -1,8 +1,8 @@
-"""Split traits: several workers do a part of a trait's work each, and one worker votes from the statistics of all parts.
+"""Split traits: each of several workers does a part of a trait's work. One worker votes from the statistics of all parts.
 
 The worker that votes is the leader. It plays part 0. A worker without other work is a helper. It plays another part, and writes
 its statistics to a memory that all workers of the pool share. The leader reads them there. So all votes of a split trait come
-from one worker, as for any other trait, and the process that plays never runs a trait's code.
+from one worker, as for any other trait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, SplitBehaviour, View, plain_statistics
 
 #: When time is up, the leader waits at most this number of seconds for the last statistics of the helpers. This wait makes no
-#: vote late. The leader has already published votes, and the pool takes votes `STOP_AHEAD` seconds after the stop word is set.
+#: vote late: the leader has already published votes, and the pool still takes votes for `STOP_AHEAD` seconds.
 LAST_WAIT = 0.003
 #: Seconds between two checks of the statistics during this wait.
 LAST_PAUSE = 0.0002
@@ -27,26 +27,26 @@ _EMPTY, _PUBLISHED, _FINAL = range(3)
 
 
 class PartsLayout(NamedTuple):
-    """What determines the layout of `Parts`: the indices of the split traits, and how many workers the pool has."""
+    """The layout of `Parts`: the indices of the split traits, and the number of workers in the pool."""
 
     traits: tuple[int, ...]
     workers: int
 
     @property
     def size(self) -> int:
-        """The size in bytes of the shared memory. It is 0 if there is nothing to share."""
+        """The size of the shared memory in bytes. It is 0 if there is no split trait or only one worker."""
         return len(self.traits) * self.workers * _SLOT if self.workers > 1 else 0
 
 
 class HelperPart(NamedTuple):
-    """The latest statistics of a helper. `final` says that no further statistics follow."""
+    """The latest statistics of a helper on its part. `final` says that no further statistics of this part follow."""
 
     statistics: NDArray[np.float64]
     final: bool
 
 
 class Parts:
-    """The shared memory with the statistics of helpers: a slot per worker (0, 1, ...) and split trait.
+    """The shared memory with the statistics of helpers. It has a slot for each pair of a worker (0, 1, ...) and a split trait.
 
     A slot has the latest statistics of its worker. Only this worker writes the slot. The layout is the same as for a slot of
     `vindibot.engine.worker.Board`: a head of one word (request number, count of writes, state), and two bodies that are written
@@ -60,7 +60,7 @@ class Parts:
         self._numbers = self._words.view(np.float64)
 
     def put(self, number: int, worker: int, trait: int, statistics: NDArray[np.float64]) -> None:
-        """Publish the statistics of a worker for request `number`. `plain_statistics` must have made them."""
+        """Publish the statistics of a worker for request `number`. `statistics` is an array from `plain_statistics`."""
         slot = self._slot(worker, trait)
         writes = (int(self._words[slot]) >> 16) + 1 & 0xFFFF
         body = slot + 1 + (writes & 1) * _BODY
@@ -101,7 +101,7 @@ class Parts:
         return None
 
     def _slot(self, worker: int, trait: int) -> int:
-        """Return the place of a slot, in words."""
+        """Return the index of the first word of a slot."""
         return (self._layout.traits.index(trait) * self._layout.workers + worker) * (_SLOT // 8)
 
 
@@ -141,7 +141,7 @@ def _last(helpers: Callable[[], Sequence[HelperPart]]) -> Sequence[HelperPart]:
 
 
 def play_part(behaviour: SplitBehaviour, view: View, part: int, publish: Callable[[NDArray[np.float64]], None]) -> Iterator[None]:
-    """Play a part of a split trait as a helper. Call `publish` with new statistics, and yield None each time."""
+    """Play a part of a split trait as a helper. For each array of statistics, call `publish` with it and yield None."""
     for statistics in behaviour.statistics(view, part):
         publish(plain_statistics(statistics))
         yield None

@@ -1,11 +1,11 @@
 """The process pool. Its workers stay alive between turns. They get the game of each turn and publish votes until the deadline.
 
 `ask` returns at its deadline, whatever the traits do. The pool kills a worker that does not answer within a grace period after
-the deadline, and a warm worker replaces it. If a worker dies before the deadline, its replacement does the remaining work of the
-same turn. Each vote carries the number of its request, so a late vote never counts in another turn.
+the deadline, and replaces it with a new worker. If a worker dies before the deadline, its replacement does the remaining work of
+the same turn. Each vote carries the number of its request, so a late vote never counts in another turn.
 
 A worker without work helps: it plays parts of the split traits that other workers lead (see `vindibot.engine.parts`). It stops
-when other work comes up.
+when the pool has other work for it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ log = structlog.get_logger("vindibot.engine.pool")
 POLL_TIME = 0.001
 #: Seconds after which the pool gives the traits that wait behind a slow trait to idle workers.
 RESCUE_AFTER = 0.020
-#: If no worker works on the turn, the pool waits for one during this share of the remaining time. A replacement is usually ready
-#: much sooner.
+#: If no worker works on the turn, the pool waits for a worker during this share of the remaining time. A replacement is usually
+#: ready much sooner.
 IDLE_SHARE = 0.25
-#: Largest number of suspects that get a worker of their own. Further suspects share workers with the other traits.
+#: Largest number of suspects (traits that may damage their process) that get a worker of their own. Further suspects share
+#: workers with the other traits.
 MAX_SUSPECTS = 8
 #: The note in the ballot about a trait that was running when its worker ended.
 LOST = "its worker process ended while it ran"
@@ -59,10 +60,11 @@ class Voters(Protocol):
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (monotonic seconds).
+        """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (of `time.monotonic`).
 
-        If all votes are final, this method returns before the deadline. `me` is our hero (0..3). `recent` has the states of our
-        last turns. `nodes` is the search budget of each trait in nodes; if it is None, a trait may search until the deadline.
+        If all votes are final, this method returns before the deadline. `games` is the state, and `me` is our hero (0..3).
+        `recent` has the states of our last turns. `seed` is the seed of the traits' random choices. `nodes` is the search budget
+        of each trait in nodes; if it is None, a trait may search until the deadline.
         """
         raise NotImplementedError
 
@@ -75,7 +77,7 @@ class Voters(Protocol):
 
 @dataclass
 class _Turn:
-    """The turn that the traits vote on. A trait is given by its number."""
+    """The turn on which the traits vote now. A trait is given by its number."""
 
     number: int
     games: bytes
@@ -107,9 +109,9 @@ class _Turn:
 class Pool:
     """Traits in worker processes (see `Voters`). A pool serves one event loop, and one game at a time.
 
-    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes, or fewer if
-    there are fewer traits and none can be split. The pool kills a worker that has not answered `grace` seconds after the
-    deadline. Workers import the traits from the Python path and `folders`.
+    A suspect (a trait that may damage its process, see `vindibot.engine.health`) has a worker of its own. The other traits share
+    `workers` processes, or fewer if there are fewer traits and none can be split. The pool kills a worker that has not answered
+    `grace` seconds after the deadline. Workers import the traits from the Python path and `folders`.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class Pool:
 
     @property
     def replacements(self) -> list[float]:
-        """The duration of each replacement so far, in seconds: from the death of a worker until its replacement is ready."""
+        """The duration of each replacement of a worker so far: the seconds from its death until its replacement is ready."""
         return self._workers.replacements
 
     @property
@@ -156,7 +158,7 @@ class Pool:
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """See `Voters`."""
+        """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         self._number += 1
         recent_count, shared = worker.encode_turn(games, recent)
         turn = _Turn(self._number, shared, recent_count, me, deadline, seed, nodes)
@@ -178,7 +180,7 @@ class Pool:
         ]
 
     def _poll(self, turn: _Turn) -> None:
-        """Read answers for `POLL_TIME` without the event loop.
+        """Read answers for at most `POLL_TIME` seconds without the event loop.
 
         Most turns end in this time, so they do not wait for a pass of the event loop.
         """
@@ -229,7 +231,7 @@ class Pool:
     # -- work for the workers --
 
     def _give_work(self, turn: _Turn) -> None:
-        """Give the waiting traits to the idle workers. If no trait waits then, the workers that are still idle become helpers."""
+        """Give the waiting traits to the idle workers. If no trait is left, the workers that are still idle become helpers."""
         if self._assign(turn):
             for one in self._helping(turn):
                 one.board.stop[0] = 1
@@ -239,7 +241,7 @@ class Pool:
     def _assign(self, turn: _Turn) -> bool:
         """Give the waiting traits to the idle workers. A suspect runs alone. Cheap traits run first, anytime traits last.
 
-        Return whether a trait waits for a worker that runs other traits too.
+        Return whether a trait that is no suspect still waits, because no worker for it is idle.
         """
         own = self._workers_of_suspects()
         shared = []
@@ -278,7 +280,7 @@ class Pool:
                 self._send(one, turn, traits, helps=True)
 
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
-        """Return the worker of each suspect.
+        """Return the worker of each suspect, by the number of the trait.
 
         Start missing workers, and end the workers of traits that are no suspects any more.
         """
@@ -294,9 +296,9 @@ class Pool:
         return own
 
     def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
-        """Distribute traits over the shares: the slowest trait first, always to the share with the least load.
+        """Distribute traits over `shares`, a list of traits per worker. Each trait goes to the share with the least load.
 
-        Then sort each share by the order in which the traits run.
+        Anytime traits come first, then the slowest traits. At the end, sort each share by the order in which the traits run.
         """
         keys = [(one.anytime, one.mean_ms) for one in self.health_records]
         load = [(0.0, 0)] * len(shares)  # milliseconds, traits
@@ -429,7 +431,10 @@ class Pool:
             one.kill()
 
     def on_death(self, one: WorkerProcess) -> bool:
-        """Blame a trait for the end of a worker, and assign the worker's traits again. Returns whether to replace the worker."""
+        """Handle the end of a worker: record the trait to blame, and give the worker's other traits to other workers.
+
+        Return whether to replace the worker.
+        """
         lost = () if one.helps else one.assigned
         current = self._current(one)
         if current is not None:
@@ -451,8 +456,8 @@ class Pool:
     def _begun(self, one: WorkerProcess, last: int) -> set[int]:
         """Return the traits of the last request that the worker had begun when trait `last` ran.
 
-        The traits of a request run in its order. Anytime traits run after all others and alternate. So if an anytime trait ran,
-        all traits had begun.
+        A worker runs the traits in the order of the request. Anytime traits run after all others and alternate. So if an anytime
+        trait ran, all traits had begun.
         """
         if last not in one.assigned:
             return set()
@@ -460,10 +465,10 @@ class Pool:
 
 
 def _running(one: WorkerProcess) -> int | None:
-    """Return the trait that a worker runs, None if the worker has not begun.
+    """Return the number of the trait that a worker runs, None if the worker has not begun.
 
-    If the number in the shared memory is not an assigned trait, a trait has overwritten it. Then the result is the first
-    assigned trait.
+    If the number in the shared memory is not an assigned trait, a trait has overwritten it. Then the result is the first assigned
+    trait.
     """
     running = int(one.board.running[0])
     if running == worker.NO_TRAIT or not one.assigned:

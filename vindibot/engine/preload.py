@@ -1,7 +1,7 @@
 """The imports of a fork server: the project, the bots' traits and the compiled kernels. So each new worker has them at once.
 
-Only fork servers import this module, before they fork. An error here must not end the fork server. Each worker repeats the
-import, gets the same error and reports it.
+Only fork servers import this module, before they fork. An error in a trait's module does not end the fork server. Each worker
+repeats the import, gets the same error and reports it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import Any
 
 
 def load(told: dict[str, Any]) -> None:
-    """Import the worker and the trait modules listed in `told`, and load the kernels. Errors are ignored.
+    """Import the module of the workers and the modules of the traits, and load the compiled kernels. Errors are ignored.
 
-    Text that the modules print is dropped. Otherwise it would appear twice, since the parent imports the modules too. `told`
-    comes from `vindibot.engine.process`.
+    `told` has the parameters of the fork server, from `vindibot.engine.process`. It lists the modules of the traits. Text that
+    the modules print is dropped, because the parent imports the modules too and prints the same text.
     """
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _load(told)
 
 
 def load_for_multiprocessing(told: dict[str, Any]) -> None:
-    """Do the same as `load` for the fork server of `multiprocessing`, and import the parent's main module, which workers need.
+    """Do the same as `load` for the fork server of `multiprocessing`. Also import the parent's main module.
 
-    Restore the user's environment variables first, since the processes that workers start inherit them.
+    New processes need this module. Restore the user's environment variables first, since new processes inherit them.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # processes that workers start inherit the mask

@@ -42,7 +42,7 @@ _FOLDER_OF_FIRST = str(Path(_TOP, "vindibot", "engine", "first"))
 
 
 class Needs(NamedTuple):
-    """The modules of a bot's traits. `folders` are folders beside the bot's files from which these modules can be imported."""
+    """The modules that contain a bot's traits. `folders` are folders beside the bot's files from which they can be imported."""
 
     folders: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def _told(needs: Sequence[Needs]) -> dict[str, Any]:
 
 
 class ForkServer:
-    """Handle of this process's fork server (see `vindibot.engine.forkserver`). Only `start` and `close` wait.
+    """Handle of this process's fork server (see `vindibot.engine.forkserver`). Only `start` and `close` can block.
 
     Any thread may call `start`. All other methods must be called from one thread.
     """
@@ -97,7 +97,10 @@ class ForkServer:
             self._socket = ours
 
     def send(self, message: bytes, descriptors: Sequence[int]) -> bool:
-        """Send a request for a worker (see `vindibot.engine.forkserver.request`). Return whether that succeeded."""
+        """Send a request for a worker. Return whether it was sent.
+
+        `message` comes from `vindibot.engine.forkserver.request`. `descriptors` are the six file descriptors of the request.
+        """
         if self._socket is None:
             return False
         try:
@@ -135,9 +138,10 @@ def _server_pids(ours: socket.socket) -> list[int]:
 
 
 def _kill_server(pids: Sequence[int]) -> None:
-    """Kill a server without a keeper, unless it ends by itself within `END_TIMEOUT` seconds.
+    """Kill a fork server whose keeper has ended, unless the server ends by itself within `END_TIMEOUT` seconds.
 
-    The name of the process is checked, since its process id may belong to another process by now.
+    `pids` has the process id of the server, or nothing. The name of the process is checked, since its process id may belong to
+    another process by now.
     """
     limit = time.monotonic() + END_TIMEOUT
     for pid in pids:
@@ -163,7 +167,7 @@ def fork_server(*needs: Needs) -> ForkServer:
 
 @contextlib.contextmanager
 def loading_beside(*needs: Needs) -> Iterator[None]:
-    """Import these bots' modules in the fork server while the ``with`` block imports the same modules in this process.
+    """Import the modules `needs` in the fork server while the ``with`` block imports the same modules in this process.
 
     The server loads the kernels only after the block. So this process compiles them in the block, and can show the progress.
     """
@@ -175,7 +179,7 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
 
 
 class SharedParts:
-    """The file of the `Parts` that all workers of a pool share."""
+    """The memory for the statistics of helpers (`Parts`), as a file that all workers of a pool share."""
 
     def __init__(self, layout: PartsLayout) -> None:
         self.layout = layout
@@ -186,6 +190,7 @@ class SharedParts:
 class WorkerProcess:
     """Handle of a worker: the process, its pipes, its shared memory, and its last request.
 
+    - `index`: the number of the worker in its pool.
     - `only`: the one trait that the worker may run, None for any.
     - `requested`: whether the fork server has the request for this worker.
     - `ready`: whether the worker has built the traits.
@@ -288,9 +293,9 @@ def _shared_file() -> BinaryIO:
 def context(*needs: Needs) -> Any:
     """Return the `multiprocessing` context for processes other than the pool's workers.
 
-    New processes come from a fork server that has loaded the traits, or from "spawn" on systems without fork servers. The first
-    call starts the only fork server of `multiprocessing` in this process. If a later bot needs other modules, each new process
-    imports them.
+    New processes come from a fork server that has loaded the modules `needs`, or from "spawn" on systems without fork servers.
+    The first call starts the only fork server of `multiprocessing` in this process. If a later call has other `needs`, each new
+    process imports them.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")

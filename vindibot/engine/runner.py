@@ -1,7 +1,7 @@
 """The function that runs traits on a view, both in worker processes and in the process that plays.
 
-Each result of a trait becomes a `Vote` with a status, even an exception. This module cannot stop a loop that ignores its budget.
-The pool can stop it by killing the worker process.
+Each answer of a trait becomes a `Vote` with a status. An exception becomes a `Vote` too. This module cannot stop a loop that
+ignores its budget. The pool can stop such a loop: it kills the worker process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Vote(NamedTuple):
     - `votes`: a number for each direction 0..4, or None for no opinion.
     - `ms`: the milliseconds that the trait has used on this turn.
     - `final`: whether these are the trait's last votes on this turn.
-    - `status`: "ok", "error" (the trait raised), "void" (its answer was no vote) or "late" (`OutOfTime` ended the trait).
+    - `status`: "ok", "error" (the trait raised), "void" (its answer was no valid vote) or "late" (`OutOfTime` ended the trait).
     - `note`: the fault and its line, "" without a fault.
     - `info`: the trait's `SearchInfo` (see `behaviours.base.plain_info`), None if the trait gave votes only.
     """
@@ -73,8 +73,8 @@ def run(
     """Let each trait (number, behaviour) vote on `view`, in this order. Call `publish` immediately with every vote.
 
     Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word is set.
-    Each trait publishes exactly one final vote, unless the process dies. Each time before a trait's code runs, `before` is called
-    with its number. `ask` is the function that calls a trait; usually it calls the trait's `vote`.
+    Each trait publishes exactly one final vote, unless the process dies. Each time before the code of a trait runs, `before` is
+    called with the number of this trait. `ask` is the function that calls a trait; usually it calls the trait's `vote`.
     """
     running: list[_Anytime] = []
     for number, behaviour in traits:
@@ -102,7 +102,7 @@ def run(
 def parse_answer(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None]:
     """Return the votes of a trait's answer (see `plain_votes`), and its `SearchInfo`, None if the answer has votes only.
 
-    Raises `VoteError` for an answer that is no vote.
+    Raises `VoteError` for an answer that is no valid vote.
     """
     if not isinstance(answer, SearchInfo):
         return plain_votes(answer), None

@@ -19,9 +19,9 @@ INTERRUPT_DELAY = 0.01
 
 
 def warm(console: Console) -> None:
-    """Load or compile every kernel of the imported modules, and show the progress on `console`. See `sim.kernels.warm`.
+    """Load every kernel (compiled function) of the imported modules from the cache, or compile it. See `sim.kernels.warm`.
 
-    Raises `UsageError` for a user's kernel that cannot be compiled.
+    The progress is shown on `console`. Raises `UsageError` for a user's kernel that cannot be compiled.
     """
     try:
         with _no_interrupt_lost():

@@ -3,8 +3,8 @@
 Each request has all data of the turn. Between requests a worker stores only compiled kernels and tables of the map. So a new
 worker can replace it at any time.
 
-For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. Each vote of a trait is
-immediately written to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
+For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. The worker immediately writes
+each vote of a trait to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
 later. The worker reports the end of a request, exceptions and printed text through a second pipe.
 """
 
@@ -141,7 +141,7 @@ class Board:
 
 
 def _flat(info: SearchInfo) -> tuple[Any, ...]:
-    """Return the fields of a `SearchInfo` without its votes, in the order of a slot's body. `plain_info` must have made it."""
+    """Return the fields of a `SearchInfo` without its votes, in the order of a slot's body. `info` comes from `plain_info`."""
     is_set, pv = 0, bytes(info.pv)
     values = (info.score, info.nodes, info.depth, info.goal)
     for number, value in enumerate(values):
@@ -152,7 +152,7 @@ def _flat(info: SearchInfo) -> tuple[Any, ...]:
 def _info(
     votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, is_set: int, length: int, pv: bytes
 ) -> SearchInfo:
-    """Return the `SearchInfo` with these votes, and the fields that `_flat` has returned."""
+    """Return the `SearchInfo` with these votes and with the other fields, which `_flat` has returned."""
     return SearchInfo(
         votes,
         depth=depth if is_set & 4 else None,
@@ -164,7 +164,7 @@ def _info(
 
 
 def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
-    """Return the turn in the form that all workers read: the number of recent games in it, and its bytes.
+    """Return the number of recent games in a turn, and the turn as bytes that all workers can read.
 
     First come the bytes of the game, then the bytes of the recent games (at most `RECENT_TURNS`).
     """
@@ -196,7 +196,7 @@ class TurnRequest(NamedTuple):
     helps: bool = False
 
     def encode(self) -> bytes:
-        """Return the request as bytes, few enough for one atomic write to a pipe."""
+        """Return the request as bytes. They are short enough for one atomic write to a pipe."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
         flags = self.trial, self.helps
         head = (self.number, self.seconds, self.grace, nodes, seed, *flags, self.me, self.recent_count, len(self.traits))
@@ -283,7 +283,7 @@ def _end_with(leash: int) -> None:
 
 
 def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout: PartsLayout) -> bytes:
-    """Return the bytes that a worker gets once.
+    """Return what a worker needs once, as bytes.
 
     These are the plans of its traits, the folders to import them from, the index of the worker, and the layout of `Parts`.
     """
@@ -293,9 +293,9 @@ def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout
 def main(requests: int, answers: int, leash: int, memory: int, parts: int, board_size: int, setup_size: int) -> None:
     """Run a worker until the pipe of requests is closed.
 
-    `requests`, `answers` and `leash` are ends of pipes. `memory` is a file with a `Board` and then the bytes of `setup`, of
-    `board_size` and `setup_size` bytes. `parts` is the file of `Parts`. The worker is killed when the other end of the leash is
-    closed. It has its own process group and adopts orphans, so that every process that it starts can be ended with it.
+    `requests`, `answers` and `leash` are ends of pipes. `memory` is a file with a `Board` (`board_size` bytes) and the result of
+    `setup` (`setup_size` bytes). `parts` is the file of `Parts`. The worker is killed when the other end of the leash is closed.
+    It has its own process group and adopts orphans, so that every process that it starts can be ended with it.
     """
     os.setpgid(0, 0)
     name_process(WORKER)
@@ -370,7 +370,7 @@ class _Worker:
         self.board.running[0] = trait
 
     def _ask(self, trait: int, behaviour: Behaviour, view: View) -> Any:
-        """Return the answer of a trait. For a split trait without a budget of nodes, this worker is the leader (`parts.lead`)."""
+        """Return the answer of a trait. Lead a split trait (see `parts.lead`), unless there is a budget of nodes."""
         if isinstance(behaviour, SplitBehaviour) and self.parts is not None and view.budget.nodes is None:
             return lead(behaviour, view, partial(self.parts.get, self._number, trait))
         return behaviour.vote(view)
@@ -380,7 +380,7 @@ class _Worker:
         self.board.put(self._number, vote)
 
     def _help(self, trait: int, behaviour: Behaviour, view: View) -> Any:
-        """Play a part of a split trait."""
+        """Return a generator that plays this worker's part of a split trait."""
         assert isinstance(behaviour, SplitBehaviour)
         assert self.parts is not None
         return play_part(behaviour, view, part_of(self.index), partial(self.parts.put, self._number, self.index, trait))

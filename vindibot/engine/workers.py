@@ -30,7 +30,7 @@ START_TIMEOUT = 60.0
 START_ATTEMPTS = 3
 #: Seconds to wait for a worker's exit code after its answer pipe has been closed.
 EXIT_CODE_TIMEOUT = 0.05
-#: Seconds after which a request is repeated if the fork server has not answered it.
+#: Seconds until a worker is requested again, if the fork server has not taken the request or has died with it.
 RETRY_AFTER = 0.1
 #: Seconds to wait for the end of all workers.
 END_TIMEOUT = 2.0
@@ -120,9 +120,9 @@ class Workers:
     # -- new workers --
 
     def add(self, index: int, only: int | None = None) -> WorkerProcess:
-        """Request a worker, and return its handle before it is `ready`.
+        """Request a worker with number `index` from the fork server. Return its handle at once, before the worker is `ready`.
 
-        `only` is the only trait that it may run, None for any.
+        `only` is the only trait that the worker may run, None for any.
         """
         one = WorkerProcess(index, self.plans, self.folders, self._shared, only)
         self.all.append(one)
@@ -183,7 +183,7 @@ class Workers:
     # -- answers --
 
     def _with_log_context(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
-        """Call `react`. Its log lines name the current game and turn, not the game and turn in which the worker was started."""
+        """Call `react` with a worker. Its log lines name the current game and turn, not those in which the worker was started."""
         self.log_context.run(react, one)
 
     def _read_answers(self, one: WorkerProcess) -> None:
@@ -262,7 +262,7 @@ class Workers:
             self._replace(one)
 
     def end(self, one: WorkerProcess) -> None:
-        """End a worker without a replacement."""
+        """End a worker, and do not replace it."""
         one.dead = True
         if not one.ready:
             self._timeout.pop(one).cancel()

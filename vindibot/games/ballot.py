@@ -24,7 +24,7 @@ from sim.game import DIRECTIONS
 #: - "error": the trait raised an error.
 #: - "killed": the trait's worker ended or was killed while the trait ran.
 #: - "benched": the trait is not asked any more in this game.
-#: - "void": the trait's answer was no vote.
+#: - "void": the trait's answer was not a valid vote.
 Status = Literal["ok", "late", "error", "killed", "benched", "void"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -40,7 +40,7 @@ class BallotEntry:
       valid answer. Votes count with any status. For example, if the worker of an anytime trait is killed, the last votes
       of the trait count.
     - `ms`: the time that the trait took, in milliseconds.
-    - `note`: the fault, "" without a fault.
+    - `note`: a description of the fault, "" without a fault.
     - `info`: the result of the search that computed the votes. This object repeats the votes. None if the trait gave votes only.
     """
 
@@ -62,7 +62,7 @@ class BallotEntry:
 
 @dataclass(frozen=True)
 class Ballot:
-    """The result of the vote on one turn.
+    """The result of the vote of all traits on one turn.
 
     - `sums`: five numbers in the order of the directions, 0 for directions that are no candidates.
     - `candidates`: the directions that could win.
@@ -90,9 +90,9 @@ def tally(
     """Count the votes and return the ballot. The candidate (0..4) with the largest weighted sum wins.
 
     `rng`, a generator or a function that returns one, is used only for ties. The result does not depend on the order of the
-    entries or candidates. `fallback` is a direction, or a function that returns a direction. It is chosen if no entry has
-    votes and no entry is "ok". None for no fallback. Raises ValueError if there are no candidates, or if a candidate is not a
-    direction.
+    entries or candidates. `fallback` is a direction, or a function that returns a direction. It is chosen if no entry has votes
+    and no entry is "ok". None for no fallback. `margin_ms` is the field of the ballot. Raises ValueError if there are no
+    candidates, or if a candidate is not a direction.
     """
     entries = list(entries)
     valid = tuple(sorted({int(candidate) for candidate in candidates}))

@@ -29,8 +29,9 @@ from sim.rules import step
 def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None:
     """Return the moves from state `before` to state `after` (at most four plies later), and the state to which they lead.
 
-    Return None if `after` does not follow from `before`. A hero's last direction in `after` is its move. If the hero crashed, its
-    flag `crashed` in `after` shows this instead. If a crash ends the game, the ply of the crash does not count as a turn.
+    Return None if `after` does not follow from `before`. A hero's last direction in `after` is its move. If the hero's flag
+    `crashed` is set only in `after`, the hero's move is `CRASH`. If a crash ends the game, the ply of the crash does not count as
+    a turn.
     """
     start, end = before[0], after[0]
     ended_by_crash = end["status"] == ALL_CRASHED
@@ -53,7 +54,8 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
 
 
 def move_between(before: Games, after: Games, hero: int) -> int:
-    """Return the move (0..4 or `CRASH`) of a hero that moved once between two states. Return `NO_DIRECTION` if it never moved."""
+    """Return the move (0..4 or `CRASH`) of `hero` (0..3), which moved once between two states. Return `NO_DIRECTION` if it has
+    never moved in the game."""
     last = after[0]["hero"][hero]
     return CRASH if last["crashed"] and not before[0]["hero"][hero]["crashed"] else int(last["last_dir"])
 

@@ -1,4 +1,4 @@
-"""Curves of the four heroes over time, for notebooks."""
+"""Curves of a value of the four heroes over time, for charts in notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_POINTS = 400
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves of a value over time, one per hero.
+    """A chart of a value over time, with one curve per hero.
 
     `turns` are the turns of the points, ascending. `rows` has the four values of each point. The other fields are the size of the
     picture, and the edges of the curves in it, in pixels.
@@ -37,12 +37,12 @@ class Curves:
 
     @property
     def first(self) -> int:
-        """The first turn."""
+        """The turn of the first point."""
         return self.turns[0]
 
     @property
     def last(self) -> int:
-        """The last turn."""
+        """The turn of the last point."""
         return self.turns[-1]
 
     @property
@@ -54,7 +54,7 @@ class Curves:
 
     @property
     def levels(self) -> list[tuple[float, str]]:
-        """The horizontal lines: the height of each, and its label."""
+        """The horizontal lines of the chart: the y coordinate of each in pixels, and its label."""
         rough = self._most / 5
         power: int = 10 ** (len(str(int(rough))) - 1)
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
@@ -62,7 +62,7 @@ class Curves:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """The colour of each hero, and the points of its curve in the form of SVG."""
+        """For each hero: the colour of its curve, and the points of the curve as text for SVG (``x,y x,y``)."""
         most, span = self._most, max(1, self.last - self.first)
         across = [round(self.left + (self.right - self.left) * (turn - self.first) / span, 1) for turn in self.turns]
         tall = self.bottom - self.top
@@ -74,7 +74,7 @@ class Curves:
 
 
 def gold_curves(history: GameHistory) -> Curves:
-    """Return the curves of the gold of the four heroes. The history must have a state."""
+    """Return the curves of the gold of the four heroes. The history must have at least one state."""
     every = -(-(len(history) + 1) // _MOST_POINTS)
     shown = sorted({*range(0, len(history) + 1, every), len(history)})
     rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
@@ -82,9 +82,9 @@ def gold_curves(history: GameHistory) -> Curves:
 
 
 def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
-    """Return the curves of the gold that a review expects at the end of the game, after the moves that were played.
+    """Return the curves of the final gold of the four heroes, as a review estimates it after each played move.
 
-    `turns` has at least one turn. Each round with reviewed turns has one point: the mean of these turns.
+    `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
     """
     rounds: dict[int, list[Sequence[float]]] = {}
     for one in turns:

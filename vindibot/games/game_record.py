@@ -42,7 +42,7 @@ def _read_moves(value: Any) -> Any:
 
 
 def write_moves(moves: tuple[int, ...]) -> str:
-    """Return the moves (0..4 or `sim.game.CRASH`) as text, with one letter per move."""
+    """Return moves (0..4 or `sim.game.CRASH`) as text: ``0`` to ``4`` for a direction, ``x`` for a crash."""
     return "".join(map(_LETTERS.__getitem__, moves))
 
 
@@ -54,7 +54,7 @@ Square = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class GameRecord:
-    """One game. Use `GameRecord.of` to make the record of a game on a `sim.maps.Map`.
+    """The record of one game. Use `GameRecord.of` to make the record of a game on a `sim.maps.Map`.
 
     - `map`: the text of the map (see `sim.maps.parse_map`). Its mines have the owners that they had at the start of the game.
     - `max_turns`: length of the game in plies.
@@ -64,7 +64,7 @@ class GameRecord:
     - `moves`: the moves, one per ply. Each is a direction 0..4 or `sim.game.CRASH`.
     - `ending`: "finished" or "all-crashed" if the game came to its end, else the reason why the game ended early.
     - `spawns`: (row, column) of the spawn squares of heroes 1..4. None if these squares mirror the start of hero 1.
-    - `extra`: further data of the program that stores the record, as JSON values.
+    - `extra`: further data that the program stores with the record, as JSON values.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore")
@@ -151,7 +151,7 @@ def read_records(path: Path) -> Iterator[GameRecord]:
 def map_before(games: Games, index: int = 0) -> Map:
     """Return the map of ``games[index]``, a game before its first ply.
 
-    Unlike the result of `sim.maps.map_of`, this map contains the owners of mines and the squares on which the heroes start.
+    Unlike the map from `sim.maps.map_of`, this map contains the owners of mines and the squares on which the heroes start.
     """
     game = games[index]
     size = int(game["size"])

@@ -1,4 +1,4 @@
-"""The history of one game: its states, moves and events, and our votes if they are known.
+"""The history of one game: its states, moves and events, and the votes of our bot if they are known.
 
 A `GameHistory` can come from a recording, a game record, or a game that is being played. It can also come from states that a
 player or a spectator sees one after another.
@@ -81,11 +81,11 @@ class GameHistory:
     - `ballots`: our ballots (the results of our votes), by the number of the state in which we voted.
     - `started`: the time when the game began, None if unknown.
     - `limit_ms`: the time limit for a move in milliseconds, None if unknown.
-    - `complete`: whether nothing can be added any more.
+    - `complete`: whether the history is finished (see `end`), so that no more plies follow.
     - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about this
       reason.
     - `review`: the review of the game, None if there is none.
-    - `begins_late`: whether the first known state is later than the state before the first ply.
+    - `begins_late`: whether the first plies of the game are missing.
 
     Only the moves (a byte per ply) and the states that do not follow from moves are stored: the first state, and the states after
     gaps. Other states are computed when they are read, which takes at most 0.1 ms. A whole game takes 10 kB of memory. A game
@@ -102,7 +102,8 @@ class GameHistory:
         started: datetime | str | None = None,
         limit_ms: float | None = None,
     ) -> None:
-        """Make a history without plies. `first` is the state before the first ply. The history keeps a copy of it."""
+        """Make a history without plies. `first` is the state before the first ply, None if it is not known yet. The history keeps
+        a copy of `first`."""
         self.id, self.players, self.me = id, tuple(players), me
         self.started, self.limit_ms = started, limit_ms
         self.ballots: dict[int, Ballot] = {}
@@ -134,7 +135,8 @@ class GameHistory:
 
     @classmethod
     def of(cls, game: Recording | GameRecord) -> GameHistory:
-        """Return the history of a recording or a game record. The plies between two recorded turns are derived from the states.
+        """Return the history of a recording or a game record. For a recording, the plies between two recorded turns are derived
+        from their states.
 
         Raises `GameRecordError` for a record with moves after the end of the game, or with an ending that differs from the game.
         """
@@ -166,7 +168,7 @@ class GameHistory:
         return cls(record.id, players, first=record.first(), started=record.started, limit_ms=limit_ms)
 
     def check_matches(self, record: GameRecord) -> None:
-        """Raise `GameRecordError` unless all moves of the record were played and the game ended as the record says."""
+        """Raise `GameRecordError` unless this history has all moves of `record`, and its game ended as the record says."""
         played, status = len(self), self.last["status"].item(0)
         if played < len(record.moves):
             raise GameRecordError(f"game {record.id}, ply {played}: a move after the end of the game")
@@ -204,10 +206,10 @@ class GameHistory:
         return played
 
     def append(self, state: GameState | Games, ballot: Ballot | None = None) -> None:
-        """Add a state that was seen, and the plies that led to this state. `ballot` is our ballot in this state.
+        """Add a state that a player or a spectator has seen, and the plies that led to it. `ballot` is our ballot in this state.
 
-        If the state does not follow from the last state within a round, a gap is added. If no state was seen before, the state
-        before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
+        If no moves of at most four plies lead from the last state to `state`, a gap is added. If `state` is the first one, the
+        state before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
         """
         if isinstance(state, GameState):
             self.players = state.players
@@ -282,7 +284,8 @@ class GameHistory:
 
     @property
     def last(self) -> Games:
-        """The newest state. Do not change it: only `play` changes it, in place. Raises IndexError if no state is known."""
+        """The newest state. Do not change it. Methods such as `play` change this array in place. Raises IndexError if no state is
+        known."""
         if self._last is None:
             raise IndexError("no state of this game is known")
         return self._last
@@ -292,7 +295,8 @@ class GameHistory:
         return self._turns[number]
 
     def at_turn(self, turn: int) -> int:
-        """Return the number of the first state at or after the protocol's `turn`, or the number of the last state."""
+        """Return the number of the first state at or after the protocol's `turn`. If there is no such state, return the number of
+        the last state."""
         return min(bisect_left(self._turns, turn), len(self))
 
     def state(self, number: int) -> Games:
@@ -313,7 +317,7 @@ class GameHistory:
         return games
 
     def states(self, start: int = 0, every: int = 1) -> Iterator[Games]:
-        """Yield copies of state `start` and of every `every`-th state after it."""
+        """Yield copies of the states ``start``, ``start + every``, ``start + 2 * every`` and so on."""
         return map(self.state, range(start, len(self._turns), every))
 
     def plies(self, start: int = 0) -> Iterator[Ply]:
@@ -351,7 +355,7 @@ class GameHistory:
         return np.concatenate(parts), np.concatenate(ends)
 
     def ranking(self) -> str:
-        """Return the heroes with their gold in the newest state as text, the richest hero first."""
+        """Return the heroes with their gold in the newest state as text, the hero with the most gold first."""
         if self._last is None:
             return "no state was received"
         heroes = zip(self._last["hero"]["gold"][0].tolist(), range(1, 5), self.names, strict=True)

@@ -1,4 +1,4 @@
-"""The player's side of the line protocol. This module reads the states of one game from lines of text.
+"""The player's side of the line protocol: it reads the states of one game from lines of text.
 
 The protocol (see docs/arena.md) does not state the turn, the last moves and the number of rounds. The turn follows from our
 hero's id, because our plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to
@@ -51,9 +51,10 @@ _Reader = Generator[Game | None, str, None]
 
 
 class LineGame:
-    """Reads one game. `rounds` is the assumed number of rounds. If the game lasts longer, each further turn adds one round.
+    """A reader of one game in the line protocol. `rounds` is the assumed number of rounds. If the game lasts longer, this number
+    grows with each further turn.
 
-    `me` is our hero (0..3), -1 before the line with its id.
+    `me` is our hero (0..3), or -1 until the line with the id of our hero is read.
     """
 
     def __init__(self, rounds: int) -> None:
@@ -79,7 +80,7 @@ class LineGame:
         return self._reader.send(line.strip())
 
     def moved(self, direction: int) -> None:
-        """Record our move (0..4) in the last state."""
+        """Store our move (0..4) in the state that `feed` returned last."""
         self._move = direction
 
     # -- lines --
@@ -180,11 +181,11 @@ class LineGame:
 
 
 def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, int]) -> list[int]:
-    """Return the last directions of all heroes in `after`, a state at most four plies after `before`.
+    """Return the last direction (0..4) of each hero in the state `after`, which is at most four plies after `before`.
 
     `own` is the move of the hero that moves first, None if unknown. `targets` holds, by hero, the square to which the hero's move
-    pointed, even if the hero could not enter it. If no moves lead from `before` to `after` by the rules, the directions are
-    derived from `targets` and the heroes' squares.
+    pointed, even if the hero could not enter this square. If no moves lead from `before` to `after` by the rules, the directions
+    are derived from `targets` and the heroes' squares.
     """
     found: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)

@@ -1,4 +1,5 @@
-"""Reading of files with one JSON value per line, gzipped if the name of the file ends in ``.gz``, and faults of their lines."""
+"""Reading of files with one JSON value per line, and messages about faulty lines. If the name of a file ends in ``.gz``, the file
+is gzipped."""
 
 from __future__ import annotations
 
@@ -36,14 +37,14 @@ def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, by
 
 
 def is_no_json(problem: ValidationError) -> bool:
-    """Return whether a line is no JSON at all."""
+    """Return whether `problem`, the error of a line, says that the line is not valid JSON."""
     return problem.errors(include_url=False)[0]["type"] == "json_invalid"
 
 
 def fault(problem: ValidationError, version: int) -> str:
-    """Return what is wrong with a line, in words. A wrong version of the format comes first: other faults follow from it.
+    """Return a text that says what is wrong with a line. If the version of the format is wrong, the text says only this.
 
-    `version` is the version that this program reads.
+    `problem` is the error of the line. `version` is the version of the format that this program reads.
     """
     errors = problem.errors(include_url=False)
     first = next((error for error in errors if error["loc"] == ("version",)), errors[0])

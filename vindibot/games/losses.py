@@ -22,16 +22,16 @@ KINDS_OF_LOSS = (
 )
 #: The phases of a game: thirds of its turns.
 PHASES = ("first third", "second third", "last third")
-#: Least number of blocks of an interval, and number of resamples of the bootstrap.
+#: Smallest number of blocks for which there is an interval, and number of resamples of the bootstrap.
 MIN_BLOCKS, RESAMPLES = 3, 1000
 
 
 @dataclass
 class Losses:
-    """The gold lost by moves that count.
+    """The gold lost by reviewed moves. Only the losses of bad moves (inaccuracies, mistakes and blunders) count.
 
-    - `moves`: the number of reviewed moves. `gold`: the gold that they lost.
-    - `marks`: the number of moves of each class. `kinds`: the gold lost by each kind.
+    - `moves`: the number of reviewed moves, good and bad. `gold`: the gold that the bad moves lost.
+    - `marks`: the number of bad moves of each class. `kinds`: the gold lost by each kind of bad move.
     - `phases`: the number of moves and the gold lost in each third of the game.
     """
 
@@ -66,13 +66,14 @@ class Losses:
         self.phases = [(moves + more, gold + lost) for (moves, gold), (more, lost) in pairs]
 
     def per_100(self, kind: str | None = None) -> float:
-        """Return the gold lost per 100 moves, by all kinds or by one kind."""
+        """Return the gold lost per 100 reviewed moves, by all bad moves or by bad moves of one `kind`."""
         return 100 * (self.gold if kind is None else self.kinds[kind]) / max(1, self.moves)
 
 
 @dataclass
 class BotLosses:
-    """The losses of a bot in several games, by block. Games of one block are on one map, so they are not independent."""
+    """The losses of a bot in several games, by the number of the block. A block is a group of games on the same map. These games
+    are not independent."""
 
     blocks: dict[int, Losses] = field(default_factory=dict)
 
@@ -85,10 +86,10 @@ class BotLosses:
         return total
 
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
-        """Return the 95 % interval of the gold lost per 100 moves, by all kinds or by one kind. None for fewer than 3 blocks.
+        """Return the 95 % interval of `per_100`, or None for fewer than 3 blocks.
 
-        It comes from a bootstrap over blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread
-        of a few blocks.
+        The interval comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap
+        underestimates the spread of a few blocks. `seed` is the seed of the bootstrap.
         """
         count = len(self.blocks)
         if count < MIN_BLOCKS:
@@ -105,7 +106,7 @@ class BotLosses:
 def losses_by_bot(games: Iterable[tuple[int, Sequence[str], Sequence[ReviewedTurn], int]]) -> dict[str, BotLosses]:
     """Return the losses of each bot, the smallest losses first.
 
-    A game is its block, the names of heroes 1..4, the reviewed turns, and its length in plies.
+    `games` has for each game: the number of its block, the names of heroes 1..4, the reviewed turns, and its length in plies.
     """
     found: defaultdict[str, BotLosses] = defaultdict(BotLosses)
     for block, names, turns, max_turns in games:

@@ -1,7 +1,8 @@
-"""Moments: single turns of games, with the recent turns of the hero, in a small file of JSON lines. Tests of bots use them.
+"""Moments: single turns of games, each with the recent turns of the hero that moves, in a small file of JSON lines. Tests of bots
+use moments.
 
-A line has an earlier state as a drawing, and the moves from there on, one letter per ply. So a file of ten moments has some
-kilobytes, although each view has the hero's last turns.
+A line has an earlier state as a drawing, and the moves from this state to the moment, one letter per ply. So a file of ten
+moments has only a few kilobytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from vindibot.base import VindibotError
 from vindibot.games.history import GameHistory
 from vindibot.games.lines import fault, read_lines
 
-#: The letters of the moves 0..5.
+#: The letters of the moves 0..5; 5 is a crash.
 _LETTERS = ".NSEWx"
 
 
@@ -37,7 +38,7 @@ class _MomentLine(BaseModel):
 
 
 def write_moment(history: GameHistory, number: int) -> str:
-    """Return a line with state `number` of a game and the hero's recent turns, without a line end."""
+    """Return the moment of state `number` of a game as a line of JSON, without a line end."""
     moves = history.moves
     start = max(0, number - PLIES_PER_ROUND * RECENT_TURNS)
     gaps = [ply + 1 for ply in range(start, number) if not 0 <= moves[ply] <= CRASH]
@@ -48,9 +49,10 @@ def write_moment(history: GameHistory, number: int) -> str:
 
 
 def moment(path: Path | str, turn: int, nodes: int | None = 100_000) -> View:
-    """Return the view of the hero to move on `turn`, from a file that `vindibot review --tests` made.
+    """Return the view of the hero that moves on the protocol's `turn`, from a file that `vindibot review --tests` made.
 
-    `nodes` is the budget of searches, None for no limit. Raises `MomentError` if the file has no such turn or cannot be read.
+    `nodes` is the search budget of the view in nodes, None for no limit. Raises `MomentError` if the file has no such turn or
+    cannot be read.
     """
     for number, line in read_lines(Path(path), MomentError):
         try:

@@ -13,7 +13,7 @@ from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
 
 
 class Reason(StrEnum):
-    """The reason why a game, or a player's part in it, ended. Files contain these words. Tables list the reasons in this
+    """The reason why a game, or a player's part in it, ended. Files contain the values as words. Tables list the reasons in this
     order."""
 
     #: The game was played to its last turn, and the player answered on each of its own turns.

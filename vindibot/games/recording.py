@@ -1,8 +1,8 @@
 """Recordings: the states, votes and moves of a bot in one game, as a file of JSON lines.
 
-The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours.
-It has the server's game object, the votes and milliseconds of every trait, the sums of the votes, and the move. The last line is
-the outcome. Each line is written at once, so a crash loses only an unfinished line.
+The first line is the header (`Header`): bot, traits and weights, our hero (the hero of the bot), the server. Then there is one
+line per turn of our hero. This line has the server's game object, the votes and milliseconds of every trait, the sums of the
+votes, and the move. The last line is the outcome. Each line is written at once, so a crash loses only an unfinished line.
 
 The plies between two of our turns are not stored, since they follow from the heroes' last directions and the rules
 (`vindibot.games.GameHistory`). If a turn was lost, these plies are unknown, and the history has a gap.
@@ -206,7 +206,7 @@ def unwritable_reason(folder: Path) -> str:
 
 
 def _create(folder: Path, header: Header) -> LineFile:
-    """Create a new file, and return it.
+    """Create the file of a new recording in `folder`, and return it.
 
     The game's id comes from a server. Its special characters are replaced, so the path cannot lead out of the folder.
     """
@@ -304,7 +304,8 @@ class Recording:
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
     def recent(self, turn: int, rounds: int | None = None) -> Games:
-        """Return the states of our turns before `turn`, oldest first. With `rounds`, return only the last `rounds` states."""
+        """Return the states on our turns before the protocol's `turn`, oldest first. With `rounds`, return only the last `rounds`
+        states."""
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)

@@ -1,7 +1,7 @@
 """The check of our recordings and game records by the rules: each state must follow from the state before and the moves.
 
 A recording contains the states that our hero saw. The moves between two states are derived from these states. Then the moves are
-played, and must lead to the later state. Lost turns are skipped.
+played, and must lead to the later state. Where a turn was lost, nothing can be checked.
 
 A game record contains no states. Its moves must be possible, and must lead to the ending that the record states.
 """

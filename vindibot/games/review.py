@@ -25,7 +25,7 @@ VERSION: Final = 1
 PREFIX = b'{"review'
 #: The end of the name of a file with a review.
 REVIEW_SUFFIX = ".review.jsonl"
-#: Largest length of a line of moves, in plies.
+#: Largest length of an expected line (the moves that would follow a move), in plies.
 LONGEST_LINE = 48
 
 Direction = Literal["Stay", "North", "South", "East", "West"]
@@ -55,7 +55,8 @@ class _ReviewLine(BaseModel):
 
 
 class Thresholds(_ReviewLine):
-    """The least losses of bad moves: in gold for each class, and in standard errors (`errors`) for all classes."""
+    """The smallest losses for which a move counts as bad: in gold for each class, and in standard errors (`errors`) for all
+    classes."""
 
     inaccuracy: float = Field(5.0, ge=0, le=10_000, description="least loss of an inaccuracy, in gold")
     mistake: float = Field(12.0, ge=0, le=10_000, description="least loss of a mistake, in gold")
@@ -63,7 +64,8 @@ class Thresholds(_ReviewLine):
     errors: float = Field(3.0, ge=0, le=100, description="least loss that counts, in standard errors of the loss")
 
     def mark(self, loss: float, error: float) -> Mark:
-        """Return the class of a move that lost `loss` gold, with the standard error `error`."""
+        """Return the class of a move that lost `loss` gold, with the standard error `error`. Return "" if the loss does not
+        count."""
         if loss < self.errors * error:
             return ""
         marks: tuple[tuple[Mark, float], ...] = (
@@ -74,7 +76,7 @@ class Thresholds(_ReviewLine):
         return next((mark for mark, least in marks if loss >= least and loss > 0), "")
 
     def mark_of(self, turn: ReviewedTurn) -> Mark:
-        """Return the class of the move of a reviewed turn. A move that the reviewing bot may play is never bad."""
+        """Return the class of the played move of a reviewed turn. A move that the reviewing bot itself may play is never bad."""
         return "" if turn.move in turn.choice else self.mark(turn.loss, turn.loss_error)
 
 
@@ -82,7 +84,7 @@ class MoveValue(_ReviewLine):
     """The value of one move.
 
     - `gold`: the expected gold of heroes 1..4 at the end of the game. `gold_error`: its standard errors.
-    - `less`: how much less gold our hero has than after the best move; 0 for the best move.
+    - `less`: the gold that the hero loses by this move against the best move; 0 for the best move.
     - `less_error`: the standard error of `less`. All moves are played in the same scenarios, so this error is smaller than the
       error of `gold`.
     """
@@ -132,7 +134,7 @@ class ReviewedTurn(_ReviewLine):
 
     @property
     def counts(self) -> bool:
-        """Whether the loss is large and certain enough to count."""
+        """Whether the played move is bad: its loss is large and certain enough to count."""
         return bool(self.mark)
 
 
@@ -144,7 +146,7 @@ class ReviewHeader(_ReviewLine):
     - `bot`: the bot whose playouts value the moves. `digest`: a digest of everything that the values depend on.
     - `nodes`: the number of plies that are played out per turn. `rounds`: the length of a playout in rounds (0: to the end of the
       game).
-    - `thresholds`: the least losses of bad moves.
+    - `thresholds`: the smallest losses of bad moves.
     """
 
     version: int = Field(VERSION, ge=VERSION, le=VERSION)
@@ -193,7 +195,7 @@ class Review:
 
 
 def review_path(path: Path) -> Path:
-    """Return the default path of the review of the games in the file `path`."""
+    """Return the default path of the file with the review of the games in the file `path`."""
     if path.name.endswith(REVIEW_SUFFIX):
         return path
     return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
@@ -252,7 +254,7 @@ def read_reviews(path: Path | str) -> list[Review]:
 
 
 def read_review(path: Path | str, game: str | None = None) -> Review | None:
-    """Return the review of the game with the id `game` in a file, None if there is none. Without `game`: the first review.
+    """Return the review of the game with the id `game` in a file, None if there is none. Without `game`, return the first review.
 
     Raises `ReviewError` if the file or a review cannot be read.
     """

@@ -1,4 +1,4 @@
-"""The check of recorded games by the rules: every move is played, and every state is compared.
+"""The check of recorded games by the rules: every move is played, and every state is compared with the recorded state.
 
 A file of the original server, gzipped or not, has one game per line as JSON: the state before the first ply in the protocol's
 form (``init``), the spawn squares, the moves, and the whole state after each move. The report shows the first difference as two
@@ -181,10 +181,10 @@ def report(tally: Tally) -> str:
 
 
 def verify_files(paths: Iterable[Path | str], console: Console) -> int:
-    """Check the files, print the report, and return the exit code: 0 if all games are right, 1 if a game is wrong.
+    """Check the files, print the report, and return the exit code: 0 if all games follow the rules, 1 if a game does not.
 
     If a file cannot be read, print the reason and go on with the next file. In this case the exit code is the code of the error,
-    unless a game is wrong.
+    unless a game does not follow the rules.
     """
     tally = Tally()
     code = 0

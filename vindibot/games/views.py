@@ -1,4 +1,4 @@
-"""Views for traits, made from a drawing of a board, a game, or a turn of a recording."""
+"""Functions that make the view of a trait from a drawing of a board, a game, or a turn of a recording."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def view(
     seed: int | None = None,
     recent: Sequence[str | Game] = (),
 ) -> View:
-    """Return the view of a trait, with hero `me` (0..3) to move.
+    """Return the view that a trait gets if hero `me` (0..3) is to move.
 
     `source` is a drawing of a board, a game (which is copied), a recording, or the path of a recording. A string that ends in
     ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the `turn` of the protocol,
-    which counts plies. `nodes` is the search budget in nodes, None for no limit.
+    which counts plies. `nodes` is the search budget in nodes, None for no limit. `seed` is the seed of the view's random numbers.
 
     - With a drawing or a game: if `turn` is None, the game's turn advances to the next turn of `me`. If `me` is None, our hero is
       the first hero on the board that moves from now on. `recent` are the boards of our earlier turns, oldest first.

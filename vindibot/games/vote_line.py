@@ -1,4 +1,5 @@
-"""The votes of one trait, as a recording stores them: label, weight, votes, time, status, and the result of its search if any.
+"""The votes of one trait, as a recording stores them: label, weight, votes, time, status, and the result of its search if there
+is one.
 
 Fields of a `behaviours.base.SearchInfo` that are None are left out. The principal variation is text with one letter per ply,
 ``.`` for Stay. The goal is a square of the protocol: [x, y], with x the row.
@@ -63,7 +64,7 @@ def write_entry(entry: BallotEntry) -> dict[str, Any]:
 
 
 def write_pv(pv: Sequence[int]) -> str:
-    """Return a principal variation (directions 0..4) as text, such as ``N.ES``."""
+    """Return a principal variation (directions 0..4) as text with one letter per ply, such as ``N.ES``; ``.`` is Stay."""
     return "".join(PV_LETTERS[direction] for direction in pv)
 
 

@@ -1,4 +1,4 @@
-"""Ask a bot again about reviewed turns: compare its moves of today with the played moves, and write tests of the worst moves."""
+"""Ask a bot about reviewed turns of an earlier game: compare its moves of today with the played moves, and write tests."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from vindibot.review.positions import positions
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
-#: `write_tests` writes these texts into its two files (tests, states). It replaces only files with these texts.
+#: Marks of the two files that `write_tests` writes (tests, states). It replaces an existing file only if this file has the mark.
 TESTS_MARK, STATES_MARK = "# Made by vindibot review --tests.", '"board":'
 
 
 @dataclass(frozen=True)
 class NewMove:
-    """What a bot plays today on a reviewed turn.
+    """What a bot, as it is today, plays on a reviewed turn.
 
-    `moves` are the moves that it may choose; several may tie. `loss` is the mean gold that they lose against the best move.
+    `moves` are the moves that the bot may choose; several may tie. `loss` is the mean gold that these moves lose against the best
+    move.
     """
 
     turn: ReviewedTurn
@@ -44,14 +45,14 @@ class NewMove:
 
 
 def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
-    """Return the moves that lose less than half of `loss` gold."""
+    """Return the moves of a reviewed turn that lose less than half of `loss` gold against the best move."""
     return {value.move for value in turn.values if value.less < loss / 2}
 
 
 def ask_again(
     console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
 ) -> list[NewMove]:
-    """Return what a bot plays today on reviewed turns of a game. `nodes` is its search budget per turn, in nodes."""
+    """Return what a bot plays today on reviewed turns of a game. `nodes` is the bot's search budget per turn, in nodes."""
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []

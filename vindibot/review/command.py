@@ -35,7 +35,7 @@ REVIEWER = "strong"
 
 @dataclass(frozen=True)
 class ReviewRequest:
-    """The arguments of ``vindibot review``. None stands for an option that is not given.
+    """The arguments of ``vindibot review``. Fields have the names of the options. None stands for an option that is not given.
 
     `heroes` are 0..3, empty for the default heroes of `review_games`. `workers` is the number of processes, None for one per
     core. `thresholds` has the fields of `Thresholds` that the options set.
@@ -58,7 +58,8 @@ class ReviewRequest:
 
     @property
     def asks(self) -> bool:
-        """Whether a bot is asked again about the worst moves. Then `bot` and `nodes` are this bot and its search budget."""
+        """Whether a bot is asked what it would play instead of the worst moves. If so, `bot` is this bot, and `nodes` its search
+        budget."""
         return self.compare or self.tests is not None
 
 
@@ -119,7 +120,8 @@ def _review_many(console: Console, request: ReviewRequest) -> None:
 def _review(
     console: Console, request: ReviewRequest, games: list[Recording | GameRecord], output: Path, ids: list[str]
 ) -> dict[str, Review]:
-    """Review the turns of these games that have no review in the file `output` yet. Return the complete reviews by game id."""
+    """Review the turns of these games that have no review in the file `output` yet. Return the complete reviews of these games,
+    by game id."""
     with ReviewFile(output, request.path, request.again) as file:
         before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
         reviewer = REVIEWER if request.bot is None or request.asks else request.bot
@@ -143,7 +145,7 @@ def _review(
 
 
 def _bot_to_ask(request: ReviewRequest, game: Recording | GameRecord) -> Bot | None:
-    """Return the bot that is asked again: the bot that the request names, else the bot of the recording.
+    """Return the bot that is asked what it would play: the bot that the request names, else the bot of the recording.
 
     Without such a bot, return None. Raises `UsageError` if `--compare` needs the bot.
     """

@@ -1,7 +1,7 @@
 """Kinds of bad moves: rules that say what was wrong with a move (docs/review.md).
 
 The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. Of each
-line, they use the first 12 rounds of some playouts. One rule also uses the squares of the hero's last turns.
+line, they use the first 12 rounds of some playouts. One rule also uses the states on the hero's last turns.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from vindibot.games import LONGEST_LINE, Kind
 
 #: Number of playouts of each line that the rules use.
 PLAYOUTS = 24
-#: The rule of a fight: after the played move, the hero dies this much more often per playout, or loses this much more life by
-#: blows per playout, than after the best move.
+#: The rule of a fight: after the played move, the hero has at least this many more deaths per playout than after the best move,
+#: or loses at least this much more life by blows per playout.
 FIGHT_DEATHS, FIGHT_LIFE = 0.15, 15.0
-#: The best line drinks at least this number of rounds earlier than the played line.
+#: The rule of a late drink: after the best move, the hero drinks at least this number of rounds earlier than after the played
+#: move.
 DRINK_ROUNDS = 2.0
-#: The best line takes its first mine at least this number of rounds earlier than the played line.
+#: The rule of a missed mine: after the best move, the hero takes a mine at least this number of rounds earlier than after the
+#: played move.
 MINE_ROUNDS = 1.5
-#: A hero is stalled if for `STALL_ROUNDS` rounds it stayed in an area of `STALL_SIDE` squares per side, took no mine and drank
-#: no beer.
+#: A hero is stalled if for `STALL_ROUNDS` rounds it stayed in an area of `STALL_SIDE` squares per side, and gained neither a mine
+#: nor life.
 STALL_ROUNDS, STALL_SIDE = 12, 3
-#: The round of a drink or a mine that does not come within the line.
+#: The round that counts for a drink or a mine that does not occur within a line.
 _NEVER = LONGEST_LINE / 4
 
 
@@ -50,9 +52,9 @@ class LineFacts:
 
 
 def facts_of(games: Games, me: int, lines: NDArray[np.int8]) -> LineFacts:
-    """Return the facts of a line that begins in the position `games`.
+    """Return the facts of one line for hero `me` (0..3). `games` is the state in which the line begins.
 
-    `lines` are the moves of its playouts: int8[playouts, plies], -1 after the end of a playout.
+    `lines` are the moves of the playouts of this line: int8[playouts, plies], -1 after the end of a playout.
     """
     rows = np.array([_facts(games, me, line) for line in lines])
     return LineFacts(*rows.mean(axis=0).tolist())
@@ -72,7 +74,8 @@ def _facts(games: Games, me: int, line: NDArray[np.int8]) -> tuple[float, float,
 
 
 def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, best_facts: LineFacts) -> Kind:
-    """Return what was wrong with the move `played` (0..4): the first rule that applies, "" if none. `best` is the best move."""
+    """Return what was wrong with the move `played` (0..4): the kind of the first rule that applies, "" if none. `best` is the
+    best move."""
     tavern, mine = _at_tavern(view), _tile(view, best) >= MINE
     danger = played_facts.deaths - best_facts.deaths >= FIGHT_DEATHS or played_facts.blows - best_facts.blows >= FIGHT_LIFE
     drinks_earlier = played_facts.drink - best_facts.drink >= DRINK_ROUNDS
@@ -96,7 +99,7 @@ def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, be
 def is_stalled(squares: Sequence[int], view: View) -> bool:
     """Return whether our hero stayed in a small area for the last `STALL_ROUNDS` rounds and gained neither a mine nor life.
 
-    `squares` are its squares on its last turns, oldest first, without the current turn.
+    `squares` are the hero's squares on its last turns, oldest first, without the current turn.
     """
     last = [*squares, view.pos][-STALL_ROUNDS:]
     if len(last) < STALL_ROUNDS:

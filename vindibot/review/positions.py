@@ -33,12 +33,12 @@ class TurnPosition:
     recent: Games = field(repr=False)
 
     def view(self, game_map: Map | None = None) -> View:
-        """Return the view of the hero."""
+        """Return the view of the hero on this turn. `game_map` is the map of the game, None to compute it."""
         return View(self.games.copy(), self.me, recent=self.recent.copy(), map=game_map)
 
 
 def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
-    """Yield the turns of these heroes in order, without turns of crashed heroes and turns whose move is unknown."""
+    """Yield the turns of `heroes` (0..3) in order, without turns of crashed heroes and turns whose move is unknown."""
     past: list[list[Games]] = [[] for _ in HEROES]
     for ply in history:
         games = ply.before

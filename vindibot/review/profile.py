@@ -12,7 +12,7 @@ from vindibot.arena import LINE, read_results, records_path
 from vindibot.base import UsageError, begins_with, counted, plain_table, printable, say, short
 from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Review, losses_by_bot, read_records
 
-#: Largest number of bots in one table of kinds. Each bot is a column.
+#: Largest number of bots in one table of losses by kind. Each bot is a column.
 BESIDE = 3
 
 
@@ -50,7 +50,7 @@ def many_games(path: Path, most: int | None = None) -> ManyGames:
 
 
 def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLosses]:
-    """Return the losses of the bots in the games that have a review."""
+    """Return the losses of each bot in the games that have a review. `reviews` has the reviews by game id."""
     rows = []
     for record in games.records:
         review = reviews.get(record.id)

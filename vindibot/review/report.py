@@ -20,9 +20,9 @@ from vindibot.terminal import part_of_board
 
 #: Default number of moves in the list of worst moves.
 WORST = 10
-#: Squares per side of a small board.
+#: Number of squares per side of a small board.
 SIDE = 9
-#: Number of rounds of an expected line.
+#: Number of rounds of an expected line that the report shows.
 SHOWN_ROUNDS = 12
 
 

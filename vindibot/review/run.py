@@ -23,13 +23,19 @@ from vindibot.review.store import ReviewFile
 from vindibot.review.turns import Reviewer, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
 
-#: Number of turns per process that are in the pool at once.
+#: Largest number of turns per process that are in the process pool at once.
 WAITING = 4
 
 
 @dataclass(frozen=True)
 class ReviewSettings:
-    """How games are reviewed: by the rollouts of `bot`, with `nodes` plies per turn and `rounds` per playout (0: to the end)."""
+    """The settings of a review.
+
+    - `bot`: the bot whose playouts value the moves.
+    - `nodes`: the number of plies that are played out per turn.
+    - `rounds`: the length of a playout in rounds, 0 for a playout to the end of the game.
+    - `thresholds`: the smallest losses of bad moves.
+    """
 
     bot: Bot
     nodes: int = NODES
@@ -88,7 +94,7 @@ def review_games(
 
     Without `heroes`, review the heroes of an earlier review of the game. If there is none, review our hero of a recording, or all
     heroes of a game record. `workers` is the number of processes, None for one per core. Raises `KeyboardInterrupt` after Ctrl-C;
-    the file then has the turns that were ready.
+    then `file` has the turns that were ready.
     """
     todo = []
     for game in games:
@@ -124,7 +130,7 @@ def review_games(
 
 @contextmanager
 def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
-    """Yield a function that reviews positions, in `workers` processes. If `workers` is 1, it uses this process.
+    """Yield a function that reviews positions in `workers` processes. If `workers` is 1, the function uses this process.
 
     The function yields the reviews in the order of the positions.
     """

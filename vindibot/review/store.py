@@ -1,7 +1,7 @@
 """The file of a review: a copy of the game's lines, then the lines of the review. The game's own file never changes.
 
-By default, the review of ``recordings/x.jsonl`` is in ``recordings/x.review.jsonl``. Each reviewed turn is appended when it is
-ready. So an interrupted review can be continued.
+By default, the review of the game in ``recordings/x.jsonl`` is in ``recordings/x.review.jsonl``. Each reviewed turn is appended
+when it is ready. So an interrupted review can be continued.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class ReviewFile:
         self._file = LineFile(path, file)
 
     def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> Collection[tuple[int, int]]:
-        """Write the game and the header of its review, unless the file has them. Return (turn, hero) of each turn in the file.
+        """Write the game and the header of its review, unless the file has them. Return (turn, hero) of each turn that the file
+        has already. Heroes are 1..4.
 
         Raises `UsageError` if the file has a review of this game with other settings.
         """

@@ -17,7 +17,7 @@ from vindibot.review.kinds import PLAYOUTS, facts_of, kind_of_move
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
-#: Least loss, in gold and in standard errors, for which the reviewing bot is asked for its own move.
+#: Smallest loss, in gold and in standard errors, for which the reviewing bot is asked for its own move.
 ASK_GOLD, ASK_ERRORS = 2.0, 2.0
 
 #: The letters of the directions 0..4 in an expected line.
@@ -31,7 +31,7 @@ class Reviewer:
     - `bot`: the bot whose playouts value the moves. It is also asked for its own move.
     - `nodes`: the number of plies that are played out per turn, and the bot's search budget for its own move.
     - `rounds`: the length of a playout in rounds, 0 for a playout to the end of the game.
-    - `thresholds`: the least losses of bad moves. `seed`: the seed of the scenarios.
+    - `thresholds`: the smallest losses of bad moves. `seed`: the seed of the scenarios.
     """
 
     bot: Bot
@@ -53,7 +53,7 @@ class Reviewer:
 
 
 def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
-    """Return the review of a turn."""
+    """Return the review of one turn of one hero by `reviewer`."""
     view = position.view()
     valuer, thresholds = reviewer.valuer, reviewer.thresholds
     outcomes = valuer.outcomes(view)
@@ -99,7 +99,7 @@ def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:
 def _typical(gold: NDArray[np.float64]) -> int:
     """Return the number of the scenario whose results are nearest to the mean results.
 
-    `gold` are the results: float64[scenarios, moves]. Distances are in standard deviations, summed over the moves.
+    `gold` has the results: float64[scenarios, moves]. The distance is in standard deviations, summed over the moves.
     """
     away = np.abs(gold - gold.mean(axis=0)) / np.maximum(gold.std(axis=0), 1e-9)
     return int(away.sum(axis=1).argmin())

@@ -33,14 +33,16 @@ from vindibot.games import LONGEST_LINE
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.
 NODES, ROUNDS = 750_000, 40
-#: Share of the nodes that choose a plan for each move, number of stages of this choice, and the divisor of the number of plans
-#: after each stage. The last stage keeps one plan per move.
+#: Share of the nodes for the choice of a plan per move, number of stages of this choice, and divisor of the number of plans after
+#: each stage. The last stage keeps one plan per move.
 CHOICE, STAGES, BEST_SHARE = 0.6, 3, 3
-#: Least and largest number of scenarios in which the chosen plans are compared.
+#: Smallest and largest number of scenarios in which the chosen plans are compared.
 LEAST, MOST = 16, 20_000
-#: Value in gold of one more mine at the end of a playout if many rounds are left, and the scale of this value in rounds.
+#: Largest value in gold of one more mine at the end of a playout, and the number of remaining rounds for which its value is 63 %
+#: of the largest value.
 MINE, MINE_ROUNDS = 17.0, 18.0
-#: Value in gold of one more point of life at the end of a playout if many rounds are left, and its scale in rounds.
+#: Largest value in gold of one more point of life at the end of a playout, and the number of remaining rounds for which its value
+#: is 63 % of the largest value.
 LIFE, LIFE_ROUNDS = 0.2, 15.0
 #: Seed of the scenarios. It is constant, so a repeated review gives the same numbers.
 SEED = 1_000_003
@@ -76,8 +78,8 @@ def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: flo
 
     `ends` are the ends of playouts, see `play_outcomes`: int64[playouts, heroes, 4]. The result is float64[playouts, heroes].
     After the end of a playout, a hero is expected to own its mean number of mines over all playouts. A mine above this mean adds
-    at most `MINE` gold, a point of life above the mean life at most `LIFE` gold. The share `late_kill_penalty` of the gold from
-    stolen mines does not count. The reason: a hunted hero changes its play, so later kills are less certain.
+    at most `MINE` gold. A point of life above the mean life adds at most `LIFE` gold. The share `late_kill_penalty` (0..1) of the
+    gold from stolen mines does not count.
     """
     if rounds_left <= 0:
         return ends[..., _GOLD] - late_kill_penalty * ends[..., _STOLEN]
@@ -104,7 +106,7 @@ class Valuer:
         self._policies = compiled_policies((trait.params, *(trait.rivals or LIBRARY)))
 
     def outcomes(self, view: View) -> Outcomes:
-        """Return the outcomes of the best plan of each move that has an effect. It must be the turn of the view's hero."""
+        """Return the outcomes of the best plan of each move that has an effect. The view's hero must be to move."""
         trait, plies_left = self._trait, int(view.game.max_turns) - view.turn
         rounds = self._rounds or plies_left
         plies = max(1, min(PLIES_PER_ROUND * rounds, plies_left))
@@ -144,7 +146,7 @@ class Valuer:
 def _best_of_each(
     plans: NDArray[np.int64], firsts: NDArray[np.int64], means: NDArray[np.float64], share: int
 ) -> NDArray[np.int64]:
-    """Return the numbers of the best plans of each first move, ascending.
+    """Return the numbers of the best plans of each first move, in ascending order.
 
     Of n plans with the same first move, n / `share` are kept, rounded up; only one if `share` is 0. ``firsts[p]`` is the first
     move of plan p. ``means[i]`` is the mean gold of plan ``plans[i]``.

@@ -33,15 +33,19 @@ from vindibot.server.streams import SEND, Streams, add_streams
 AddRoutes = Callable[[FastAPI], None]
 
 NO_KEY = "Did you forget the key parameter?"
-#: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets it.
+#: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets this status.
 CLIENT_CLOSED = 499
-#: Limits on wrong tokens from one address: the number of tokens that are refused without a delay, the seconds that each further
-#: token adds to the delay, and the longest delay in seconds. If the delay would be longer, the answer is a 429.
+#: Limits on requests with a wrong token from one address: the number of requests that are refused without a delay, the seconds
+#: that each further request adds to the delay, and the longest delay in seconds. If the delay would be longer, the answer is a
+#: 429.
 WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
-    """The answer to a player. After the answer is written to the connection, this class calls `Room.sent`."""
+    """The response to a player: the newest state of the game, the player's hero, and the addresses for its next requests.
+
+    Once the response is written to the connection, it calls `Room.sent`.
+    """
 
     media_type = "application/json"
 
@@ -60,7 +64,7 @@ class StateResponse(Response):
         self._room, self._seat, self._snapshot = room, seat, snapshot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer, then call `Room.sent`, even if sending fails."""
+        """Send the response, then call `Room.sent`, even if sending fails."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -76,10 +80,10 @@ class _App(FastAPI):
 def create_app(
     settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = (), routes: Sequence[AddRoutes] = ()
 ) -> FastAPI:
-    """Return a new server. Its lobby is ``app.state.lobby``. The server belongs to the event loop that serves its first request.
+    """Return a new server as a FastAPI application. Its lobby is ``app.state.lobby``.
 
-    Each function in `routes` adds further routes to the server. The path of such a route has at least two parts, or one part
-    that cannot be the id of a game.
+    Use the server in one event loop only. Each function in `routes` adds further routes to the server. The path of such a route
+    has at least two parts, or one part that cannot be the id of a game.
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
@@ -125,7 +129,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     async def training(request: Request) -> Response:
         """Play a training game against three random bots.
 
-        Parameters: key, turns (number of rounds, at most 600), map (its name or its text).
+        Parameters: key, turns (number of rounds, at most 600), map (name or text of a map).
         """
         parameters = await read_parameters(request, settings)
         turns = read_int(parameters.get("turns", ""))
@@ -148,7 +152,8 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     async def play(request: Request) -> Response:
         """Make a move. The answer comes at your next turn.
 
-        Parameters: dir; turn (optional: the turn that the move is for. A second request for the same turn gets the same answer).
+        Parameters: dir (North, South, East, West or Stay), turn (optional: the turn that the move is for). A second request for
+        the same turn gets the same answer.
         """
         parameters = await read_parameters(request, settings)
         if not parameters.get("dir", "").strip():
@@ -166,10 +171,10 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
 
 async def _delay_wrong_token(limit: RateLimit, address: str) -> None:
-    """Wait before a wrong token is answered. The wait is longer if more wrong tokens came from this address.
+    """Delay the answer to a request with a wrong token. Each wrong token from the same `address` makes the delay longer.
 
-    Raises `Refusal` if there were too many. A request with a right token is never delayed. Otherwise a client could keep other
-    clients with the same address from playing.
+    Raises `Refusal` if the delay would be longer than `LONGEST_DELAY`. Requests with a right token must not be delayed. Otherwise
+    one client could keep other clients with the same address from playing.
     """
     wait = limit.wait(address)
     if wait > LONGEST_DELAY:
@@ -193,9 +198,9 @@ def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Re
 
 
 async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
-    """Wait until the client's game has begun and it is its turn, then return the answer.
+    """Wait until the client's game has begun and its hero is to move, then return the answer with the state.
 
-    `claim` is the client's place among those that wait for a game. If the client disconnects first, it loses this place.
+    `claim` is the client's place in the queue for a game. If the client disconnects first, it loses this place.
     """
     try:
         if not await _done_before_disconnect(request.receive, claim.waiter):
@@ -210,7 +215,7 @@ async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
 
 
 async def _done_before_disconnect(receive: Receive, waiter: Waiter) -> bool:
-    """Wait until the answer is there or the client disconnects, and return whether the answer is there.
+    """Wait until `waiter` is done or the client disconnects. Return whether `waiter` is done.
 
     Read the body of the request to its end before this call.
     """

@@ -1,4 +1,4 @@
-"""The archive observes all rooms, rates their games, and stores the games as records."""
+"""The archive: it observes all rooms, rates their games, and stores the games as records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _log = structlog.get_logger("vindibot.archive")
 
 
 class Archive:
-    """Stores and rates games. The random choice of games with a rating bonus depends on `seed`; None takes a random seed."""
+    """Stores and rates games.
+
+    `seed` is the seed for the random choice of games that add a bonus to the ratings. None draws a seed.
+    """
 
     def __init__(self, database: Database, users: Users, seed: int | None = None) -> None:
         self._database = database
@@ -59,7 +62,7 @@ class Archive:
         return asyncio.wrap_future(stored) if self._database.persistent else None
 
     def close(self) -> None:
-        """Store the games that still run as interrupted, with all plies played so far."""
+        """Store each running game with the state "interrupted" and all plies played so far."""
         for room in list(self._started):
             self._store_game(room, Reason.INTERRUPTED, [])
 
@@ -93,7 +96,10 @@ class Archive:
         return self._database.write(f"{what}: {room.id}", careful)
 
     def _rate(self, room: Room) -> list[User]:
-        """Give the users in a finished game their new ratings. Return these users, each one once."""
+        """Give the users in a finished game their new ratings. Return these users, each one once.
+
+        Return an empty list if the game does not count for ratings.
+        """
         users = [self._users.by_id(seat.player.user_id) for seat in room.seats]
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         heroes = [

@@ -15,7 +15,8 @@ from operator import itemgetter
 from sim.game import SEATS
 from vindibot.server.ratings import winner_of
 
-#: Number of a bot's latest games that are looked at. Training games are among these games, but have no part in the results.
+#: Number of a bot's latest games from which its results are computed. Training games count towards this number, but the results
+#: leave them out.
 LATEST = 1000
 #: Largest number of rivals in the table. The rivals with the most games come first.
 RIVALS = 12
@@ -34,9 +35,9 @@ ORDER BY games.number
 class ArchivedGame:
     """A finished game that is not a training game.
 
-    `finished` is the time of its end in seconds since 1970. `size` is the side of the board in squares. `gold` and `bots` have
-    one entry per hero. `bots` has the ids of the bots, None for a random bot of the server. `elo` has the new Elo of the bots by
-    id. It is empty if the game was not rated.
+    `finished` is the time of the game's end in seconds since 1970. `size` is the side of the board in squares. `gold` and `bots`
+    have one entry per hero. `bots` has the ids of the bots, None for a random bot of the server. `elo` has the Elo of each bot
+    after the game, by the bot's id. It is empty if the game was not rated.
     """
 
     finished: float
@@ -53,7 +54,10 @@ class ArchivedGame:
 
 @dataclass
 class SizeRow:
-    """The games of a bot on boards of one size: their number, how many the bot has won, and the mean gold of its heroes."""
+    """The games of a bot on boards with `size` x `size` squares.
+
+    `games` and `won` are numbers of games. `gold` is the mean gold of the bot's heroes.
+    """
 
     size: int
     games: int = 0
@@ -63,7 +67,11 @@ class SizeRow:
 
 @dataclass
 class RivalRow:
-    """The games of a bot with one rival, compared by gold. `lead` is the bot's mean lead in gold, negative if the rival leads."""
+    """The games of a bot with one rival (the id of a bot), compared by gold.
+
+    `won`, `drawn` and `lost` are the numbers of games in which the bot has more, equal or less gold. `lead` is the bot's mean
+    lead in gold, negative if the rival leads.
+    """
 
     rival: str
     games: int = 0
@@ -75,7 +83,10 @@ class RivalRow:
 
 @dataclass(frozen=True)
 class BotResults:
-    """The results of a bot. `ratings` has the time and the new Elo after each rated game, oldest first."""
+    """The results of a bot in `games` games, by size of the board and by rival.
+
+    `ratings` has one tuple per rated game, oldest first: time of the game's end in seconds since 1970, Elo after the game.
+    """
 
     games: int
     ratings: Sequence[tuple[float, int]]

@@ -29,7 +29,7 @@ class StrictParser(h11.Connection):
     problem = ""
 
     def next_event(self) -> Any:
-        """See h11. Raises `h11.RemoteProtocolError`. If this class refuses the request, `problem` says why."""
+        """Return h11's next event. Raises `h11.RemoteProtocolError`. If this class refuses the request, `problem` says why."""
         event = super().next_event()
         if isinstance(event, h11.Request) and {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
             self.problem = "A request has either Content-Length or Transfer-Encoding, not both"
@@ -40,8 +40,8 @@ class StrictParser(h11.Connection):
 class JoiningTransport:
     """A transport that joins all writes within one round of the event loop into one write.
 
-    h11 ends an answer of known length with an empty write. Then the joined data is sent. The data of any other answer (a stream)
-    is sent in the next round.
+    h11 ends an answer of known length with an empty write. This empty write sends the joined data at once. The data of any other
+    answer (a stream) is sent in the next round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:

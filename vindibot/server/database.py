@@ -39,7 +39,11 @@ Work = Callable[[sqlite3.Connection], None]
 
 
 class Database:
-    """An open database. Raises `DatabaseError` if the file cannot be opened. Any thread may call its methods."""
+    """An open database. Raises `DatabaseError` if the file cannot be opened. Any thread may call its methods.
+
+    `path` is the SQLite file, None for a database in memory. `interrupted` is the number of games that still ran when the last
+    server with this file ended.
+    """
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = path
@@ -59,7 +63,7 @@ class Database:
 
     @property
     def persistent(self) -> bool:
-        """Whether there is a file."""
+        """Whether the database is a file, and not only in memory."""
         return self.path is not None
 
     def _open(self) -> tuple[sqlite3.Connection, bytes, int]:
@@ -85,16 +89,16 @@ class Database:
     # ---- Reading and writing ----
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Return the result of `work`, which runs after all earlier writes. Raises `DatabaseError`."""
+        """Return the result of `work(connection)`, which runs after all earlier writes. Raises `DatabaseError`."""
         try:
             return await asyncio.wrap_future(self._thread.submit(self._read, work))
         except sqlite3.Error as error:
             raise DatabaseError(f"{self.path or 'the database'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Return the result of `work` as `read` does, but block until the result is there.
+        """Return the result of `work(connection)` like `read`, but block until the result is there.
 
-        Only for a server that does not run yet.
+        Call this only before the server runs.
         """
         return self._thread.submit(self._read, work).result()
 
@@ -103,10 +107,11 @@ class Database:
         return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
-        """Do `work` later, completely or not at all. Return a future whose result says whether the change is on the disk.
+        """Do `work(connection)` later, completely or not at all.
 
-        The work of several calls is done in the order of the calls. While the disk is busy, work waits, and is then written
-        together. `work` may be called several times, each time from the start. `what` names the work in the log if it fails.
+        Return a future whose result says whether the change is on the disk. Work is done in the order of the calls. While the
+        disk is busy, work waits. All waiting work is then written together. `work` may be called several times, each time from
+        the start. `what` names the work in the log if it fails.
         """
         stored = self._writer.put(what, work)
         self._thread.submit(self._writer.flush)
@@ -124,7 +129,7 @@ class Database:
 
 @dataclass
 class _Job:
-    """Work that waits to be written. `stored` is a future; its result says whether the first attempt put the work on the disk."""
+    """Work that waits to be written. The result of `stored` says whether the first attempt put the work on the disk."""
 
     what: str
     work: Work
@@ -136,10 +141,10 @@ class _Job:
 
 
 class _Writer:
-    """Writes all waiting work in one transaction. So on a slow disk, the transactions become larger, but the queue does not.
+    """Writes all waiting work in one transaction. So on a slow disk, each transaction has more work.
 
-    Work that the disk refuses waits for the next attempt. `put` may be called from any thread, `flush` only from the
-    database's thread.
+    Work that the disk refuses waits for the next attempt. `put` may be called from any thread, `flush` only from the database's
+    thread.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -1,7 +1,7 @@
-"""The OpenAPI description of the game's endpoints, for ``/openapi.json``.
+"""OpenAPI descriptions of the endpoints' parameters, for ``/openapi.json``.
 
-The parameters of a request may come in the query string, a form, a multipart form or a JSON object. FastAPI's own
-declarations cannot express this, and FastAPI's parsing of parameters would take a tenth of the time for a ply.
+The parameters of a request may come in the query string, a form, a multipart form or a JSON object. FastAPI's own declarations
+cannot express this. FastAPI's parsing of parameters would also take a tenth of the time for a ply.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def queries(**parameters: dict[str, Any]) -> dict[str, Any]:
 def operation(*path: str, required: tuple[str, ...] = (), **parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the OpenAPI description of an endpoint. `path` names the parameters in its path.
 
-    `parameters` are JSON schemas of the other parameters, which may come in the query string or in a body. `required` names
-    the ones that a body must have.
+    `parameters` are JSON schemas of the other parameters, which may come in the query string or in a body. `required` names the
+    parameters that a body must have.
     """
     places = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in path]
     places += queries(**parameters)["parameters"]

@@ -1,4 +1,4 @@
-"""The server over HTTP, either inside another program's event loop or as a program of its own."""
+"""The server over HTTP, either in the event loop of another program or as a program of its own."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ class ServerError(VindibotError):
 
 
 class EmbeddedServer:
-    """A server in the running event loop::
+    """A game server that runs in the current event loop::
 
         async with EmbeddedServer() as server:
             key = server.register("seed")
             ...  # play on server.url
 
-    At the start of the ``async with`` block the kernels are loaded (`sim.kernels.warm`), which takes seconds if they are not
-    compiled yet. At its end all games end and all open requests are answered. `server.lobby.arrange` makes private matches.
+    At the start of the ``async with`` block the rules are loaded as machine code. If they are not compiled yet, this takes some
+    seconds. At the end of the block all games end and all open requests are answered. `server.lobby.arrange` makes private
+    matches.
     """
 
     def __init__(
@@ -59,18 +60,18 @@ class EmbeddedServer:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def register(self, name: str, key: str | None = None) -> str:
-        """Add a bot and return its key of 8 characters. If `key` is None, make a new key. Several bots may share a name."""
+        """Add a bot and return its key of 8 characters. If `key` is None, make a new key. Several bots may have the same name."""
         return self.lobby.users.add(name, key)
 
     async def join(self, key: str) -> Claim:
-        """Take the seat in a private match that is reserved for this key. If there is none, take a seat in the next arena game.
+        """Let the bot with this key wait for its next game. Return the bot's claim (its place in the queue).
 
-        Raises `Refusal`.
+        The game is a private match with a seat for the bot, else a game of its league, else an arena game. Raises `Refusal`.
         """
         return self.lobby.join_arena(await self.lobby.user(key))
 
     def room(self, game_id: str) -> Room:
-        """Return the room of a game that runs or has just ended. Raises `Refusal`."""
+        """Return the room of a game that runs or has just ended. Raises `Refusal` if there is no such game."""
         return self.lobby.room(game_id)
 
     def rooms(self) -> list[Room]:
@@ -149,7 +150,10 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-    """Serve in a new event loop until SIGINT or SIGTERM. Call `ready` once the server listens. Raises `ServerError`."""
+    """Serve in a new event loop until SIGINT or SIGTERM. Call `ready` with the server once it listens.
+
+    Raises `ServerError`.
+    """
 
     async def serve() -> None:
         compile_templates("base", "viewer", "server")  # slow: done here so that no game has to wait for it

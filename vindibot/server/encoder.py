@@ -1,6 +1,7 @@
 """Encoders: an encoder makes the data of the events that spectators get.
 
-The data of an event is either a whole state, as players get it, or a patch for the game's page (docs/viewer-format.md).
+The data of an event is either a whole state, as players get it, or a patch (the changes of one ply) for the game's page
+(docs/viewer-format.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from vindibot.viewer import StateWriter, result_of
 
 
 class Encoder(Protocol):
-    """Encodes the events of one game. `prelude` is sent at the start of a stream.
+    """Encodes the events of one game. `prelude` is the text that a stream sends before its first event.
 
     An encoder stores nothing about its readers, so all readers of a game can share it.
     """
@@ -45,16 +46,16 @@ class WireEncoder:
         return encode_json(from_games(ply.after, game_id=self._game_id, players=self._players))
 
     def newest(self, room: Room) -> bytes:
-        """See `Encoder`. The room has already encoded this state for the players."""
+        """See `Encoder`. This method reuses the state that the room has encoded for the players."""
         return room.state()[1]
 
     def end(self, history: GameHistory) -> bytes | None:
-        """See `Encoder`. Return None, because the last state already says that the game is over."""
+        """Return None: the last state already says that the game is over."""
         return None
 
 
 class PageEncoder:
-    """Encodes each ply as a patch for the game's page."""
+    """Encodes each ply as a patch (the changes of this ply) for the game's page."""
 
     #: Tells a browser to reconnect 1000 milliseconds after its connection breaks. A browser's own default is several seconds.
     prelude = b"retry: 1000\n\n"

@@ -1,8 +1,8 @@
-"""Feeds: the events for spectators. Each event is encoded once for all readers. This module does not depend on HTTP.
+"""Feeds: each feed makes the events of one running game for its spectators. This module does not depend on HTTP.
 
-Each ply is an event. The event's number is the number of plies played. This number may differ from the turn, since a crash that
-ends the game does not advance the turn. Fast readers share a buffer of the latest events. For a reader that is slow or comes
-late, the events are recomputed from the moves.
+Each ply is an event, which is encoded once for all readers. The event's number is the number of plies played. This number may
+differ from the turn, since a crash that ends the game does not advance the turn. Fast readers share a buffer of the latest
+events. For a reader that is slow or comes late, the events are recomputed from the moves.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 def event(number: int | None, data: bytes, kind: str = "") -> bytes:
     """Return a server-sent event of type `kind` ("" for none). It has the id `number`, or no id if `number` is None.
 
-    The id comes after the data, since some clients take the data by cutting six characters off the front.
+    The id comes after the data, since some clients expect that an event begins with ``data: ``.
     """
     named = b"event: %b\n" % kind.encode() if kind else b""
     return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
 async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
-    """Yield the events of a game after event number `after`, in pieces: (number of the piece's last event, the piece).
+    """Yield the events of a game after event number `after`, joined to pieces of about `PIECE_BYTES`.
 
-    Plies that are played during the call are included, so the last piece ends with the newest event.
+    Each item is a tuple: the number of the piece's last event, and the piece. Plies that are played during the call are included,
+    so the last piece ends with the newest event.
     """
     pieces: list[bytes] = []
     size = 0
@@ -57,7 +58,7 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncG
 
 
 async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
-    """Yield the events of an archived game after event number `after`, in pieces."""
+    """Yield the events of an archived game after event number `after`, joined to pieces of about `PIECE_BYTES`."""
     async for _, piece in replayed(history, encoder, after):
         yield piece
     end = encoder.end(history)
@@ -73,7 +74,7 @@ class _Watched:
         self._changed = asyncio.Event()
 
     def end(self) -> None:
-        """Note that there are no more changes."""
+        """Mark the object as ended, and wake its readers."""
         self._over = True
         self._wake()
 
@@ -83,7 +84,7 @@ class _Watched:
 
 
 class Feed(_Watched):
-    """The plies of one running game for its spectators."""
+    """The events of one running game, one event per ply. `readers` is the number of spectators that follow the game."""
 
     def __init__(self, room: Room, encoder: Encoder) -> None:
         super().__init__()
@@ -95,7 +96,7 @@ class Feed(_Watched):
         self.readers = 0
 
     def played(self) -> None:
-        """Add the newest ply."""
+        """Add the event of the newest ply, and wake the readers. If there are no readers, empty the buffer."""
         if not self.readers:
             self._events.clear()
             self._bytes = 0
@@ -108,9 +109,9 @@ class Feed(_Watched):
         self._wake()
 
     def _take(self, after: int) -> tuple[int, bytes]:
-        """Return the number of a piece's last event, and the piece. The piece begins with the first event after `after`.
+        """Return the next piece after event number `after`, as a tuple: the number of the piece's last event, and the piece.
 
-        That event must be in the buffer or in the future. If it is in the future, the piece is empty.
+        Event `after + 1` must be in the buffer or not exist yet. If it does not exist yet, the piece is empty.
         """
         taken: list[bytes] = []
         size = 0
@@ -127,7 +128,10 @@ class Feed(_Watched):
         return len(self._history) - len(self._events)
 
     async def follow(self, after: int, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
-        """Yield the events after event number `after` in pieces, until the game ends."""
+        """Yield the events after event number `after` in pieces, until the game ends. Then yield the event for the end, if any.
+
+        If nothing happens for `QUIET_SECONDS`, yield `HEARTBEAT`. After each piece from the buffer, wait for `pause`.
+        """
         self.readers += 1
         try:
             after = max(0, min(after, len(self._history)))
@@ -152,14 +156,14 @@ class Feed(_Watched):
 
 
 class Listing(_Watched):
-    """The running games of the arena, newest first, for spectators of the list."""
+    """The list of the running arena games, newest first, for spectators that follow this list."""
 
     def __init__(self) -> None:
         super().__init__()
         self._rooms: list[Room] = []
 
     def add(self, room: Room) -> None:
-        """Add a game."""
+        """Add a game at the front of the list."""
         self._rooms.insert(0, room)
         self._wake()
 
@@ -174,7 +178,7 @@ class Listing(_Watched):
         return [room.id for room in self._rooms if user_id is None or room.has_user(user_id)]
 
     async def follow(self, user_id: str | None, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
-        """Yield the list of ids as an event: immediately, and at each change. With `user_id`, only this user's games count.
+        """Yield the list of ids as an event: immediately, and at each change. With `user_id`, list only games of this user.
 
         A slow reader gets only the newest list.
         """
@@ -199,7 +203,7 @@ async def _change_before_heartbeat(changed: asyncio.Event) -> bool:
 
 
 class ReaderPause:
-    """The pause of a reader between two pieces. It grows with the number of connected `readers`."""
+    """Call it to wait between two pieces for one reader. The pause grows with `readers`, the number of connected readers."""
 
     def __init__(self) -> None:
         self.readers = 0

@@ -1,4 +1,4 @@
-"""Pictures of the last state of archived games, for lists of games."""
+"""Pictures of the last states of archived games, for lists of games."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STORED = 500
 
 
 class FinalBoards:
-    """Draws the last boards of archived games. It replays each game from its record, which takes about a millisecond."""
+    """Draws the last boards of archived games. It replays each game from its record, in about a millisecond."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._drawn: dict[str, str] = {}
 
     async def draw(self, game_ids: Sequence[str]) -> dict[str, str]:
-        """Return the board of each of these games as SVG, by the id of the game; "" for a game that cannot be read."""
+        """Return the last board of each of these games as SVG, by the id of the game. A game that cannot be read gets ""."""
         missing = [game_id for game_id in game_ids if game_id not in self._drawn]
         drawn = {}
         if missing:

@@ -33,8 +33,9 @@ class User:
 class GameRow:
     """An archived game as lists show it. Games that started later have a larger `number`.
 
-    `state` is "finished", "interrupted" or "running". `finished` is in seconds since 1970. `gold` is empty for a game that
-    has not ended.
+    `state` is "finished", "interrupted" or "running". `finished` is the time of the end in seconds since 1970. `gold`, `names`
+    and `player_ids` have one entry per hero. `gold` is empty for a game that has not ended. `player_ids` has None for a random
+    bot.
     """
 
     number: int
@@ -48,7 +49,10 @@ class GameRow:
 
     @property
     def winner(self) -> int | None:
-        """The hero (1..4) with the most gold in a finished game, None if the two best heroes have equal gold."""
+        """The hero (1..4) with the most gold.
+
+        None if two or more heroes share the largest amount of gold, or if the game is not finished.
+        """
         winner = winner_of(self.gold) if self.state == "finished" else None
         return None if winner is None else winner + 1
 
@@ -63,7 +67,7 @@ _COLUMNS = ", ".join(column.name for column in fields(User))
 
 
 def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
-    """Return all bots in the order of their registration. The keys of the result are the digests of the bots' keys."""
+    """Return all bots by the digests of their keys, in the order of their registration."""
     rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
     return {key: User(*row) for key, *row in rows}
 
@@ -90,9 +94,9 @@ def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
 
 
 def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
-    """Store the complete record of a game that has ended. If it is finished, also set `played` of its bots.
+    """Store the complete record of a game that has ended. If the game is finished, also set `played` of its bots.
 
-    The entry ``rated`` of the record's `extra` has the new Elo by the id of the bot.
+    `gold` has the gold of each hero. The entry ``rated`` of the record's `extra` has the new Elo of each bot, by the bot's id.
     """
     finished = record.finished.timestamp()
     state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
@@ -117,7 +121,7 @@ def forget_games(connection: sqlite3.Connection, keep: int) -> None:
 
 
 def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | None:
-    """Return the record of an archived game, None if it is unknown or still runs. Raises `GameRecordError`."""
+    """Return the record of an archived game, None if the game is unknown or still runs. Raises `GameRecordError`."""
     row = connection.execute("SELECT record FROM games WHERE id = ? AND state != 'running'", (game_id,)).fetchone()
     return None if row is None else loads(row[0], f"game {game_id}")
 
@@ -125,9 +129,9 @@ def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | No
 def list_games(
     connection: sqlite3.Connection, *, bot: str | None = None, before: int | None = None, limit: int = 50
 ) -> list[GameRow]:
-    """Return the `limit` newest archived games that do not run, newest first.
+    """Return the newest games that do not run any more, newest first, at most `limit` games.
 
-    With `bot`, return only games of this bot; with `before`, only games with a number below it.
+    With `bot` (an id), return only games of this bot. With `before`, return only games with a number below it.
     """
     wanted: list[str | int] = [before if before is not None else 2**62, limit]
     if bot is None:

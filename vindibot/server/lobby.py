@@ -21,7 +21,7 @@ from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSe
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import KEY_LENGTH, Users, random_word
 
-#: Name of the server's random bots. In the seats of a private match it stands for such a bot.
+#: Name of the server's random bots. In the seats of a private match, this name stands for such a bot.
 RANDOM_BOT = "random"
 ID_LENGTH = 8
 MAX_TRAINING_ROUNDS = 600
@@ -63,8 +63,8 @@ class Lobby:
     async def user(self, key: str, address: str = "") -> User:
         """Return the user with this key. Raises `Refusal` if there is none.
 
-        With the setting keys = "any", an unknown key is registered. `address` is the client's address. The limits on
-        registrations count per address.
+        A key of a league's bot is registered on its first use. With the setting ``keys = "any"``, every unknown key of 8
+        characters is registered on its first use. `address` is the client's address, for the limits on registrations per address.
         """
         user = await self.users.look_up(key)
         if len(key) == KEY_LENGTH:
@@ -80,7 +80,7 @@ class Lobby:
         return user
 
     def room(self, room_id: str) -> Room:
-        """Return the room with this id. Raises `Refusal`."""
+        """Return the room with this id. Raises `Refusal` if there is no such room."""
         room = self.rooms.get(room_id)
         if room is None:
             raise game_error(f"Unknown game {room_id}", 404)
@@ -89,9 +89,11 @@ class Lobby:
     # ---- Joining ----
 
     def join_training(self, user: User, turns: int | None, map_text: str | None) -> Claim:
-        """Begin a training game against three random bots, or take the seat that is reserved for this user.
+        """Begin a training game of this user against three random bots. Return the user's claim (its place in the game).
 
-        `turns` is the number of rounds. Raises `Refusal`.
+        If a private match has a free seat for the user, the claim is for this seat, and no training game begins. `turns` is the
+        number of rounds, None for the server's setting. `map_text` is the name or text of the map, None for a random map. Raises
+        `Refusal`.
         """
         claim = self._new_claim(user)
         if self._take_reserved(claim):
@@ -109,9 +111,10 @@ class Lobby:
         return claim
 
     def join_arena(self, user: User) -> Claim:
-        """Find a game for this user: a private match that has a seat for it, else a game of its league, else an arena game.
+        """Let this user wait for its next game. Return the user's claim (its place in the queue).
 
-        The client waits until this game begins. Raises `Refusal`.
+        The game is a private match with a seat for the user, else a game of its league, else an arena game. It begins when all
+        its seats are taken. Raises `Refusal`.
         """
         claim = self._new_claim(user)
         if not self._take_reserved(claim) and not any(matchmaker.accept(claim) for matchmaker in self.matchmakers):
@@ -122,7 +125,7 @@ class Lobby:
         return claim
 
     def leave(self, claim: Claim) -> None:
-        """Forget a client that has disconnected. If its game has not begun, its seat becomes free again."""
+        """Remove the claim of a client that has disconnected. If its game has not begun, its seat becomes free again."""
         if claim.room is None:
             if claim in self.waiting:
                 self.waiting.remove(claim)
@@ -251,7 +254,7 @@ class Lobby:
 
         - `map`: a map, its name or its text; None generates a map from `seed`.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
-        - `rounds`, `time_limit_ms`, `pace`: length of the game, time for a move, minimum times. None takes the server's setting.
+        - `rounds`, `time_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
         - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.
         - `seed`: seed of the map and of the random bots. None draws a seed.
         - `training`: whether the game ends as soon as any hero crashes.
@@ -259,7 +262,7 @@ class Lobby:
         - `seat_limits_ms`: for each seat its own time limit in milliseconds, or None for the limit of the match.
         - `claims`: clients that already wait for this match, in the order of the seats.
 
-        Raises `UsageError`.
+        Raises `UsageError` if the number of seats is wrong, a key is not registered, or the map cannot be read.
         """
         if len(seats) != SEATS or len(seat_limits_ms) != SEATS:
             raise UsageError(f"a match has {SEATS} seats, not {len(seats if len(seats) != SEATS else seat_limits_ms)}")

@@ -37,13 +37,17 @@ class MatchResult:
 
     @property
     def winner(self) -> int | None:
-        """The hero (0..3) with the most gold, None if the two best have equal gold."""
+        """The hero (0..3) with the most gold, None if two or more heroes share the largest amount of gold."""
         return winner_of(self.gold)
 
 
 @dataclass(eq=False)
 class Claim:
-    """A client that waits for a game. `waiter` is the client's open request. `room` and `seat` are set when the game begins."""
+    """A client's place in the queue for a game. `waiter` is the client's open request.
+
+    `match` is the match in which the client has a seat, None without a match. `room` and `seat` (0..3) are set when the game
+    begins.
+    """
 
     user: User
     waiter: Waiter
@@ -53,7 +57,7 @@ class Claim:
 
 
 class Matchmaker(Protocol):
-    """Arranges games for the bots with certain keys, in place of open arena games. A league is a matchmaker."""
+    """Arranges the games of certain bots, which then play no open arena games. A league is a matchmaker."""
 
     async def find_bot(self, key: str) -> str | None:
         """Return the name of the bot with this key, or None if this matchmaker does not know the key."""
@@ -62,21 +66,22 @@ class Matchmaker(Protocol):
         """Store that this key belongs to this user. Do nothing if `find_bot` does not know the key."""
 
     def accept(self, claim: Claim) -> bool:
-        """Let the client wait at this matchmaker. Return False and do nothing if the matchmaker does not know the client's user.
+        """Let the client wait in this matchmaker, and return True. Return False if the client's user is not known here.
 
-        Raises `Refusal` for a client that must not wait here.
+        Raises `Refusal` for a client that must not wait in this matchmaker.
         """
 
     def release(self, claim: Claim) -> None:
-        """Forget a client that has disconnected, if it waits here."""
+        """Remove a client that has disconnected. Do nothing if the client does not wait in this matchmaker."""
 
 
 @dataclass(eq=False)
 class Match:
-    """A game to be played. `seats` has a user per seat, None for a random bot of the server. `max_turns` is in plies.
+    """A game with a given map and given players: planned, running or over. `max_turns` is in plies.
 
-    `seat_limits_ms` has a time limit per seat in milliseconds, None for the limit of the match. `claims` has the client on
-    each taken seat, by the seat's index.
+    `seats` has a user per seat, None for a random bot of the server. `seat_limits_ms` has a time limit per seat in milliseconds,
+    None for the limit of the match. `claims` has the client on each taken seat, by the seat's index. `room` is set when the game
+    begins.
     """
 
     map: Map
@@ -101,7 +106,7 @@ class Match:
         return {index: user for index, user in enumerate(self.seats) if user is not None and index not in self.claims}
 
     def take_seat(self, claim: Claim) -> bool:
-        """Give a client an open seat of its user. Return whether there was such a seat."""
+        """Give the client a free seat that is reserved for its user. Return whether there was such a seat."""
         index = next((index for index, user in self.open_seats.items() if user is claim.user), None)
         if index is None:
             return False
@@ -110,7 +115,7 @@ class Match:
         return True
 
     def missing(self) -> list[str]:
-        """Return the names of the bots for which open seats are reserved, one name per seat."""
+        """Return the names of the bots whose seats are not taken yet, one name per seat."""
         return [user.name for user in self.open_seats.values()]
 
     async def begun(self) -> str:
@@ -141,11 +146,11 @@ class Match:
         )
 
     def set_begun(self, room: Room) -> None:
-        """Note that the game runs in `room`. Only the lobby calls this."""
+        """Tell the match that its game runs in `room`. Only the lobby calls this."""
         self.room = room
         self._begun.set()
 
     def set_ended(self) -> None:
-        """Note that the game is over or the match is cancelled. Only the lobby calls this."""
+        """Tell the match that its game is over or that it is cancelled. Only the lobby calls this."""
         self._begun.set()
         self._ended.set()

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from vindibot.server.room import Room
 
-#: Mean ratings within a step of this number of Elo points count as equal. Then the game with the closer score is chosen.
+#: Size of a step of mean ratings, in Elo points. Among games in the same step, the game with the closest amounts of gold is
+#: chosen.
 RATING_STEP = 50
 
 
 def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, int]:
     """Return two numbers that say how interesting a game is. A larger tuple is more interesting.
 
-    The first number is the mean rating in steps of `RATING_STEP`. The second number is the difference between the two largest
-    amounts of gold, with a minus sign. `ratings` has the Elo of each hero; None stands for a random bot of the server and counts
-    as 0. `gold` has the gold of each hero.
+    The first number is the mean rating, divided by `RATING_STEP` and rounded. The second number is the second largest amount of
+    gold minus the largest amount. `ratings` has the Elo of each hero; None stands for a random bot of the server and counts as 0.
+    `gold` has the gold of each hero.
     """
     mean = sum(rating or 0 for rating in ratings) / len(ratings)
     second, first = sorted(gold)[-2:]
@@ -23,9 +24,9 @@ def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, i
 
 
 def most_interesting(rooms: Iterable[Room]) -> Room | None:
-    """Return the most interesting room with a running arena game, None if there is none.
+    """Return the most interesting room with a running arena game, None if there is none (see `interest`).
 
-    Games of leagues and private matches count as arena games. If rooms are equally interesting, return the first one.
+    Games of leagues and private matches count as arena games. If rooms are equally interesting, return the first of them.
     """
     running = [room for room in rooms if not room.training and not room.finished]
     return max(running, key=_interest, default=None)

@@ -1,4 +1,4 @@
-"""Pages that the original server had too, at the same addresses: manual, starter kits, live game, random map."""
+"""Pages that the original server also had, at the same addresses: rules, starter kits, live game, random map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
 
 @cache
 def _scenes() -> dict[str, dict[str, Any]]:
-    """Return the pictures and the caption of each scene of the rules, by its name."""
+    """Return the scenes that show the rules, by name. Each scene has its pictures (SVG) and its caption."""
     return {scene.name: {"boards": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
 
 
@@ -35,18 +35,18 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """
 
     @app.get("/doc", response_class=HTMLResponse)
-    def doc() -> Response:  # in a thread: the first call draws all pictures, for which no game may wait
+    def doc() -> Response:  # in a thread: the first call draws all pictures, and no game waits for it
         """The rules of the game with pictures, and how to play with a program."""
         return html("doc.html", scenes=_scenes())
 
     @app.get("/starters", response_class=HTMLResponse)
     async def starters() -> Response:
-        """The starter kits."""
+        """The page about starter kits (example clients in many languages)."""
         return html("starters.html")
 
     @app.get("/tv", response_class=HTMLResponse)
     async def tv(request: Request) -> Response:
-        """The most interesting running arena game. When it ends, the page goes on to the next one."""
+        """The most interesting running arena game. When this game ends, the page shows the next one."""
         room = most_interesting(room for room in reversed(lobby.rooms.values()) if streams.feed(room.id) is not None)
         if room is None:
             return html("off_air.html", refresh=REFRESH_SECONDS, **next_steps(request, lobby.settings))

@@ -1,6 +1,6 @@
 """The server's pages: their headers, and the values for their templates (``templates/``).
 
-The pages work without scripts. Scripts refresh the pages in place, and add buttons that copy commands and a switch between dark
+The pages work without scripts. Scripts refresh the pages in place. They add buttons that copy commands, and a switch between dark
 and light colours.
 """
 
@@ -45,18 +45,18 @@ def not_found() -> HTMLResponse:
 
 
 def find_asset(name: str) -> tuple[bytes, str] | None:
-    """Return the file with this name below ``/assets/`` and its content type, or None if there is no such file."""
+    """Return the content and the content type of the file ``/assets/NAME``, or None if there is no such file."""
     content = static_files("server").get(name)
     return None if content is None else (content, TYPES[PurePath(name).suffix])
 
 
 def address_of(request: Request) -> str:
-    """Return the address of this server, as the client that sends this request knows it."""
+    """Return the address of this server as the sender of this request knows it, for example ``http://127.0.0.1:9000``."""
     return f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
 
 
 def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
-    """Return two values for the commands in a page: `address` of this server, and whether `any_key` may play."""
+    """Return the values for commands in a page: `address` (of this server) and `any_key` (whether any key may play)."""
     return {"address": address_of(request), "any_key": settings.keys == "any"}
 
 
@@ -65,8 +65,8 @@ def game_page(
 ) -> HTMLResponse:
     """Return the page that shows one state of a game as plain text.
 
-    `games` is an array with this state. If the game is `live`, it is the newest state, else the state after `ply` of `plies`
-    plies.
+    `games` is an array with this state. If `live`, the game runs and this is its newest state. Otherwise it is the state after
+    `ply` of `plies` plies. `ending` is the reason why the game ended, None if it is not known.
     """
     return html(
         "game.html",

@@ -30,7 +30,7 @@ _INT = re.compile(r"[+-]?\d{1,12}")
 
 
 async def read_parameters(request: Request, settings: ServerSettings) -> dict[str, str]:
-    """Return all parameters of a request. The body is read to its end. Raises `Refusal` if the body cannot be read."""
+    """Return all parameters of a request by name. Read the body to its end. Raises `Refusal` if the body cannot be read."""
     body = await read_body(request, settings)
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
@@ -46,7 +46,7 @@ async def read_parameters(request: Request, settings: ServerSettings) -> dict[st
 
 
 def read_int(text: str) -> int | None:
-    """Return the signed 32-bit integer in `text`, or None if `text` is anything else."""
+    """Return the signed 32-bit integer in `text`, or None if `text` is not such an integer."""
     if _INT.fullmatch(text):
         number = int(text)
         if -(2**31) <= number < 2**31:

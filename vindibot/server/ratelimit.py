@@ -14,7 +14,7 @@ MAX_KEYS = 10_000
 
 
 class RateLimit:
-    """Allows each key `burst` events at once, and then one per `interval` seconds.
+    """Allows each key `burst` events at once, and then one event per `interval` seconds. A key is any string, such as an address.
 
     This is the generic cell rate algorithm. For each key it stores one time: when the next event would come if all events so far
     had come `interval` seconds apart.
@@ -27,11 +27,11 @@ class RateLimit:
         self._even: dict[str, float] = {}
 
     def wait(self, key: str) -> float:
-        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. This call counts no event."""
+        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. Do not count an event."""
         return max(0.0, self._even.get(key, -math.inf) - self._tolerance - self._clock())
 
     def take(self, key: str) -> float:
-        """Count an event of this key, even if it is not allowed. Return the seconds that `wait` gave before this event."""
+        """Count an event of this key, even if it is not allowed. Return the result of `wait` before this event, in seconds."""
         wait = self.wait(key)
         # The key moves to the end of the dict, so that the first key is the least recently used one.
         self._even[key] = max(self._clock(), self._even.pop(key, -math.inf)) + self._interval

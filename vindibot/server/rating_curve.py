@@ -1,4 +1,4 @@
-"""The rating of a bot over its games, as a drawing (SVG)."""
+"""A drawing (SVG) of a bot's rating over its games."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 10, 10, 24
 POINTS = 240
 #: Smallest height of the scale, in Elo points.
 SPAN = 40
-#: Possible differences between two lines of the grid, in Elo points.
+#: Possible distances between two neighbouring lines of the grid, in Elo points.
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 #: Largest number of lines of the grid.
 LINES = 5
 
 
 def rating_curve(ratings: Sequence[tuple[float, int]]) -> str:
-    """Return the curve of these ratings as SVG, "" if there are fewer than two.
+    """Return a curve of these ratings as SVG, "" if there are fewer than two ratings.
 
-    `ratings` has (time in seconds since 1970, Elo) after each rated game, oldest first. The points have equal horizontal
-    distances.
+    `ratings` has one tuple per rated game, oldest first: time in seconds since 1970, Elo after the game. The points of the curve
+    have equal horizontal distances.
     """
     if len(ratings) < 2:
         return ""

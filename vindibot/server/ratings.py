@@ -1,4 +1,4 @@
-"""Ratings after a game: Elo exactly as in the original server, and openskill's ratings.
+"""Ratings after a game: Elo exactly as in the original server, and ratings of the library openskill.
 
 The functions have no state. They take the heroes with their ratings before the game, and return the ratings after the game.
 """
@@ -33,20 +33,21 @@ class Rated:
 
 
 def winner_of(gold: Sequence[int]) -> int | None:
-    """Return the index of the largest amount of gold, None if two or more seats share it."""
+    """Return the index of the largest amount of gold, None if two or more heroes share it."""
     best = max(gold)
     return gold.index(best) if gold.count(best) == 1 else None
 
 
 def counts(heroes: Sequence[Rated]) -> bool:
-    """Return whether a game is rated, that is, it has at least one user, and at least two different names of heroes."""
+    """Return whether a game is rated. A rated game has at least one user, and heroes with at least two different names."""
     return len({hero.name for hero in heroes}) > 1 and any(hero.user is not None for hero in heroes)
 
 
 def elo_change(own: Rated, other: Rated) -> int:
-    """Return the change of the Elo `own` that results from a comparison with one other hero.
+    """Return the number of Elo points that `own` gains (or loses, if negative) from the comparison with one other hero.
 
     The change is 16 * (score - expected), truncated toward zero. `score` is 1 for more gold, 0.5 for equal gold, 0 for less.
+    `expected` is the expected score by the Elo formula.
     """
     expected = 1 / (1 + 10 ** ((other.elo - own.elo) / 400))
     score = 0.5 if own.gold == other.gold else float(own.gold > other.gold)
@@ -54,7 +55,7 @@ def elo_change(own: Rated, other: Rated) -> int:
 
 
 def elo_after(heroes: Sequence[Rated], bonus: bool) -> dict[str, int]:
-    """Return each user's Elo after a rated game (see `counts`). Heroes without a user are left out.
+    """Return each user's Elo after a rated game (see `counts`), by the user's id. Heroes without a user are left out.
 
     `bonus` says whether this game adds 1 to each Elo.
     """
@@ -75,7 +76,7 @@ def load_model() -> PlackettLuce:
 
 
 def skill_after(heroes: Sequence[Rated]) -> dict[str, tuple[float, float]]:
-    """Return the mean and the uncertainty of each user's openskill rating after a rated game (see `counts`).
+    """Return each user's openskill rating after a rated game (see `counts`), by the user's id: mean and uncertainty.
 
     The model is Plackett-Luce with the heroes ranked by gold. A user with several heroes gets the mean of their new ratings.
     Nothing changes if there are fewer than two users.

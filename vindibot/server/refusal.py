@@ -19,7 +19,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
 
 
 def game_error(message: str, status: int = 400) -> Refusal:
-    """Return a refusal with the prefix that clients expect."""
+    """Return a refusal whose text begins with ``Vindinium - ``, as clients expect."""
     return Refusal(status, f"Vindinium - {message}")
 
 

@@ -1,4 +1,4 @@
-"""Registrations: how new bots are added, with limits per address and for the whole server."""
+"""Registrations of new bots, with limits per address and for the whole server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ FULL_SECONDS = 3600
 
 
 class Registrations:
-    """Registers bots within the limits of the settings. Bots from a roster do not count towards the limits per minute."""
+    """Registers bots within the limits of the settings.
+
+    The limits per minute do not count bots of a league, or bots that the administrator registers.
+    """
 
     def __init__(self, settings: ServerSettings, users: Users) -> None:
         self._users = users
@@ -32,7 +35,7 @@ class Registrations:
         return await self._users.sign_up(name)
 
     def count(self, address: str) -> None:
-        """Count a new bot from `address`. Raises `Refusal` if there are too many."""
+        """Count a new bot from `address` towards the limits. Raises `Refusal` if there are too many registrations."""
         if len(self._users) >= self._max_bots:
             raise Refusal(503, "Vindinium - The server has no space for new bots", retry_after=FULL_SECONDS)
         limits = [(self._by_address, address, " from your address"), (self._from_all, "", "")]

@@ -62,9 +62,10 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 class RoomSeat:
     """The seat of one hero. `bot` says whether a random bot of the server has this seat.
 
-    `moved_turn` is the turn of the seat's last move, -1 before the first move. `not_before` is the earliest time at which the
-    seat may get its next state. `time_limit_ms` is this seat's own time limit for a move, None for the room's limit; an
-    observer may change it between moves. `withdrawn` says that the hero crashes on its next turn.
+    `waiters` are the open requests of the player. `moved_turn` is the turn of the seat's last move, -1 before the first move.
+    `not_before` is the earliest time at which the seat may get its next state. `time_limit_ms` is this seat's own time limit for
+    a move, None for the room's limit; an observer may change it between moves. `withdrawn` says that the hero crashes on its next
+    turn.
     """
 
     index: int
@@ -88,8 +89,8 @@ class RoomSeat:
 class RoomObserver(Protocol):
     """An object that a room calls when its game has begun, after each ply, and at the end.
 
-    The methods must return quickly and must not raise. If `ended` returns a future, the room waits for it, but at most
-    `MAX_END_SECONDS`; then the players get the final state.
+    `played` gets the move of the ply: 0..4 or `sim.game.CRASH`. The methods must return quickly and must not raise. If `ended`
+    returns a future, the room waits for it, but at most `MAX_END_SECONDS`. Then the players get the final state.
     """
 
     def began(self, room: Room) -> None: ...
@@ -98,7 +99,7 @@ class RoomObserver(Protocol):
 
 
 class Scheduled(Protocol):
-    """A ply that has not begun. `cancel` drops it."""
+    """A scheduled ply that has not begun. `cancel` drops this ply."""
 
     def cancel(self) -> None: ...
 
@@ -164,7 +165,7 @@ class Room:
 
     @property
     def turn(self) -> int:
-        """The present turn: the number of plies played. A crash that ends the game is not counted."""
+        """The current turn: the number of plies played. A crash that ends the game is not counted."""
         return int(self._turn.item(0))
 
     @property
@@ -186,21 +187,21 @@ class Room:
         return any(seat.player.user_id == user_id for seat in self.seats)
 
     def find_seat(self, token: str) -> RoomSeat:
-        """Return the seat with this token. Raises `Refusal`."""
+        """Return the seat with this token. Raises `Refusal` if the token is wrong."""
         for seat in self.seats:
             if secrets.compare_digest(seat.token.encode(), token.encode("utf-8", "replace")) and not seat.bot:
                 return seat
         raise game_error("Wrong or expired token", 404)
 
     def state(self) -> tuple[dict[str, Any], bytes]:
-        """Return the newest state in the format of the API, as a dict and as JSON. Both are made only once per ply."""
+        """Return the newest state in the format of the protocol, as a dict and as JSON. Both are made only once per ply."""
         if self._state is None:
             wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
             self._state = wire, encode_json(wire)
         return self._state
 
     def snapshot(self, seat: RoomSeat) -> Snapshot:
-        """Return the answer with the newest state for one seat."""
+        """Return the newest state as a `Snapshot` for the player on this seat."""
         wire, text = self.state()
         return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
 
@@ -229,7 +230,7 @@ class Room:
         `turn` is the turn that the move is for, None if the client does not name it. A second move for the same turn is a
         repeat: it is not played and gets the same answer as the first one.
 
-        `arrived` is the time at which the first byte of the request arrived. None stands for the present time. Without `turn`, a
+        `arrived` is the time at which the first byte of the request arrived. None stands for the current time. Without `turn`, a
         request that arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
 
         Raises `Refusal` for a move that is refused.
@@ -288,7 +289,10 @@ class Room:
             self._play_then_advance(direction)
 
     def sent(self, seat: RoomSeat, snapshot: Snapshot) -> None:
-        """Note that the answer with this snapshot is written to its connection. The first call per turn starts the clock anew."""
+        """Tell the room that the answer with this snapshot is written to the player's connection.
+
+        The first call in each turn starts the clock for the move anew.
+        """
         if self._sent or self._handed_out is None or snapshot.turn != self.turn or self._mover is not seat:
             return
         self._sent = True

@@ -1,4 +1,4 @@
-"""Small scenes that show the rules: a board, a move, and what it changes. The page ``/doc`` shows each with a caption."""
+"""Small scenes that show the rules: a board, a move, and its effects. The page ``/doc`` shows each scene with a caption."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vindibot.games import GameHistory, Player
 NAMES = ("red", "blue", "green", "orange")
 #: The side of a square in pixels.
 SIDE = 36
-#: The size of a picture, as its first tag has it.
+#: Matches the attributes of a picture's size in the first tag of its SVG.
 _SIZE = re.compile(r'width="\d+" height="\d+" viewBox="[^"]+"')
 _WORDS = {STAY: "Stay", NORTH: "North", SOUTH: "South", EAST: "East", WEST: "West"}
 
 
 @dataclass(frozen=True)
 class RuleScene:
-    """A board as `sim.board.parse` reads it, and the moves of the plies that follow."""
+    """A board as text (see `sim.board.parse`), and the moves (0..4) of the plies that follow."""
 
     name: str
     board: str
@@ -37,8 +37,10 @@ class RuleScene:
         return history
 
     def caption(self) -> str:
-        """Return the moves, and life, gold and mines of each hero on the board before and after them. It is empty if there are no
-        moves.
+        """Return the caption of the scene, "" if there are no moves.
+
+        The caption names the moves. For each hero that the moves change, it has life, gold and number of mines before and after
+        them.
         """
         if not self.moves:
             return ""
@@ -59,7 +61,7 @@ class RuleScene:
         side = SIDE * int(history.first["size"][0])
         board = f'width="{side}" height="{side}" viewBox="0 0 {side} {side}"'  # without the table below the board
         drawn = [draw_svg(state, side=SIDE, names=NAMES) for state in states]
-        # An id is there once on a page with all pictures.
+        # Each picture gets ids of its own, since a page may have all pictures.
         return [_SIZE.sub(board, one, count=1).replace("vindibot-light", f"{self.name}-{n}") for n, one in enumerate(drawn)]
 
 

@@ -1,4 +1,4 @@
-"""The running games as lists show them."""
+"""The running games, in the form in which lists of games show them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FRESH_SECONDS = 0.4
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A running game as lists show it. It is at turn `turn` of `last` turns. `heroes` has the format of `GameRow.heroes`.
+    """A running game as lists show it. The game is at turn `turn` of `last` turns. `heroes` has the format of `GameRow.heroes`.
 
-    Only the first `CARDS` games in a list have gold and a picture of the `board` (SVG).
+    Only the first `CARDS` games of a list have gold and a picture of the `board` (SVG).
     """
 
     id: str
@@ -43,7 +43,7 @@ class RunningGames:
         self._cards: WeakKeyDictionary[Room, tuple[float, RunningGame]] = WeakKeyDictionary()
 
     def newest(self, user_id: str | None = None) -> list[RunningGame]:
-        """Return the running games, newest first. With `user_id`, return only the games of this bot."""
+        """Return the running games, newest first, at most `LISTED`. With `user_id`, return only games of this bot."""
         rooms = (room for room in reversed(self._lobby.rooms.values()) if not room.finished)
         found = (room for room in rooms if user_id is None or room.has_user(user_id))
         return self.of(islice(found, LISTED))

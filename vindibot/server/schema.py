@@ -1,7 +1,7 @@
 """The SQLite file of a server: its tables, the version of their layout, and the migrations from older layouts.
 
-The version is stored in SQLite's ``user_version``. ``application_id`` marks a file as ours. Migration N leads from version
-N - 1 to version N. Never change a released migration. For a new layout, add a migration at the end.
+The version is stored in SQLite's ``user_version``. ``application_id`` marks a file of this program. Migration N leads from
+version N - 1 to version N. Never change a released migration. For a new layout, add a migration at the end.
 """
 
 from __future__ import annotations

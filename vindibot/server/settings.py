@@ -18,8 +18,8 @@ COMMAND_DEFAULTS = {"port": 9000, "keys": "any"}
 class ServerSettings(Settings):
     """The settings of a server. Unknown fields are refused.
 
-    With `pace` "original", the minimum times are those of the original server: a move takes effect at least 60 ms after the
-    player got the state, and a random bot of the server takes 150 ms for a move. With "none" there are no minimum times.
+    With `pace` "original", the shortest times of moves are those of the original server: a move takes effect at least 60 ms after
+    the player got the state, and a random bot of the server takes 150 ms for a move. With "none" there are no shortest times.
     """
 
     model_config = ConfigDict(strict=False)

@@ -39,9 +39,12 @@ DAY = 86_400
 
 
 async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
-    """Return two values for a template: `archived` has at most `limit` games, newest first; `more` tells how to get older games.
+    """Return a list of archived games as two values for a template.
 
-    `more` is the value of `before` for the next older games, None if there are none.
+    - `archived`: at most `limit` games, newest first.
+    - `more`: the argument `before` for the next older games, None if there are no older games.
+
+    With `before`, the list has only games with a number below it. With `bot` (an id), it has only games of this bot.
     """
     rows = await lobby.database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
     return {"archived": rows[:limit], "more": rows[limit - 1].number if len(rows) > limit else None}
@@ -52,7 +55,7 @@ async def _find_record(lobby: Lobby, game_id: str) -> GameRecord | None:
 
 
 def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegistry) -> None:
-    """Add the pages. Call this after all other routes are added, since any path of one word may be the id of a game."""
+    """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game."""
     running, boards = RunningGames(lobby), FinalBoards(lobby.database)
     _add_registration(app, lobby)
     _add_files(app)
@@ -69,7 +72,8 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegist
     async def game(request: Request, game_id: str) -> Response:
         """The page of a running or archived game.
 
-        With the parameter ply, it shows the state after this number of plies as text.
+        With the parameter ply (number of plies played), the page shows the state after this ply as text. For a running game this
+        is always the newest state.
         """
         plain = "ply" in request.query_params
         if streams.feed(game_id) is not None and not plain:
@@ -92,7 +96,10 @@ def viewer_page(room: Room, following: str = "") -> HTMLResponse:
 
 
 def _viewer(history: GameHistory, title: str = "", *, live: bool = False, **addresses: str) -> HTMLResponse:
-    """Return the page of a game. The page gets the plies as events. `addresses` are further addresses that the page uses."""
+    """Return the page that follows a running game (`live`) or replays an archived game.
+
+    The page loads the plies as events. `addresses` are further addresses that the page uses.
+    """
     if not live:
         addresses["record"] = f"/records/{history.id}"
     bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
@@ -115,13 +122,13 @@ def _number(request: Request, parameter: str) -> int | None:
 def _add_files(app: FastAPI) -> None:
     @app.get("/viewer/{name}", response_class=Response)
     async def viewer_file(name: str) -> Response:
-        """A script or a style sheet of the page of a game. All pages use the files of the theme."""
+        """A script or a style sheet for the page of a game. The other pages use only the files of the theme (the colours)."""
         found = static_files().get(name)
         return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
 
     @app.get("/assets/{name}", response_class=Response)
     async def asset(name: str) -> Response:
-        """A script or the style sheet of the pages."""
+        """A script or the style sheet of the server's pages."""
         found = find_asset(name)
         return not_found() if found is None else _file(*found)
 
@@ -133,7 +140,7 @@ def _file(content: bytes, kind: str) -> Response:
 def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBoards, leagues: LeagueRegistry) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def home(request: Request) -> Response:
-        """The running games, the latest archived ones, the best bots, and the leagues."""
+        """The home page: the running games, the latest archived games, the best bots, and the leagues."""
         archived = await _archived(lobby, SHOWN)
         return html(
             "home.html",
@@ -147,7 +154,7 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
 
     @app.get("/running", response_class=HTMLResponse, openapi_extra=queries(ai=BOT))
     async def running_now(request: Request) -> Response:
-        """The running games with their boards, newest first. Pages load their lists from here.
+        """The running games with their boards, newest first. Other pages load their lists of running games from this page.
 
         Parameter: ai (the id of a bot; only its games are listed).
         """
@@ -165,7 +172,7 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
 
 
 def _place(user: User) -> tuple[int, str, str]:
-    """Return the key by which bots are sorted, best first."""
+    """Return the key that sorts bots, best first: by Elo, then by name and id."""
     return -user.elo, user.name, user.id
 
 

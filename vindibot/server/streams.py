@@ -34,7 +34,7 @@ _HEADERS = [
 
 
 class Streams:
-    """The streams of all spectators. This object observes all rooms."""
+    """The event streams of all spectators. This object observes all rooms, and keeps the feeds of all running games."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -74,7 +74,10 @@ class Streams:
         self._feeds.clear()
 
     def response(self, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
-        """Return a response that sends `prelude`, then the pieces. Raises `Refusal` if there are too many streams."""
+        """Return a streaming response that sends `prelude`, then `pieces`.
+
+        Raises `Refusal` if there are too many streams or the server is closing.
+        """
         if self._closed:
             raise Refusal(503, "The server is closing")
         if self.pace.readers >= self._settings.max_streams:
@@ -83,9 +86,9 @@ class Streams:
 
 
 class EventResponse(Response):
-    """A stream of events.
+    """A response that streams server-sent events: first `prelude`, then `pieces`.
 
-    It ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
+    The stream ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, stalled_seconds: float) -> None:
@@ -117,10 +120,8 @@ class EventResponse(Response):
             sending.result()
 
     async def _stalled(self) -> None:
-        """Wait until the sending of one piece takes longer than `stalled_seconds`.
-
-        A timeout per piece would take as much time as the sending itself. This method is cheaper.
-        """
+        """Return as soon as the sending of one piece has taken `stalled_seconds`."""
+        # A timeout per piece would take as much time as the sending itself. This loop is cheaper.
         clock = asyncio.get_running_loop().time
         while self._since is None or clock() - self._since < self._stalled_seconds:
             begun = self._since if self._since is not None else clock()
@@ -153,7 +154,7 @@ async def _abort(send: Send) -> None:
 
 
 def _last_event(request: Request) -> int:
-    """Return the number of the last event that this reader has seen, 0 for none."""
+    """Return the number of the last event that the reader has seen (header Last-Event-ID), 0 for none."""
     text = request.headers.get("last-event-id", "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
@@ -177,9 +178,9 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)
     async def events(request: Request, game_id: str) -> Response:
-        """The states of a game as events, one per ply, until the game ends.
+        """The states of a game as events, one event per ply, until the game ends.
 
-        With the header Last-Event-ID, the stream begins after that event.
+        With the header Last-Event-ID, the stream begins after the event with this id.
         """
         return await game_stream(request, game_id, WireEncoder)
 
@@ -187,16 +188,16 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
     async def plies(request: Request, game_id: str) -> Response:
         """The plies of a game as events for the game's page (docs/viewer-format.md), until the game ends.
 
-        With the header Last-Event-ID, the stream begins after that event.
+        With the header Last-Event-ID, the stream begins after the event with this id.
         """
         return await game_stream(request, game_id, PageEncoder)
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:
-        """The ids of the running arena games, newest first, as an event: immediately, and at each change."""
+        """Events with the ids of the running arena games, newest first: one event immediately, and one at each change."""
         return streams.response(streams.listing.follow(None, streams.pace))
 
     @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)
     async def bot_now_playing(user_id: str) -> Response:
-        """The same as /now-playing, but only the games in which this bot plays."""
+        """The same stream as /now-playing, but only with the games in which this bot plays."""
         return streams.response(streams.listing.follow(user_id, streams.pace))

@@ -1,4 +1,4 @@
-"""Users: each has a name, ratings, and a digest of its key.
+"""Users (registered bots): each user has a name, ratings, and a digest of its key.
 
 All users are in memory. The database has a copy of each user, which is written later. A database file has no keys, only digests
 that are slow to compute (scrypt with the file's salt). So a person with a stolen file cannot find the keys by trying all words of
@@ -35,7 +35,7 @@ class RegistrationError(VindibotError):
 
 
 def random_word(length: int) -> str:
-    """Return a random word of `length` digits and small letters that nobody can guess."""
+    """Return a random word of `length` digits and small letters, from a secure random source."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
@@ -65,7 +65,7 @@ class Users:
         self._names.setdefault(user.name, user)
 
     def _remove(self, key: str) -> None:
-        """Remove a new user. Its key was not sent to anybody yet."""
+        """Remove the new user with this key. The key must not have been sent to anybody yet."""
         user = self._by_key.pop(self._digest(key))
         self._removed.add(user)
         del self._by_id[user.id]
@@ -82,9 +82,9 @@ class Users:
     # ---- Finding ----
 
     def find(self, key: str) -> User | None:
-        """Return the user with this key, or None. A key that is used for the first time takes ten milliseconds of CPU time.
+        """Return the user with this key, or None. In an event loop call `look_up` instead, which does not block.
 
-        In an event loop call `look_up`.
+        The call takes ten milliseconds of CPU time if the key is unknown or is used for the first time.
         """
         user = self._by_key.get(self._digest(key))
         if user is None and self._by_slow_digest:
@@ -119,7 +119,7 @@ class Users:
     # ---- Adding ----
 
     async def sign_up(self, name: str) -> str:
-        """Add a user for the registration page. Return the key once the user is stored on the disk.
+        """Add a user with this name and a new key. Return the key once the user is stored on the disk.
 
         Raises `RegistrationError` if the name is not accepted or the user cannot be stored.
         """

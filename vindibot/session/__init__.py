@@ -1,4 +1,4 @@
-"""Whole games of one bot: this room joins, plays, records and shows them."""
+"""Whole games of one bot: this package joins, plays, records and shows them."""
 
 import lazy_loader
 

@@ -14,14 +14,14 @@ GAME_SECONDS, LONGEST_PLY = 60.0, 0.25
 SLOWEST, FASTEST = 1 / 16, 64.0
 #: Largest number of seconds until the program stops after Ctrl-Z.
 REST_SECONDS = 2.0
-#: For each key, the number of plies that it plays while the game is paused.
+#: For each key that pauses the game and plays single plies, the number of these plies.
 STEPS = {"n": 1, "right": 1, "l": 1, ".": 1, "down": PLIES_PER_ROUND, "j": PLIES_PER_ROUND}
-#: The keys, in the line at the bottom of the terminal.
+#: The text about the keys, for the line at the bottom of the terminal.
 KEYS = "space {pause}  + - speed  n one move  e to the end  q quit"
 
 
 class _HeldPly:
-    """A ply that waits for its time."""
+    """A ply that waits until it is due. `since` is the time of the previous ply, in seconds of the event loop's clock."""
 
     def __init__(self, pace: GamePace, play: Callable[[], None], since: float) -> None:
         self._pace = pace
@@ -32,10 +32,10 @@ class _HeldPly:
 
 
 class GamePace:
-    """The pace of games of `rounds` rounds. It is a `vindibot.server.room.Pacer`.
+    """Decides when each ply of our games is played, so that people can watch. It is a `vindibot.server.room.Pacer`.
 
-    At speed 1 a game takes about `GAME_SECONDS`. A game of few rounds takes less. No ply is played before `begin`. `changed` is
-    called after each change. `left` is called when the user presses the key to quit.
+    At speed 1 a game of `rounds` rounds takes about `GAME_SECONDS` seconds, or less if it has few rounds. No ply is played before
+    `begin`. `changed` is called after each change of the pace. `left` is called when the user presses the key to quit.
 
     - `paused`: whether plies wait for a key.
     - `at_once`: whether plies are played without pauses.
@@ -56,7 +56,10 @@ class GamePace:
     # ---- Plies ----
 
     def schedule(self, play: Callable[[], None], since: float) -> _HeldPly:
-        """Call `play` when the ply is due. `since` is the loop's time of the previous ply."""
+        """Call `play` when the next ply is due. Return this ply, which can be cancelled.
+
+        `since` is the time of the previous ply, in seconds of the event loop's clock.
+        """
         ply = _HeldPly(self, play, since)
         self._held.append(ply)
         self._arrived.set()
@@ -64,7 +67,7 @@ class GamePace:
         return ply
 
     def drop(self, ply: _HeldPly) -> None:
-        """Remove this ply. It will not be played."""
+        """Remove a scheduled ply, so that it is not played."""
         if ply in self._held:
             self._held.remove(ply)
             self._set_timer()
@@ -90,12 +93,12 @@ class GamePace:
     # ---- Control ----
 
     def wait_for(self, event: str) -> None:
-        """Set the status line until `begin` is called."""
+        """Show the text `event` in the status line in place of the pace, until `begin` is called."""
         self._waiting_for = event
         self._changed()
 
     def begin(self) -> None:
-        """Play from now on."""
+        """Allow plies to be played. Before this call, all plies wait."""
         self._begun = True
         self._change()
 
@@ -132,7 +135,10 @@ class GamePace:
         self._changed()
 
     async def rest(self, done: Callable[[], None]) -> None:
-        """Play no ply until `go_on` is called. Call `done` when no bot thinks any more, at the latest after `REST_SECONDS`."""
+        """Play no ply until `go_on` is called, for example because the user has pressed Ctrl-Z.
+
+        Call `done` when no bot is thinking any more, at the latest after `REST_SECONDS`.
+        """
         self._resting = True
         self._set_timer()
         self._arrived.clear()
@@ -143,13 +149,13 @@ class GamePace:
         done()
 
     def go_on(self) -> None:
-        """Play again after `rest`."""
+        """Play plies again after a call of `rest`, which has stopped them."""
         self._resting = False
         self._change()
 
     @property
     def status(self) -> str:
-        """The pace and the keys, as a line of text."""
+        """The line of text at the bottom of the terminal: the pace of the games, such as "5 rounds/s", and what the keys do."""
         rounds = self.speed / self._interval / PLIES_PER_ROUND
         pace = "paused" if self.paused else "to the end" if self.at_once else f"{rounds:.3g} rounds/s"
         if not self._begun:

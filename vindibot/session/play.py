@@ -1,4 +1,4 @@
-"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on our embedded server."""
+"""``vindibot play``: whole games of a bot, one after another or several at once, on another server or on our embedded server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _log = structlog.get_logger("vindibot.session.play")
 MAX_INVALID_JOINS = 3
 #: Largest number of seconds to wait at the end until the browser has loaded the games.
 BROWSER_TIMEOUT = 15.0
-#: In a game with a pace for people, the first move waits for the page at most this number of seconds.
+#: In a game with a pace for people, the first move waits until the browser has opened the page, at most this number of seconds.
 OPEN_TIMEOUT = 10.0
 #: Largest number of seconds that our bot waits for its next turn in a game that can be paused.
 PAUSED_TIMEOUT = 7 * 86_400.0
@@ -121,7 +121,10 @@ class Session:
 
     @asynccontextmanager
     async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
-        """Start the traits of our bot and of its opponents (only on our own server). Yield the participants, our bot first."""
+        """Start the traits of our bot and of its opponents. Yield the participants, our bot first.
+
+        There are opponents only in games on our own server.
+        """
         pool = self.settings.pool
         own_workers = pool.workers or max(1, cores() // parallel)
         opponents = [(self.opponent, 1)] * (SEATS - 1) if self.opponent is not None else []
@@ -198,9 +201,9 @@ class Session:
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
-        """Reserve the seats of the next game on our own server.
+        """Reserve the seats of game `number` on our own server.
 
-        Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot gets another hero in each
+        Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
         game.
         """
         seats = [participant.key.get_secret_value() for participant in participants]
@@ -229,7 +232,10 @@ class Session:
                 await asyncio.gather(opening, return_exceptions=True)
 
     async def _open(self, viewer: LiveViewer) -> None:
-        """Open the page of the first game in the browser. If the game has a pace for people, it begins when the page is open."""
+        """Open the page of the first game in the browser.
+
+        If the game has a pace for people, it begins when the page is open.
+        """
         if self.pace is not None:
             self.pace.wait_for("the game waits for its page")
         await viewer.first.wait()
@@ -252,7 +258,7 @@ class Session:
 
     @contextmanager
     def _paced(self) -> Iterator[GamePace]:
-        """Yield a pace for people. In a terminal, keys change the pace within the ``with`` block."""
+        """Yield a pace at which people can watch the games. In a terminal, keys change the pace within the ``with`` block."""
         pace = GamePace(self.settings.rounds, self._show_pace, self._interrupt)
         with ExitStack() as stack:
             if self.console.is_terminal:
@@ -273,13 +279,13 @@ class Session:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Handle Ctrl-C and SIGTERM within the block, see `_interrupt`."""
+        """Within the ``with`` block, call `_interrupt` for each Ctrl-C and SIGTERM."""
         self._main = asyncio.current_task()
         with interrupts.calling(self._interrupt, asyncio.get_running_loop()):
             yield
 
     def _interrupt(self) -> None:
-        """End the running games after their current turn. The second call ends everything at once."""
+        """End the running games after their current turn. The second call ends all games at once."""
         if self._main is None or self._main.cancelling():
             return
         if self.interrupted or not self._playing:
@@ -311,21 +317,21 @@ class Session:
 
 @dataclass
 class _PlyFeed:
-    """An observer of our own server. It gives each ply to the players of the game."""
+    """An observer of our own server (a `RoomObserver`). It gives each ply to the players of the game."""
 
     players: set[GamePlayer]
 
     def began(self, room: Room) -> None:
-        """See `RoomObserver`."""
+        """Do nothing."""
 
     def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`."""
+        """Give the last ply of a game to the players."""
         ply = room.history[-1]
         for player in list(self.players):
             player.played(room.id, ply)
 
     def ended(self, room: Room) -> None:
-        """See `RoomObserver`."""
+        """Do nothing."""
 
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
@@ -335,7 +341,7 @@ def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
 
 
 async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
-    """Wait at most 2 s until the opponents have received the end of the game, then cancel those that still run."""
+    """Wait at most 2 s until the opponents have received the end of the game, then cancel the tasks that still run."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=2.0)

@@ -44,11 +44,12 @@ RECORD_DELAY = 0.003
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a game of ours that has ended.
+    """The report of a game of our bot that has ended.
 
+    - `outcome`: why the game ended, as a reason and a message.
     - `last`: the last answer of the server, None if we did not join.
     - `recording`: the path of the recording, None if there is none.
-    - `late_turns`: the number of moves that were decided after their deadline.
+    - `late_turns`: the number of moves that were decided too late for the server's time limit.
     - `benched`: the labels of the traits that were benched.
     """
 
@@ -87,17 +88,18 @@ class GameObserver(Protocol):
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Handle one of our turns, shortly after its move was sent.
 
-        `header` is the header of the recording. `state` is in the form of the protocol, `games` is the same state as a game.
+        `header` is the header of the recording. `state` is the state in which we decided, in the form of the protocol. `games` is
+        the same state as an array of one `sim.game.Game`.
         """
 
     def played(self, ply: Ply) -> None:
         """Handle a ply of any hero, immediately after it.
 
-        Only games on our own server with a pace for people call this method.
+        This method is called only in games on our own server with a pace for people.
         """
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """Handle the end of the game for us. `last` is the last state, None if we received none."""
+        """Handle the end of the game. `last` is the last state that we received, None if we received none."""
 
 
 class GamePlayer(ClientEvents):
@@ -145,12 +147,14 @@ class GamePlayer(ClientEvents):
         self._late_turns = 0
 
     def stop_after_turn(self) -> None:
-        """End the game after this turn; see `GameClient.stop_after_turn`."""
+        """End the game after the current turn; see `GameClient.stop_after_turn`."""
         self._client.stop_after_turn()
 
     def played(self, game: str, ply: Ply) -> None:
-        """Show a ply of the game with this id, which our own server has played. Ignore the plies of other games, and those
-        before our first turn."""
+        """Show the ply `ply`, which our own server has played in the game with the id `game`.
+
+        Ignore plies of other games, and plies before our first turn.
+        """
         if self._header is None or self._header.game != game:
             return
         self._record_turns()
@@ -287,7 +291,7 @@ class GamePlayer(ClientEvents):
 
 
 def log_turn(ballot: Ballot, **more: Any) -> None:
-    """Log the result of a vote at level debug: the direction, the time left, and the votes and time of each trait.
+    """Log the result of the vote on one turn at level debug: direction, time left, and the votes and time of each trait.
 
     In the log file, `traits` maps the label of each trait to its weight, votes (five numbers, or null), ms and status. If there
     is a note or the result of a search, the entry has it too, as in a recording. `more` are further fields of the log line.

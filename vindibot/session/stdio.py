@@ -36,7 +36,7 @@ class StdioSettings:
 
     - `limit_ms`, `first_ms`: the time limit for a move, and the time limit for the first move.
     - `margin_ms`: the safety margin, that is, the part of each time limit that stays unused.
-    - `rounds`: the number of rounds. The protocol does not have this number.
+    - `rounds`: the number of rounds of the game. The protocol does not send this number.
     - `nodes`: the search budget of each trait per move, in nodes. With None, a trait may search until the deadline.
     - `workers`: the number of processes for the traits, None for one per core.
     - `seed`: the seed of all random choices, None for a random seed.
@@ -78,7 +78,7 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
 
 @contextlib.contextmanager
 def _own_streams() -> Iterator[tuple[int, int]]:
-    """Yield descriptors of standard input and standard output for the ``with`` block alone.
+    """Yield the descriptors of standard input and standard output. Only the ``with`` block uses these streams.
 
     For all other code, standard input is empty within the block, and standard output goes to standard error.
     """
@@ -100,7 +100,7 @@ def _own_streams() -> Iterator[tuple[int, int]]:
 
 
 class _StdioPlayer:
-    """Plays one game."""
+    """Plays one game of a bot by the line protocol. `source` and `target` are the descriptors of the input and the output."""
 
     def __init__(self, bot: Bot, settings: StdioSettings, console: Console, source: int, target: int) -> None:
         self._bot, self._settings, self._console = bot, settings, console

@@ -58,7 +58,7 @@ _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
 # Width of the narrow panel: it has no times of traits.
 _NARROW = 40
-# Lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
+# Number of lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
 _WIDE_LINES, _SLIM_LINES, _LEAST_VOTES = 7, 18, 4
 # The smallest part of the board that is shown, in squares.
 _LEAST_PART = 8
@@ -103,7 +103,7 @@ class Frame:
 
 
 def rounds(games: Games) -> tuple[int, int]:
-    """Return the current round (from 1) and the number of rounds."""
+    """Return the number of the current round (from 1), and the number of rounds of the whole game."""
     turn, last = int(games[0]["turn"]), int(games[0]["max_turns"])
     total = max(1, -(-last // PLIES_PER_ROUND))
     return min(turn // PLIES_PER_ROUND + 1, total), total
@@ -202,8 +202,10 @@ def _fit(pieces: Iterable[tuple[str, Style]], width: int) -> Line:
 
 
 def _life(hero: Any, width: int, sign: str) -> list[tuple[str, Style]]:
-    """Return the life of a hero as a bar of `width` signs and as a number. For a crashed hero, the word "crashed" replaces the
-    bar."""
+    """Return the life of a hero as a number, and as a bar of `width` characters `sign`.
+
+    For a crashed hero, the word "crashed" replaces the bar.
+    """
     life = int(hero["life"])
     full = -(-life * width // MAX_LIFE)
     style = _GOOD if life > 50 else _WARN if life > 20 else _BAD
@@ -225,9 +227,9 @@ def _decision(frame: Frame) -> list[tuple[str, Style]]:
 
 
 def _heading(frame: Frame, width: int) -> list[Line]:
-    """Return two lines. The first has the round, the turn, and the ending or our decision. The second has the message.
+    """Return two lines. The first has the round, the turn, and the end of the game or our decision. The second has the message.
 
-    If we do not decide in this state, and if there is no message, the lines show the last ply instead.
+    If there is no decision of ours for this state, or no message, the last ply takes its place.
     """
     played, total = rounds(frame.games)
     time = [(f"round {played}/{total}", _BOLD), (f"  turn {frame.turn}", _DIM)]
@@ -244,7 +246,7 @@ def _heading(frame: Frame, width: int) -> list[Line]:
 
 
 def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
-    """Return a table with one line per hero."""
+    """Return a table with one line per hero, under a line of headings. `sign` is the character of the life bars."""
     name_width = width - 33
     lines = [_fit([(f"    {'hero':{name_width}} {'life':{_BAR + 4}} {'gold':>6} {'mines':>6}", _DIM)], width)]
     for index, hero in enumerate(frame.games[0]["hero"]):
@@ -276,9 +278,9 @@ def _amount(value: float, width: int) -> str:
 
 
 def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
-    """Return a number per direction, each `column` characters wide. A direction without an effect has "-".
+    """Return a number per direction, each `column` characters wide.
 
-    The number of the chosen move has the style `chosen`.
+    A direction that is no candidate has "-". The number of the chosen move has the style `chosen`.
     """
     pieces = []
     for direction, value in enumerate(values):
@@ -341,6 +343,9 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
+    The panel beside the board shows the heroes and the votes. It can be wide (50 to 60 columns), narrow (40 to 49, without
+    times), or slim (22, without votes).
+
     The function tries these layouts in turn and takes the first one that shows all votes. If no layout shows all votes, it takes
     the layout with the most votes:
 
@@ -379,7 +384,7 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
 
 
 def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line]:
-    """Return the board with the wide panel beside it."""
+    """Return the board with the wide or narrow panel beside it. The panel has the votes if they fit in `height` lines."""
     panel_width = min(_WIDEST, width - board_width - 2)
     panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, sign)]
     panel += _votes(frame, panel_width, height - len(panel))

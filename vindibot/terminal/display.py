@@ -114,7 +114,7 @@ class _QueuedFile:
 class GameDisplay:
     """One game on a display. The methods return immediately and raise nothing.
 
-    The votes of a turn are shown until our next turn. `traits` is the number of our traits.
+    The votes of a turn are shown until our next turn. `me` is our hero (0..3), and `traits` is the number of our traits.
     """
 
     def __init__(self, display: Display, names: Sequence[str], me: int, title: str, traits: int) -> None:
@@ -165,8 +165,10 @@ class GameDisplay:
 
 @dataclass(frozen=True)
 class _Event:
-    """A queued frame. `on_board` says whether the live board shows the frame. Without a live board, the frame becomes a line
-    that begins with `title`, or no line if `title` is None."""
+    """A queued frame. `on_board` says whether the live board shows the frame.
+
+    Without a live board, the frame becomes a line that begins with `title`. If `title` is None, there is no line.
+    """
 
     frame: Frame
     on_board: bool
@@ -217,15 +219,20 @@ class Display:
             self._thread.join(TIMEOUT)
 
     def game(self, names: Sequence[str], me: int, title: str = "", traits: int = 0) -> GameDisplay:
-        """Begin to show a game. `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game
-        from others. `traits` is the number of our traits, so that the live board keeps space for their votes."""
+        """Begin to show a game, and return its `GameDisplay`.
+
+        `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game from others. `traits` is the
+        number of our traits, so that the live board keeps space for their votes.
+        """
         game = GameDisplay(self, names, me, title, traits)
         self._running.append(game)
         return game
 
     def add(self, game: GameDisplay, frame: Frame, *, line: bool) -> None:
-        """Queue a frame of a game. Without a live board, print a line if `line` is True. The thread that plays the game calls
-        this method."""
+        """Queue a frame of a game. Without a live board, print a line if `line` is True.
+
+        The thread that plays the game calls this method.
+        """
         if game in self._running:
             title = f"{printable(game.title)}: " if game.title and len(self._running) > 1 else ""
             self._events.append(_Event(frame, game is self._running[0], title if line else None))
@@ -237,9 +244,9 @@ class Display:
             self._running.remove(game)
 
     def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
-        """End the live board, and wait at most `seconds` for this. The last frame stays. The next frame begins a new board.
+        """End the live board, and wait at most `seconds` seconds for its end. The last frame stays visible.
 
-        Call this before other programs write to the terminal.
+        Call this before other programs write to the terminal. The next frame begins a new board.
         """
         if self._thread is not None and self._thread.is_alive():
             self._left.clear()
@@ -270,7 +277,7 @@ class Display:
             _log.warning("the display has failed and is off; the game goes on", error=repr(error))
 
     def _show(self) -> None:
-        """Draw the newest frame, or print a line per frame; then write to the file."""
+        """Draw the newest frame, or print a line per frame. Then write to the file."""
         events: list[_Event] = []
         while self._events:
             events.append(self._events.popleft())
@@ -310,7 +317,7 @@ class Display:
 
 
 def turn_line(frame: Frame) -> str:
-    """Return a line about a turn of ours: round, move, our hero, the milliseconds left, and the traits without votes."""
+    """Return a line about a turn of ours: round, move, our hero, milliseconds left, and each trait that failed or was late."""
     hero, (played, total) = frame.games[0]["hero"][frame.me], rounds(frame.games)
     ballot = frame.ballot
     parts = [f"round {played}/{total}"]

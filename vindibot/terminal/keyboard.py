@@ -1,7 +1,7 @@
 """Reads the keys of the terminal on standard input, one by one and without echo.
 
-The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also has this mode
-while the program is stopped (Ctrl-Z).
+At the end of the ``with`` block of `keyboard`, the terminal gets its former mode back, even after an error. While the program is
+stopped (Ctrl-Z), the terminal has its former mode too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def keyboard(
     stopping: Callable[[], Awaitable[None]] = _at_once,
     resumed: Callable[[], None] = lambda: None,
 ) -> Iterator[bool]:
-    """Within this block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
+    """Within the ``with`` block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
 
     If standard input is no terminal, nothing is read or changed. After Ctrl-Z, the program calls `stopping`, then it stops.
     `resumed` is called when the program goes on. There must be a running event loop.
@@ -63,7 +63,7 @@ def keyboard(
 
 
 class _Keys:
-    """The terminal with the file descriptor `number`, and its `mode` from before."""
+    """Reads keys from the terminal with the file descriptor `number`. `mode` is the terminal's former mode."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class _Keys:
         self._release()
 
     def _in_foreground(self) -> bool:
-        """Return whether the terminal is ours. The system stops a background process that uses its terminal."""
+        """Return whether this process may use the terminal. The system stops a background process that uses its terminal."""
         try:
             return os.tcgetpgrp(self._number) == os.getpgrp()
         except OSError:  # a terminal without job control

@@ -15,7 +15,7 @@ def move_word(move: int) -> str:
 
 
 def ending_text(history: GameHistory) -> str:
-    """Return a text about the end of a game, as far as its history knows the end; "" if no state is known."""
+    """Return the reason why a game ended, as text. If the reason is not known, return "it broke off", or "" without any state."""
     if history.ending or not history:
         return history.ending or ""
     status = history.last["status"].item(0)
@@ -23,7 +23,7 @@ def ending_text(history: GameHistory) -> str:
 
 
 def lines_of(history: GameHistory, start: int = 0) -> Iterator[str]:
-    """Yield a line per state, beginning with state number `start`.
+    """Yield a line of text per state, beginning with state number `start` (from 0).
 
     A line shows the move that led to the state, and the hero that made this move. The hero is shown as it is after the move.
     """

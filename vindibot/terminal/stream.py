@@ -1,4 +1,4 @@
-"""A client for the server-sent events of a live game. When the connection is lost, it connects again."""
+"""A client for the server-sent events of a running game. If the connection breaks, it connects again."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class GameAddress:
     def parse(cls, text: str) -> GameAddress:
         """Parse the address of a game's page (``http://localhost:9000/abcd1234``), of a game's events, or of a server.
 
-        Raises `UsageError` for other texts. The URL for moves is refused too; the message does not repeat it, because it holds
-        a token.
+        Raises `UsageError` for other texts, also for the URL for moves. The message does not repeat this URL, because a token is
+        in it.
         """
         if "/api/" in text:
             raise UsageError("this is an address for bots; give that of the game's page, such as http://localhost:9000/abcd1234")
@@ -48,7 +48,7 @@ class GameAddress:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent, None]:
-    """Read a body that comes in pieces, and yield all events that have data. An incomplete last event is dropped.
+    """Read the body of an event stream in pieces, and yield each event that has data. An incomplete last event is dropped.
 
     Raises `VindibotError` if an event is longer than `LONGEST_EVENT` bytes.
     """
@@ -79,7 +79,10 @@ class Watcher:
         self._transport = Transport(server, Redactor())
 
     async def newest(self) -> str:
-        """Return the id of the running game that began last. If no game is running, wait for one. Raises `VindibotError`."""
+        """Return the id of the running game that began last. If no game is running, wait for one.
+
+        Raises `VindibotError` if the server has no list of games, or cannot be reached.
+        """
         waiting = False
         async with aclosing(self._events("/now-playing", "there is no list of games")) as lists:
             async for event in lists:
@@ -116,8 +119,9 @@ class Watcher:
     async def _events(self, path: str, missing: str) -> AsyncGenerator[ServerSentEvent, None]:
         """Yield the events of a stream. After a broken connection, go on with the event after the last one received.
 
-        When the server ends the stream, a second request asks for further events. If none come, the stream is over. If the events
-        have no ids, there is no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
+        When the server ends the stream, a second request asks for further events. If there are none, the stream is over. If the
+        events have no ids, there is no second request. Raises `VindibotError` with the text `missing` if the stream does not
+        exist.
         """
         last_id, began = "", False
         failing_since: float | None = None

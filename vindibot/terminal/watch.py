@@ -33,7 +33,7 @@ LINES_BELOW = 2
 
 
 class Playback:
-    """The position in a game, and the speed of its playback. This class needs no terminal and no clock: `now` is in seconds.
+    """The position in a game, and the speed of its playback. This class needs no terminal. `now` is always the time in seconds.
 
     `position` is the number of the state that is shown. While `following` is True, it is always the newest state of a live game.
     `turn` is the turn (the protocol's number) at which playback begins and pauses. `quit` says that the user wants to leave.
@@ -142,9 +142,9 @@ async def _follow(history: GameHistory, watcher: Watcher, game: str, changed: as
 
 @asynccontextmanager
 async def _live_history(address: GameAddress, console: Console, changed: asyncio.Event) -> AsyncIterator[GameHistory]:
-    """Yield the history of a game on a server. The history grows within the ``async with`` block.
+    """Yield the history of a running game on a server. The history grows within the ``async with`` block.
 
-    If an error has ended the stream, the end of the block raises it.
+    If an error has ended the stream of states, the end of the block raises this error.
     """
     watcher = Watcher(address.server, lambda text: say(console, printable(text), "dim"))
     try:
@@ -206,8 +206,10 @@ async def _play_back(playback: Playback, display: Display, changed: asyncio.Even
 
 
 def watch_game(source: str, *, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
-    """Show a game from a file or from a server. The parameters are those of the command ``vindibot watch``. Raises
-    `VindibotError`."""
+    """Show a game from a file or from a server. The parameters are those of the command ``vindibot watch``.
+
+    Raises `VindibotError`, for example if the file or the server does not exist.
+    """
     console = terminal()
     live_board = not lines and console.is_terminal and not console.is_dumb_terminal
     found: GameHistory | GameAddress

@@ -1,4 +1,4 @@
-"""Bundles: a bundle is one JSON document with all data that the page of a game shows (docs/viewer-format.md)."""
+"""Bundles. A bundle is one JSON document with all data that the page of a game shows (docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ Patch = dict[str, Any]
 
 
 def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
-    """Return the bundle of a game without its plies. The history must have at least one state."""
+    """Return the bundle of a game without its plies. The history must have at least one state.
+
+    `title` is a line of text for the page. `source` is "recording", "record" or "server". `live` says whether the game still
+    runs.
+    """
     writer, started = StateWriter(history.first), history.started
     return {
         "format": FORMAT,
@@ -47,7 +51,8 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
 
 
 def bundle_of(game: Recording | GameRecord, review: Review | None = None) -> Bundle:
-    """Return the complete bundle of a game. `review` is the review of the game; None for the review in the game's own file.
+    """Return the complete bundle of a game. `review` is the review that the page shows, None for the review in the game's own
+    file.
 
     Raises `GameRecordError` if the game cannot be computed from its record. Raises `RecordingError` for a recording without a
     state.
@@ -64,9 +69,9 @@ def bundle_of(game: Recording | GameRecord, review: Review | None = None) -> Bun
 
 
 class BundleWriter:
-    """A writer of a game's bundle. The bundle grows with the game's history, which must have at least one state.
+    """A writer of the bundle of a running or finished game. `bundle` grows with `history`, which must have at least one state.
 
-    `header` is the header of a bot's recording. Without `header`, the bundle has no votes.
+    `header` is the header of our bot's recording. Without `header`, the bundle has no votes.
     """
 
     def __init__(self, history: GameHistory, header: Header | None = None) -> None:
@@ -80,7 +85,7 @@ class BundleWriter:
             self.bundle["why"] = self._votes.head()
 
     def patch(self) -> Patch:
-        """Add the plies and votes that are new since the last call to the bundle. Return these additions as a patch."""
+        """Add the new plies and votes of the history to the bundle. Return these additions as a patch (docs/viewer-format.md)."""
         history, start = self._history, len(self.bundle["plies"])
         patch: Patch = {"from": start, "plies": [self._states.ply(ply) for ply in history.plies(start)]}
         self.bundle["plies"] += patch["plies"]

@@ -43,10 +43,12 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """An observer of one game of our bot, with the events for the pages of this game. Only one event loop may use it.
+    """An observer of one game of our bot (see `vindibot.session.player.GameObserver`). It stores the events for the pages of this
+    game. Only one event loop may use it.
 
-    `recording` is the path of a copy of the recording so far, for the download; None before our first turn. `path` is the path
-    of the player's own recording, which the page shows in command lines. `over` says whether the game is over.
+    `recording` is the path of a copy of the recording so far, which the page offers for download. It is None before our first
+    turn. `path` is the path of the player's own recording, which the page shows in command lines. `over` says whether the game is
+    over.
     """
 
     def __init__(self, viewer: LiveViewer, folder: Path | None) -> None:
@@ -61,7 +63,7 @@ class LiveGame:
         self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.session.player.GameObserver`."""
+        """Add one of our turns to the page of the game, and to the copy of the recording (see `GameObserver.turn`)."""
         if self._broken:
             return
         if not self._history:
@@ -80,7 +82,7 @@ class LiveGame:
             self._viewer.began(header.game, self)
 
     def played(self, ply: Ply) -> None:
-        """See `vindibot.session.player.GameObserver`."""
+        """Add a ply of any hero to the page of the game (see `GameObserver.played`)."""
         if self._writer is None or self._broken:
             return
         try:
@@ -90,7 +92,7 @@ class LiveGame:
             self._break(error)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `vindibot.session.player.GameObserver`."""
+        """End the page and the copy of the recording. `last` is the last state, None if we received none."""
         if self._recorder is not None:
             self._recorder.finish(outcome, last.state if last is not None else None)
         if self._writer is not None and not self.over:
@@ -110,7 +112,7 @@ class LiveGame:
         self.wake()
 
     def wake(self) -> None:
-        """Wake all streams, so that they look for new events."""
+        """Wake the streams of all open pages of this game, so that they look for new events."""
         self._changed.set()
         self._changed.clear()
 
@@ -125,7 +127,7 @@ class LiveGame:
         return self.recording.name if self._folder is None else (self._folder / self.recording.name).as_posix()
 
     def discard(self) -> None:
-        """Remove the copy of the recording."""
+        """Delete the copy of the recording."""
         if self._recorder is not None and self._recorder.path is not None:
             self._recorder.close()
             self._recorder.path.unlink(missing_ok=True)
@@ -137,7 +139,8 @@ class LiveGame:
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:
-        """Yield the events whose number is larger than `after`, until the game ends."""
+        """Yield the server-sent events of this game as text, until the game ends. Begin after event number `after` (0: at the
+        start)."""
         yield f"retry: {RETRY_MS}\n\n"
         after = max(0, min(after, len(self._events) - self.over))
         while True:
@@ -232,7 +235,7 @@ class LiveViewer:
         self._copies.cleanup()
 
     async def all_sent(self, seconds: float) -> bool:
-        """Wait until a page has been opened and all open pages have received all events. Wait at most `seconds`.
+        """Wait until a page has been opened, and all open pages have received all events. Wait at most `seconds`.
 
         Return False if the time ran out.
         """
@@ -275,7 +278,7 @@ class LiveViewer:
         return FileResponse(path, media_type="application/jsonl", headers={"X-Content-Type-Options": "nosniff"})
 
     async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
-        """Yield the events of a game. While this runs, `readers` counts the reader."""
+        """Yield the events of a game after event number `after`, for one page. Meanwhile `readers` is larger by 1."""
         self.readers += 1
         self.opened.set()
         try:

@@ -34,7 +34,8 @@ MARK = '<meta name="generator" content="vindibot replay">'
 
 @cache
 def static_files(room: str = "viewer") -> dict[str, bytes]:
-    """Return the scripts and style sheets of a package of `vindibot` by file name. They are read once per process.
+    """Return the contents of the scripts and style sheets of a package of `vindibot`, by file name. They are read once per
+    process.
 
     `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of `sim.sprites`.
     """
@@ -72,7 +73,7 @@ class SourceFile:
     path: str = ""
 
     def packed(self) -> str:
-        """Return the content gzipped and in base64. Equal contents give equal texts."""
+        """Return the content of the file, gzipped and in base64. Equal contents give equal texts."""
         return base64.b64encode(gzip.compress(self.content, mtime=0)).decode()
 
 
@@ -92,7 +93,7 @@ def whole_page(bundle: Mapping[str, Any], file: SourceFile | None = None) -> str
 
 
 def served_policy() -> str:
-    """Return the Content-Security-Policy of a served page."""
+    """Return the Content-Security-Policy for the page from `served_page`."""
     return (
         f"default-src 'none'; script-src 'self' {_digest(served_imports())}; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -119,7 +120,7 @@ def list_policy() -> str:
 
 
 def served_imports() -> str:
-    """Return the import map of a served page as JSON. The pages of other packages can use this map too."""
+    """Return the import map of the page from `served_page`, as JSON. The pages of other packages can use this map too."""
     return _import_map({f"viewer/{name}": f"/viewer/{name}" for name in modules()})
 
 

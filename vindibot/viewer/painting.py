@@ -1,4 +1,4 @@
-"""Pixel pictures of a game: a painter for the layouts of `sim.layout`."""
+"""Pixel pictures of the states of a game, painted from the layouts of `sim.layout`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ Point = tuple[float, float]
 
 
 class Painter:
-    """A painter for the pictures of one game. `games` is any state of the game. `names` and `me` are as in `Layout`."""
+    """A painter for the pictures of one game. `games` is any state of the game, `names` are the names of heroes 1..4, `me` is our
+    hero (0..3)."""
 
     def __init__(self, games: Games, *, names: Sequence[str] = (), me: int | None = None) -> None:
         self._look = partial(Layout, names=names, me=me)
@@ -53,8 +54,8 @@ class Painter:
 
     @cached_property
     def palette(self) -> Image.Image:
-        """A picture with the palette for all pictures of this game. It has at most 255 colours, since a GIF needs one colour for
-        "unchanged"."""
+        """A picture whose palette serves all pictures of this game. The palette has at most 255 colours, because a GIF needs one
+        colour for unchanged pixels."""
         layout = self._first
         side = layout.side
         samples = Image.new("RGB", (layout.width, layout.height + 4 * side), layout.paper)
@@ -105,7 +106,7 @@ def _margin(side: int) -> int:
 
 
 def _sprite(name: str, colours: Colours, side: int) -> Image.Image:
-    """Return a sprite with a margin on each side."""
+    """Return the picture of a sprite of `side` pixels per side, with a margin around it."""
     margin = _margin(side)
     image = Image.new("RGBA", ((side + 2 * margin) * _LARGER,) * 2)
     for shape in SPRITES[name]:
@@ -134,7 +135,7 @@ def _colour(name: str | None, colours: Colours) -> tuple[int, ...] | None:
 
 
 def _outlines(shape: Shape) -> list[tuple[list[Point], bool]]:
-    """Return the outlines of a shape: for each one its points, and whether it is closed."""
+    """Return the outlines of a shape: the points of each outline, and whether the outline is closed."""
     if "path" in shape:
         return [_flat(part) for part in re.findall("M[^M]*", shape["path"])]
     if "ellipse" in shape:

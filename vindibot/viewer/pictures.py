@@ -29,9 +29,9 @@ def gif_file(path: Path, out: Path, turns: tuple[int, int] | None = None, game: 
     """Write the game in the file `path` as a GIF to `out`, and return the number of its pictures.
 
     `turns` are the first and the last turn to show, None for the whole game. If there are more than `MOST_PLIES` plies between
-    them, the GIF has one picture per round, otherwise one per ply. `game` selects one of several games. An earlier picture of
-    this command is overwritten. Raises `VindibotError` as `replay_file` does, and `UsageError` for turns that the game does not
-    have.
+    them, the GIF has one picture per round, otherwise one per ply. If the file has several games, `game` selects one: an id, or a
+    number from 1. An earlier picture of this command is overwritten. Raises `VindibotError` as `replay_file` does, and
+    `UsageError` for turns that the game does not have.
     """
     output = _picture_output(out, path, "--gif")
     history = _history(path, game)

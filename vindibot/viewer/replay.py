@@ -41,7 +41,8 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
 
 
 def _review(path: Path, game: Recording | GameRecord) -> Review | None:
-    """Return the review in the file of a game, or in the file beside it that `vindibot review` writes; None without a review."""
+    """Return the review of a game from the file `path`, or from the file of `vindibot review` beside it. Return None if there is
+    none."""
     name = game.id if isinstance(game, GameRecord) else game.header.game
     beside = review_path(path)
     return read_review(path, name) or (read_review(beside, name) if beside.is_file() else None)
@@ -50,7 +51,7 @@ def _review(path: Path, game: Recording | GameRecord) -> Review | None:
 def source_file(game: Recording | GameRecord, review: Review | None = None) -> SourceFile:
     """Return the file that the page of a game offers for download: the unchanged recording, or a file with this game record.
 
-    `review` is the review of a game record. Then the file has this review too.
+    `review` is the review of a game record, None if there is none. The file has this review too.
     """
     if isinstance(game, GameRecord):
         lines = [dumps(game)]
@@ -65,7 +66,8 @@ def source_file(game: Recording | GameRecord, review: Review | None = None) -> S
 
 
 def page_output(path: Path, instead: str) -> Output:
-    """Return the file of a page as an output. An existing file is replaced only if it is an earlier page.
+    """Return an `Output` that writes the page of a game to `path`. It replaces an existing file only if this file is an earlier
+    page.
 
     `instead` tells the user how to name another file.
     """
@@ -73,5 +75,6 @@ def page_output(path: Path, instead: str) -> Output:
 
 
 def record_page(record: GameRecord) -> str:
-    """Return the page of a game record. Raises `GameRecordError` if the game cannot be computed from the record."""
+    """Return the page of a game record as one HTML file. Raises `GameRecordError` if the game cannot be computed from the
+    record."""
     return whole_page(bundle_of(record), source_file(record))

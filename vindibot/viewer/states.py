@@ -20,7 +20,7 @@ _NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 @cache
 def squares_of(size: int) -> Callable[[int], int]:
-    """Return a function that converts a square of `sim.game` to a square of a bundle, for boards of this size.
+    """Return a function that converts a square of `sim.game` to the number of this square in a bundle, for boards of this size.
 
     The function returns -1 for a square that is not on the board.
     """
@@ -52,26 +52,26 @@ class StateWriter:
         self.at = squares_of(self.size)
 
     def start(self, gap: bool = False) -> dict[str, Any]:
-        """Return the first state. `gap` says whether plies before it are missing."""
+        """Return the first state in the form of a bundle. `gap` says whether plies before it are missing."""
         heroes = [_hero(hero, self.at) for hero in self.first["hero"][0].tolist()]
         return {"turn": self.first["turn"].item(0), "heroes": heroes, "gap": gap}
 
     def tiles(self) -> str:
-        """Return the board of the first state, with a character per square."""
+        """Return the board of the first state as text, with one character per square."""
         return "".join(_TILES.get(tile) or _owner_letter(tile) for tile in _board(self.first).tolist())
 
     def spawns(self) -> list[int]:
-        """Return the squares where heroes 1..4 spawn."""
+        """Return the spawn squares of heroes 1..4."""
         return [self.at(spawn) for spawn in self.first["hero"]["spawn"][0].tolist()]
 
     def structure(self) -> dict[str, list[int]]:
-        """Return the dead ends and the choke points of the map, as squares."""
+        """Return the squares of the dead ends and of the choke points of the map, by name of the kind."""
         board = map_of(self.first)
         parts = {"dead_ends": board.dead_end, "chokes": board.choke}
         return {name: [self.at(square) for square in np.flatnonzero(mask).tolist()] for name, mask in parts.items()}
 
     def ply(self, ply: Ply) -> dict[str, Any]:
-        """Return one ply: the move, the heroes and mines that the move changed, and the events."""
+        """Return one ply in the form of a bundle: the move, the heroes and mines that the move changed, and the events."""
         written: dict[str, Any] = {"t": ply.turn}
         written |= {"gap": True} if ply.gap else {"h": ply.mover, "o": ply.move}
         occurred = ply.events.tolist()

@@ -45,7 +45,8 @@ class VotesWriter:
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
     def turn(self, ply: int, games: Games, ballot: Ballot) -> dict[str, Any]:
-        """Return one turn of the bot: its votes and its move in the state with the number `ply`."""
+        """Return one turn of the bot in the form of a bundle: its votes and its move. `games` is the state of the turn, `ply` the
+        number of this state."""
         at = squares_of(games["size"].item(0))
         return {
             "ply": ply,

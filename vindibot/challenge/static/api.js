@@ -43,9 +43,9 @@ export const leave = (secret) => request('/challenge/game', { method: 'DELETE', 
 /** Take the seat that is reserved for this key; return the state of our first turn. */
 export const join = (key) => request('/api/arena', { method: 'POST', body: new URLSearchParams({ key }) });
 
-/** Send the move of a turn. Return the state of our next turn, or the last state. If the answer is lost, send the move again:
- *  from the number of the turn the server knows that this is the same move. `lost` is called with true when the connection is
- *  lost, and with false when it is back. */
+/** Send the move of a turn. Return the state of our next turn, or the last state. If the answer is lost, send the move again. The
+ *  server sees by the number of the turn that it is the same move. `lost` is called with true when the connection is lost, and
+ *  with false when it is back. */
 export async function sendMove(playUrl, dir, turn, lost) {
   const path = new URL(playUrl, location.href).pathname, until = performance.now() + TIMEOUT_MS;
   for (;;) {

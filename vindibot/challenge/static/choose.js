@@ -1,5 +1,5 @@
-// The form: opponents, map, pace. The browser stores the last choice. The form begins with those parts of it that are still
-// offered.
+// The form in which the person chooses opponents, map and pace. The browser stores the last choice. The form first selects this
+// choice, without bots and maps that no longer exist.
 
 import { mapOf } from './api.js';
 import { Board } from 'viewer/board.js';
@@ -9,7 +9,7 @@ import { HEROES } from 'viewer/sprites.js';
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 const LIMITS = [150, 300, 500, 1000, 2000, 5000];
-/** The paces: seconds after which the hero stays if there is no move; 0: only the server's limit counts. */
+/** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's limit counts. */
 export const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
@@ -33,7 +33,7 @@ const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 export class Choice {
-  /** Make the form inside `host`. The form calls `start` with the request for a game and the pace. */
+  /** Make the form in the element `host`. When the person presses Play, call `start` with the request for a game and the pace. */
   constructor(host, offers, start) {
     this.offers = offers;
     this.seed = Math.floor(Math.random() * offers.largest_seed);

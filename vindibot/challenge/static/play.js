@@ -32,8 +32,9 @@ function votesWanted() {
 }
 
 export class Play {
-  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if there is no move (0: never).
-   *  `limit` is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`, `choose`. */
+  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if the person has not moved (0:
+   *  never). `limit` is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`,
+   *  `choose`. */
   constructor(host, begun, { pace, limit, theme, still }, done) {
     this.begun = begun;
     this.pace = pace;
@@ -264,7 +265,8 @@ export class Play {
 
   // ---- The end ----
 
-  /** End the game on this page: it was played to the end, it had a problem, or our move was too late. */
+  /** End the game on this page. `problem` is the text of an error, empty if there was none. `late` says whether our move was too
+   *  late. Without both, the game was played to its end. */
   _finish(problem, late = false) {
     if (this.over) return;
     const whole = !problem && !late;

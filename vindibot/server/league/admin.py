@@ -63,7 +63,7 @@ class MatchRequest(_RequestModel):
         max_length=SEATS,
         description="for each seat, the time for a move in milliseconds, or null for the time limit of the match",
     )
-    pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
+    pace: Literal["none", "original"] | None = Field(default=None, description="shortest times of moves")
     training: bool = Field(default=False, description="whether the crash of any hero ends the game")
     rated: bool = Field(default=False, description="whether the game changes ratings")
 
@@ -77,7 +77,7 @@ class LeagueRequest(_RequestModel):
 
 
 class Administration:
-    """The check of the administrator's key, and the private matches."""
+    """Checks the administrator's key. `matches` has the private matches that the administrator has arranged, by number."""
 
     def __init__(self, key: SecretStr, lobby: Lobby) -> None:
         self._salt = secrets.token_bytes(16)
@@ -94,7 +94,7 @@ class Administration:
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
 
     def arrange(self, request: MatchRequest) -> str:
-        """Arrange a private match, and return the number of the match. Raises `UsageError`."""
+        """Arrange a private match. Return the number of the match (a string). Raises `UsageError`."""
         seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in request.seats]
         match = self.lobby.arrange(seats=seats, **request.model_dump(exclude={"seats"}))
         number = secrets.token_hex(4)
@@ -110,14 +110,14 @@ class Administration:
         return user
 
     def match(self, number: str) -> Match:
-        """Return the match with this number. Raises `Refusal`."""
+        """Return the match with this number. Raises `Refusal` if there is no such match."""
         if number not in self.matches:
             raise Refusal(404, "There is no such match")
         return self.matches[number]
 
 
 def match_state(number: str, match: Match) -> dict[str, Any]:
-    """Return the state of a private match as JSON values."""
+    """Return the state of the private match with this number, as a dict for JSON."""
     result = match.result()
     state = "cancelled" if match.cancelled else "finished" if result else "running" if match.room else "waiting"
     shown: dict[str, Any] = {"id": number, "state": state, "missing": match.missing() if state == "waiting" else []}
@@ -156,7 +156,7 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
 
 
 def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
-    """Return the bots of a roster as JSON values: the name of each bot, and the bot's key if the key is new."""
+    """Return the bots of a roster as dicts for JSON: the name of each bot, and its key if the key is new."""
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
@@ -175,9 +175,9 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/bots", dependencies=allowed, openapi_extra=_roster_body())
     async def add_bots(request: Request) -> Response:
-        """Register the bots of a roster.
+        """Register the bots of a roster. The answer has the names of the bots, and their new keys.
 
-        The roster is JSON (a list of names, or of objects with name and key) or CSV (name,key).
+        The roster is JSON (a list of names, or of objects with name and key) or CSV (lines of name,key).
         """
         text = (await read_body(request, settings)).decode("utf-8-sig", "replace")
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
@@ -191,7 +191,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.get("/api/admin/matches", dependencies=allowed)
     async def matches() -> Response:
-        """All private matches."""
+        """The states of all private matches."""
         return JSONResponse([match_state(number, match) for number, match in administration.matches.items()])
 
     @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchRequest))
@@ -213,7 +213,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.get("/api/admin/leagues", dependencies=allowed)
     async def all_leagues() -> Response:
-        """All leagues."""
+        """The states and the standings of all leagues."""
         return JSONResponse([overview(director) for director in leagues.directors.values()])
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
@@ -226,7 +226,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.get("/api/admin/leagues/{name}", dependencies=allowed)
     async def league(name: str) -> Response:
-        """A league with all its games."""
+        """The state and the standings of a league, and all its games."""
         director = _director(leagues, name)
         fixtures = [fixture.model_dump(mode="json") for fixture in director.league.fixtures]
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})

@@ -1,8 +1,8 @@
-"""The director of a league: it starts a game when all the game's bots wait, and notes the result.
+"""The director of a league: it starts each game as soon as all bots of the game wait, and stores the result.
 
 A bot of the league asks for an arena game as usual. Since the bot's key belongs to the league, the bot waits in the director
-until one of its league games can begin. The order in which bots join does not matter: of all undecided games whose bots all wait,
-the first game of the league's schedule begins.
+until one of its league games can begin. The order in which bots join does not matter. Among the undecided games whose bots all
+wait, the game that comes first in the league's schedule begins first.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _log = structlog.get_logger("vindibot.league")
 class Presence:
     """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
 
-    `last_seen` is the time (of the event loop) at which the bot was last seen: it played, or had as many waiting clients as it
-    has heroes in a game.
+    `last_seen` is the event loop's time at which the bot was last present. A bot is present if it plays, or if it has as many
+    waiting clients as heroes in a game.
     """
 
     claims: list[Claim] = field(default_factory=list)
@@ -107,7 +107,10 @@ class Director:
             self._by_user[user.id] = number
 
     def accept(self, claim: Claim) -> bool:
-        """See `Matchmaker`. Raises `Refusal` if the league is over, or if too many clients of the bot wait already."""
+        """Let a client wait here if its bot belongs to this league. Return whether it belongs to this league.
+
+        Raises `Refusal` if the league is over, or if too many clients of the bot wait already.
+        """
         number = self._by_user.get(claim.user.id)
         if number is None:
             return False
@@ -130,7 +133,7 @@ class Director:
     # ---- State ----
 
     def waiting(self) -> dict[str, int]:
-        """Return the number of waiting clients per bot, without the bots that have no waiting client."""
+        """Return the number of waiting clients per bot, by the bot's name. Bots without a waiting client are left out."""
         return {name: len(bot.claims) for name, bot in zip(self.league.names, self._bots, strict=True) if bot.claims}
 
     def missing(self) -> list[str]:
@@ -140,14 +143,17 @@ class Director:
         return [self.league.names[number] for number in sorted(needed) if not bots[number].claims and not bots[number].playing]
 
     def room_id(self, fixture: Fixture) -> str:
-        """Return the id of the running game of a fixture, "" if there is none."""
+        """Return the id of the running game of this fixture, "" if the game does not run."""
         match = self.running.get(id(fixture))
         return match.room.id if match is not None and match.room is not None else ""
 
     # ---- Starting games ----
 
     def set_state(self, state: State) -> None:
-        """Set the state of the league. Running games are played to their end. Raises `UsageError` if the league is over."""
+        """Set the state of the league: "running", "paused" or "over". Running games are played to their end.
+
+        Raises `UsageError` if the league is over already.
+        """
         if self.league.over:
             raise UsageError("the league is over")
         self.league.state = state

@@ -14,9 +14,9 @@ FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS
 
 
 class FixtureResult(BaseModel):
-    """The result of a fixture. There are three kinds of results.
+    """The result of a fixture (a game of a league). `kind` is one of three:
 
-    - "played": the game was played, perhaps with heroes that timed out. `gold` and `crashed` have one entry per seat.
+    - "played": the game was played. `gold` and `crashed` have one entry per seat. `crashed` says which heroes timed out.
     - "absent": the entrants in `absent` did not join the game, and lose. `gold` and `crashed` are None.
     - "bye": the entrant had no opponent. `gold` and `crashed` are None.
     """
@@ -31,11 +31,11 @@ class FixtureResult(BaseModel):
 
 
 class Fixture(BaseModel):
-    """One game of a league. `entrants` are the indices of the game's bots in the roster.
+    """One game of a league. `entrants` are the game's bots, as indices in the roster.
 
-    `seats` holds one entry per seat: the index of a bot, or None for a random bot of the server. It is empty for a bye (an
-    entrant without an opponent). `seed` is the seed of the random bots and, if `map` is None, of the map. `attempts` says how
-    many times the game was played.
+    `seats` has one entry per seat: the index of a bot, or None for a random bot of the server. It is empty for a bye (an entrant
+    without an opponent). `seed` is the seed of the random bots and, if `map` is None, of the map. `attempts` is the number of
+    times that the game was played. `result` is None until the game is decided.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -1,4 +1,4 @@
-"""A league, and its file with settings, roster and fixtures. The file holds no keys, but salted slow digests of them."""
+"""A league, and its file with settings, roster and fixtures. The file has only slow digests of the keys (scrypt with a salt)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Member(BaseModel):
 
 
 class League(BaseModel):
-    """A league with the contents of its file. Only `load` and `save` access the disk."""
+    """A league: settings, roster (`members`), state and fixtures, as in its file. Only `load` and `save` access the disk."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -67,10 +67,10 @@ class League(BaseModel):
 
     @classmethod
     def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
-        """Return a new league, whose file is `path` (None: no file). `save` writes the file. Takes ten milliseconds per key.
+        """Return a new league, whose file is `path` (None: no file). Do not write the file.
 
-        Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots, and for more than `MAX_FIXTURES`
-        games.
+        The call takes ten milliseconds per key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two
+        bots, and for more than `MAX_FIXTURES` games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -89,7 +89,7 @@ class League(BaseModel):
 
     @classmethod
     def load(cls, path: Path) -> League:
-        """Return the league in a file. Raises `UsageError`."""
+        """Return the league in a file. Raises `UsageError` if the file cannot be read or is not a valid league."""
         try:
             league = cls.model_validate_json(path.read_bytes())
         except OSError as error:
@@ -107,7 +107,7 @@ class League(BaseModel):
         return league
 
     def text(self) -> str:
-        """Return the contents of the file."""
+        """Return the contents of the league's file (JSON)."""
         return self.model_dump_json(exclude_none=True) + "\n"
 
     def save(self, text: str | None = None, *, new: bool = False) -> None:
@@ -142,18 +142,21 @@ class League(BaseModel):
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
     def table(self) -> list[StandingsRow]:
-        """Return the standings."""
+        """Return the standings, the best bot first."""
         return standings(self.names, self.fixtures)
 
     def member(self, key: str) -> int | None:
-        """Return the index of the bot with this key, or None if no bot has this key. Takes ten milliseconds."""
+        """Return the index of the bot with this key, or None if no bot has this key. The call takes ten milliseconds."""
         digest = _digest(key, bytes.fromhex(self.salt))
         return next((number for number, member in enumerate(self.members) if member.digest == digest), None)
 
     # ---- Results ----
 
     def decide(self, fixture: Fixture, result: FixtureResult) -> None:
-        """Set the result of a fixture. If every fixture has a result, add the fixtures of the next day, or end the league."""
+        """Set the result of a fixture. If every fixture then has a result, add the fixtures of the next day.
+
+        If there is no next day, the league is over.
+        """
         fixture.result = result
         if not self.pending():
             self._extend()

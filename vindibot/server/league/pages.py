@@ -17,16 +17,20 @@ from vindibot.server.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
-#: Number of boards of running games, and of results, on the page for a projector. Without boards there is room for more results.
+#: Number of boards of running games, and number of results, on the page for a projector. Without boards the page shows twice as
+#: many results.
 PROJECTOR_BOARDS, PROJECTOR_RESULTS = 2, 3
-#: Number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller type.
-#: Further rows are left out.
+#: Largest number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller
+#: type. Further rows are left out.
 FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
 
 
 def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
-    """Add the routes ``/leagues``, and for each league ``/leagues/NAME``, ``/leagues/NAME/projector``,
-    ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``."""
+    """Add the routes for the pages of the leagues.
+
+    The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``,
+    ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
+    """
     running = RunningGames(leagues.lobby)
     settings = leagues.lobby.settings
 
@@ -65,7 +69,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
 
 
 def overview(director: Director) -> dict[str, Any]:
-    """Return the state and the standings of a league as JSON values."""
+    """Return the state and the standings of a league as a dict for JSON."""
     league = director.league
     return {
         "name": league.name,
@@ -82,7 +86,7 @@ def overview(director: Director) -> dict[str, Any]:
 
 
 def _league(director: Director) -> dict[str, Any]:
-    """Return the values for the pages of a league: its state, its table, and the games of the current day."""
+    """Return the values for the templates of a league's pages: its state, its table, and the games of the current day."""
     league = director.league
     pending = league.pending()
     day = pending[0].day if pending else max((fixture.day for fixture in league.fixtures), default=0)
@@ -101,7 +105,7 @@ def _league(director: Director) -> dict[str, Any]:
 
 
 def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
-    """Return the values that only the page for a projector has: `columns` of the table, its `size`, boards and results."""
+    """Return the values that only the template for a projector needs: columns of the table, its size, boards, results."""
     table = director.league.table()
     shown = table[:MOST_ROWS]
     rows = len(shown) if len(shown) <= FEW_ROWS else -(-len(shown) // 2)

@@ -1,5 +1,7 @@
 """Pairing: the games of each day. They depend only on the settings (with the seed) and, in a Swiss league, on earlier results.
 
+An *entrant* is a bot of the league, as its index in the roster. A *table* is a tuple of the entrants that play together.
+
 In a duel each of the two entrants, A and B, has two of the four heroes. There are six ways to assign the four seats. In the
 following list, each way is followed by the way with A and B exchanged. The games of a pairing use the ways in this order, so an
 even number of games is fair:
@@ -31,9 +33,10 @@ Tables = list[tuple[int, ...]]
 
 
 def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """Return the next fixtures of a league, or an empty list if the league is over. All `fixtures` so far must be decided.
+    """Return the next fixtures of a league, or an empty list if there are no more. All `fixtures` so far must be decided.
 
-    In a round-robin league the first call returns all fixtures. In a Swiss league each call returns one day.
+    `names` are the names of all bots, by index. In a round-robin league the first call returns all fixtures. In a Swiss league
+    each call returns the fixtures of one day.
     """
     count = len(names)
     if settings.system == "round-robin":
@@ -58,7 +61,7 @@ def most_fixtures(settings: LeagueSettings, count: int) -> int:
 
 
 def swiss_days(count: int) -> int:
-    """Return the number of days of a Swiss league with `count` entrants: one more than a knock-out tournament has rounds."""
+    """Return the number of days of a Swiss league with `count` entrants: the rounds of a knock-out tournament, plus one."""
     return ceil(log2(count)) + 1
 
 
@@ -67,7 +70,7 @@ def _random(settings: LeagueSettings, day: int) -> random.Random:
 
 
 def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixture]:
-    """Yield the games of a day, all on one map: the first game of every table, then every table's second game, and so on."""
+    """Yield the games of a day, all on one map: the first game of every table, then the second game of every table, and so on."""
     seed = _random(settings, day).getrandbits(32)
     game_map = settings.maps[(day - 1) % len(settings.maps)] if settings.maps else None
     games = settings.seatings if settings.table == "duel" else min(settings.seatings, SEATS)
@@ -93,10 +96,11 @@ def _seats(settings: LeagueSettings, table: tuple[int, ...], game: int) -> tuple
 
 
 def round_robin(settings: LeagueSettings, count: int) -> list[Tables]:
-    """Return the tables of each day. All pairs of entrants meet: exactly once in duels, at least once at tables of four.
+    """Return the tables of each day, for `count` entrants.
 
-    If `settings.days` is larger than the number of days computed, the days are repeated from the first day on. If `settings.days`
-    is smaller, the last days are left out.
+    All pairs of entrants meet: exactly once in duels, at least once at tables of four. If `settings.days` is larger than the
+    number of days that this takes, the days are repeated from the first day on. If `settings.days` is smaller, the last days are
+    left out.
     """
     days = _circle(count) if settings.table == "duel" else _covering(count, random.Random(f"{settings.seed}/tables"))
     wanted = settings.days or len(days)
@@ -121,7 +125,10 @@ def _circle(count: int) -> list[Tables]:
 
 
 def _covering(count: int, rng: random.Random) -> list[Tables]:
-    """Return the tables of each day, until all entrants have met. The tables of a day are the best of several random draws."""
+    """Return the tables of each day, until all of the `count` entrants have met.
+
+    The tables of a day are the best of several random draws.
+    """
     met = [[0] * count for _ in range(count)]
     missing = count * (count - 1) // 2
     days: list[Tables] = []
@@ -139,9 +146,10 @@ def _covering(count: int, rng: random.Random) -> list[Tables]:
 
 
 def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
-    """Return random tables. Each table begins with the free entrant that has met the fewest others.
+    """Return random tables for one day. `costs[a][b]` is larger if entrants a and b have met more often, 0 if never.
 
-    Then each table gets the free entrants that its entrants have met least often.
+    Each table begins with the free entrant that has met the fewest others. Then each table gets the free entrants that its
+    entrants have met least often.
     """
     free = list(range(len(costs)))
     rng.shuffle(free)
@@ -150,7 +158,7 @@ def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
 
 
 def _fill_tables(free: list[int], near: int, costs: Sequence[Sequence[int] | Mapping[int, int]]) -> Tables:
-    """Return tables for all entrants in `free`, which becomes empty.
+    """Return tables for all entrants in `free`. The list `free` is then empty.
 
     Each table begins with the first free entrant. Then entrants are added one by one: always the entrant with the lowest cost
     among the next `near` free entrants. The cost of an entrant is the sum of `costs[entrant][other]` over the other entrants at
@@ -181,9 +189,9 @@ def table_sizes(count: int) -> list[int]:
 
 
 def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[Fixture]) -> Tables:
-    """Return the tables of the next day. `ranking` lists all entrants, the best entrant first.
+    """Return the tables of the next day of a Swiss league. `ranking` lists all entrants, the best entrant first.
 
-    Entrants of similar rank meet. If possible, they have not met before.
+    Entrants of similar rank meet. If possible, they have not met in `fixtures`.
     """
     met = opponents(len(ranking), fixtures)
     order = list(ranking)
@@ -202,9 +210,10 @@ def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[F
 
 
 def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | None:
-    """Return pairs of entrants of similar rank that have not met, or None if there are no such pairs or `budget` is used up.
+    """Return pairs of entrants that have not met, or None if there are no such pairs or `budget` is used up.
 
-    `budget` holds one number: the number of partial pairings that may still be tried.
+    `order` lists the entrants by rank; entrants of similar rank are paired. `met` has, for each entrant, the entrants that it has
+    met. `budget` holds one number: the number of partial pairings that may still be tried.
     """
     if not order:
         return []
@@ -222,6 +231,6 @@ def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | 
 
 
 def _with_fair_sides(pairs: Tables, fixtures: Sequence[Fixture]) -> Tables:
-    """Return the pairs. In each pair, the entrant that has been first in fewer fixtures comes first."""
+    """Return the pairs. In each pair, the entrant that was first in fewer `fixtures` comes first."""
     firsts = [fixture.entrants[0] for fixture in fixtures]
     return [pair if firsts.count(pair[0]) <= firsts.count(pair[1]) else pair[::-1] for pair in pairs]

@@ -1,4 +1,4 @@
-"""The registry of leagues: all leagues of a server. They come from files, or from requests of the administrator."""
+"""The registry of leagues: all leagues of a server. Leagues come from files or from requests of the administrator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LEAGUES = 100
 
 
 class LeagueRegistry:
-    """The directors of a server's leagues, by the name of the league.
+    """All leagues of a server. `directors` has the director of each league, by the league's name.
 
     `path` is the file of a league, or a folder with such files. New leagues are stored in this folder, or in the folder of this
     file. If `path` is None, all leagues are lost when the server ends.
@@ -29,13 +29,16 @@ class LeagueRegistry:
         self._path = path
 
     def open(self) -> None:
-        """Read the files and start their leagues. Raises `UsageError`."""
+        """Read the files of the leagues and start the leagues. Raises `UsageError`."""
         if self._path is not None:
             for path in sorted(self._path.glob(f"*{SUFFIX}")) if self._path.is_dir() else [self._path]:
                 self._start(League.load(path))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
-        """Make a league, start it immediately, and return its director. Raises `VindibotError`."""
+        """Make a league and its file, start the league immediately, and return its director.
+
+        Raises `VindibotError` if the name is in use, the league is not valid, or the file cannot be written.
+        """
         folder = self._path if self._path is None or self._path.is_dir() else self._path.parent
         path = None if folder is None else folder / f"{name}{SUFFIX}"
         self._check_free(name)

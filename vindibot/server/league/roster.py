@@ -1,4 +1,4 @@
-"""Rosters: the bots of a league, read from CSV or JSON. Bots without a key get a new one."""
+"""Rosters: lists of the bots of a league, read from CSV or JSON. Bots without a key get a new key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """A bot of the roster with its key. `made` is true if the key is new, so that the bot's author does not know it yet."""
+    """A bot of a roster with its key. `made` is true if the key is new: the bot's author does not know it yet."""
 
     name: str
     key: str = field(repr=False)
@@ -50,7 +50,7 @@ def read_roster(path: Path) -> list[RosterEntry]:
 
 
 def roster_from_csv(text: str) -> list[RosterEntry]:
-    """Return the roster in lines of ``name`` or ``name,key``, with or without a heading. Raises `UsageError`."""
+    """Return the roster in lines of ``name`` or ``name,key``, with or without a line of headings. Raises `UsageError`."""
     first = text.partition("\n")[0]
     delimiter = ";" if first.count(";") > first.count(",") else ","
     reader = csv.reader(io.StringIO("\n".join(text.splitlines())), delimiter=delimiter, strict=True)
@@ -79,7 +79,7 @@ def roster_from_json(text: str) -> list[RosterEntry]:
 
 
 def roster_from_list(value: Any) -> list[RosterEntry]:
-    """Return the roster in a decoded JSON list. Raises `UsageError`."""
+    """Return the roster in a decoded JSON list (see `roster_from_json`). Raises `UsageError`."""
     if not isinstance(value, list):
         raise UsageError("the roster must be a list of names, or of objects with a name and an optional key")
     rows: list[tuple[str, str, str]] = []
@@ -92,9 +92,9 @@ def roster_from_list(value: Any) -> list[RosterEntry]:
 
 
 def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
-    """Return the roster entries for rows of (place, name, key). The place, a line or entry of the file, appears in messages.
+    """Return the roster entries for rows of (place, name, key). A row with an empty key gets a new key.
 
-    Raises `UsageError`.
+    The place is a line or an entry of the file, and appears in messages. Raises `UsageError`.
     """
     if not 1 <= len(rows) <= MAX_ENTRANTS:
         raise UsageError(f"the roster has {len(rows)} names; 1 to {MAX_ENTRANTS} are possible")

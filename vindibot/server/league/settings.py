@@ -10,7 +10,11 @@ from vindibot.config import Settings
 
 
 class LeagueSettings(Settings):
-    """The settings of a league. On a *day*, each entrant has one pairing. A *round* of a game is four plies."""
+    """The settings of a league.
+
+    A league is played in *days*. On a day each bot has one *pairing*: a group of bots that play one or more games against each
+    other. A *round* of a game is four plies.
+    """
 
     model_config = ConfigDict(strict=False)
 
@@ -20,7 +24,7 @@ class LeagueSettings(Settings):
     system: Literal["round-robin", "swiss"] = Field(
         default="round-robin", description="round-robin: all bots meet; swiss: bots of similar rank meet"
     )
-    days: int | None = Field(default=None, ge=1, le=1000, description="number of days; if missing, the system decides")
+    days: int | None = Field(default=None, ge=1, le=1000, description="number of days; if missing, the system sets it")
     seatings: int = Field(
         default=2,
         ge=1,
@@ -38,7 +42,7 @@ class LeagueSettings(Settings):
         default=None, ge=1, le=86_400_000, description="time for a move in milliseconds; the server's time limit if missing"
     )
     pace: Literal["none", "original"] | None = Field(
-        default=None, description="minimum times of moves; the server's setting if missing"
+        default=None, description="shortest times of moves; the server's setting if missing"
     )
     reruns: int = Field(
         default=1, ge=0, le=100, description="largest number of times that a game is played again because a bot timed out"

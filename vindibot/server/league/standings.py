@@ -1,10 +1,10 @@
-"""Standings: the table of a league, computed from the results of its fixtures.
+"""Standings: the table of a league, computed from the results of its fixtures (games).
 
-In a fixture each entrant is compared with each opponent, and scores 1 for a win, 0.5 for a draw, 0 for a loss. The entrant's
-points for the fixture are the mean of these scores. The first of these rules that applies decides a comparison:
+In a fixture each entrant (bot) is compared with each opponent, and scores 1 for a win, 0.5 for a draw, 0 for a loss. The
+entrant's points for the fixture are the mean of these scores. The first of these rules that applies decides a comparison:
 
 1. An absent entrant loses, also against another absent entrant.
-2. An entrant with a hero that timed out loses against an entrant without one.
+2. An entrant with a hero that timed out loses against an entrant whose heroes all played in time.
 3. The entrant with more gold wins. In a duel, the gold of an entrant's two heroes is added.
 
 A bye (a fixture without an opponent) counts as a win.
@@ -25,9 +25,11 @@ WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 @dataclass
 class StandingsRow:
-    """A row of the table. Entrants with equal points are ranked by `buchholz`, then by gold.
+    """A row of the table of a league. Entrants with equal points are ranked by `buchholz`, then by gold.
 
     `buchholz` is the sum of the points of all opponents. An opponent counts once per game that was played against this opponent.
+    `wins`, `draws` and `losses` count comparisons with opponents; one game at a table of four has three of them. `timeouts` and
+    `absences` count games.
     """
 
     rank: int
@@ -44,7 +46,10 @@ class StandingsRow:
 
 
 def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[StandingsRow]:
-    """Return the table, the best entrant first. Entrants with equal points, Buchholz and gold have the same rank."""
+    """Return the table of a league, the best entrant first. Entrants with equal points, Buchholz and gold have the same rank.
+
+    `names` are the names of all bots, by index.
+    """
     rows = [StandingsRow(0, name) for name in names]
     for fixture in fixtures:
         _count(rows, fixture)
@@ -63,7 +68,7 @@ def _sort_key(row: StandingsRow) -> tuple[float, float, int]:
 
 
 def opponents(count: int, fixtures: Sequence[Fixture]) -> list[Counter[int]]:
-    """Return, for each of the `count` entrants, the number of decided fixtures against each opponent."""
+    """Return a counter for each of the `count` entrants: the number of decided fixtures against each opponent."""
     met: list[Counter[int]] = [Counter() for _ in range(count)]
     for fixture in fixtures:
         if fixture.result is not None:

@@ -1,8 +1,8 @@
 // The buttons that copy the text beside them.
 const SHOWN_MS = 1500;
 
-/** Copy the text of an element, which is selected. Browsers offer their clipboard only to pages from this machine or over https;
- *  for others there is the old command. Return whether it worked. */
+/** Select the text of an element and copy it. Return whether this worked. Browsers let a page use their clipboard only if the
+ *  page comes from this machine or over https. On other pages, the old command `copy` copies the selection. */
 async function copy(element) {
   const range = document.createRange();
   range.selectNodeContents(element);

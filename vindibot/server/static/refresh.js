@@ -1,8 +1,9 @@
-// Parts of a page that refresh themselves. Every `data-seconds`, while the page is visible, the page at the address `data-refresh`
-// is loaded, and its element with the same id takes the place of this one. One request runs at a time per part.
+// Refreshes parts of a page: the elements with an attribute `data-refresh`. Every `data-seconds` seconds, while the page is
+// visible, this script loads the page at the address in `data-refresh`. Then it makes the old element equal to the element with
+// the same id in the new page. There is one request at a time per part.
 
-/** Make `old` like `fresh`. Elements that are already there are changed, not replaced, so that they keep the focus. Children with
- *  an id are matched by it, others by their place. */
+/** Make the element `old` equal to `fresh`. Existing elements are changed, not replaced, so that they keep the focus. Children
+ *  with an id are matched by their id, other children by their position. */
 function update(old, fresh) {
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -29,9 +30,9 @@ async function refresh(part) {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById(part.id);
     if (fresh) update(part, fresh);
-    else location.reload(); // it has become another page: a game is on air now
+    else location.reload(); // the address shows another page now: a game is on air
   } catch {
-    // There is no connection now; try again later.
+    // No answer came. Try again later.
   }
 }
 

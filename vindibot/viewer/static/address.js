@@ -3,7 +3,7 @@
 /** Milliseconds between two changes of the address. Browsers allow only some changes per second. */
 const EVERY = 300;
 
-/** Return the turn that the address asks for, null for none. */
+/** Return the turn in the address of the page, null for none. */
 export function askedTurn() {
   const found = /^#turn=(\d+)$/.exec(location.hash);
   return found ? Number(found[1]) : null;

@@ -6,7 +6,7 @@
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
 //   board.mark(marks);                          // see marks.js; null for none
 //
-// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered in the same order, from 0.
+// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered from 0 in this order.
 
 import { drawEffects, drawNumbers } from 'viewer/effects.js';
 import { Marker } from 'viewer/marks.js';

@@ -1,7 +1,7 @@
 // Charts of gold, mines and life of the four heroes over time, of the gold that a review expects, and of the scores of our
-// searches. The curves are drawn again only
-// when the game grows or the size changes. One line over the curves moves with the time. The curves end at the latest state that
-// was shown, so that they do not tell the result, until the game was shown to its end or the user asks for the whole game.
+// searches. The curves are drawn again only when the game grows or the size changes. A vertical line over the curves shows the
+// time. At first the curves end at the latest state that was shown, so that they do not tell the result. They show the whole game
+// after it was shown to its end, or if the user asks for it.
 
 import { el, set } from 'viewer/dom.js';
 import { diamond } from 'viewer/marks.js';
@@ -205,7 +205,7 @@ export class Charts {
     return `${start}; at the end ${game.names.map((name, hero) => `${name} ${game.value(game.last, hero, chart.field)}`).join(', ')}`;
   }
 
-  /** Find the scores of each trait: for each turn of ours, the state and the score. Show the chart if there are any. */
+  /** Find the scores of each trait: the state and the score of each of our turns. Show the chart if there are any scores. */
   _findScores() {
     this.scores = new Map();
     for (const ply of this.game.whyPlies)
@@ -226,7 +226,7 @@ export class Charts {
     );
   }
 
-  /** Draw the scores of our searches: the final advantage in gold that each expects. */
+  /** Draw the scores of our searches. A score is the advantage in gold at the end of the game that a search expects. */
   _scores(c, chart, width, height, look) {
     const values = [...this.scores.values()].flat().map(([, score]) => score);
     if (!values.length) return;
@@ -241,7 +241,7 @@ export class Charts {
       c.beginPath();
       let before = null;
       for (const [state, score] of points) {
-        // turns of ours are four plies apart; a longer way is a gap
+        // our turns are four plies apart; a longer distance is a gap
         if (before === null || state - before > 8) c.moveTo(x(state), y(score));
         else c.lineTo(x(state), y(score));
         before = state;
@@ -263,7 +263,7 @@ export class Charts {
       c.lineWidth = this.hero === hero ? 2.6 : 1.7;
       c.beginPath();
       expected.forEach(({ state, gold }, i) => {
-        // turns of a hero are four plies apart; a longer way was not reviewed
+        // turns of a hero are four plies apart; turns within a longer distance were not reviewed
         if (!i || state - expected[i - 1].state > 8) c.moveTo(x(state), y(gold[hero]));
         else c.lineTo(x(state), y(gold[hero]));
       });

@@ -1,4 +1,5 @@
-// Facts about decisions. A decision of our bot is a turn of `why`, a reviewed one is a turn of `review` (docs/viewer-format.md).
+// Facts about decisions. A decision of our bot is a turn of `why`. A reviewed decision is a turn of `review`
+// (docs/viewer-format.md).
 
 import { DIRECTIONS } from 'viewer/names.js';
 
@@ -11,7 +12,7 @@ export function runnerUp(turn) {
   return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
 }
 
-/** Return whether another candidate had almost the same sum as the move, and a third one did not. */
+/** Return whether a decision is close: another candidate has almost the same sum as the move, and a third candidate has not. */
 export function isClose(turn) {
   const other = runnerUp(turn);
   if (other === null || turn.fallback) return false;
@@ -30,7 +31,7 @@ export function lateReason(turn) {
   return said.join('; ');
 }
 
-/** Return what a reviewed turn says of a bad move, in words. */
+/** Return a description of the bad move of a reviewed turn, in words. */
 export function badMove({ mark, move, best, loss, kind }) {
   const why = kind ? ` (${kind})` : '';
   return `${mark}, ${DIRECTIONS[move]} loses ${Math.round(loss)} gold against ${DIRECTIONS[best]}${why}`;

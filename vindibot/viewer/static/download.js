@@ -1,5 +1,5 @@
-// The file of the game: the recording of our bot, or the game record of a server or an arena. A page that is one file has it
-// inside, compressed; other pages have its address.
+// The file of the game: the recording of our bot, or the game record of a server or an arena. A self-contained page contains this
+// file in compressed form. Other pages have its address.
 
 /** Return the file of the game, null if there is none: { name, path, kind, save }. `path` is what a command line needs, empty if
  *  it is not known. `save` downloads the file. */
@@ -18,7 +18,7 @@ export function gameFile(bundle, { record, recording, path: served = '' }) {
   return { name, path, kind: bundle.why ? 'recording' : 'game record', save };
 }
 
-/** Return the blob that is gzipped and then written in base64. */
+/** Return the content of a text in base64, unzipped, as a blob. */
 async function unpacked(base64) {
   const bytes = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).blob();
@@ -31,7 +31,7 @@ function download(address, name) {
   link.click();
 }
 
-/** Return a word as a shell reads it. */
+/** Return a word in quotes if a shell needs them. */
 function quoted(word) {
   return /^[\w./@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -158,7 +158,7 @@ export class Events {
   }
 }
 
-/** Return a bad move, or a late or close decision, in words. */
+/** Return a description of a bad move, or of a late or close decision, in words. */
 function decisionText(game, turn, reviewed, kinds) {
   const said = [];
   if (kinds.includes('bad')) said.push(badMove(reviewed));

@@ -26,7 +26,7 @@ export function keyList() {
   ];
 }
 
-/** Return the window, a dialog element. */
+/** Return the window that lists the keys, a dialog element. */
 export function helpWindow() {
   const list = el(
     'dl',

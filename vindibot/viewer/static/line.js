@@ -1,5 +1,5 @@
-// A line of a review on the board: what would have happened after a move. It has a time of its own, and controls that take the
-// place of the game's controls until the user goes back to the game.
+// An expected line of a review on the board: what would have happened after a move. It has its own time and its own controls.
+// These controls replace the game's controls until the user goes back to the game.
 
 import { Clock } from 'viewer/clock.js';
 import { button, el } from 'viewer/dom.js';

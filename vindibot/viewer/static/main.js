@@ -264,7 +264,7 @@ class Page {
     this.show();
   }
 
-  /** Do something with the time of the game. */
+  /** Go back from a line of a review to the game, then call `act`. */
   inGame(act) {
     this.leave();
     act();

@@ -29,8 +29,9 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is
-   *  a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind of mark may be missing. */
+  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour,
+   *  shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind of mark may be
+   *  missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;

@@ -80,7 +80,8 @@ export class Game {
     return this.turns[state] & 3;
   }
 
-  /** Return our last turn at or before a state; null if there is no such turn, or if a gap lies between the turn and the state. */
+  /** Return our last turn at or before a state. Return null if there is no such turn, or if a gap lies between the turn and the
+   *  state. */
   turnFor(state) {
     let low = 0,
       high = this.whyPlies.length;
@@ -95,8 +96,8 @@ export class Game {
     return this.why.get(ply);
   }
 
-  /** Return the last reviewed turn at or before a state; null if there is none, or if a gap lies between the turn and the state.
-   *  Only turns of `hero` count, or all turns if `hero` is -1. */
+  /** Return the last reviewed turn at or before a state. Return null if there is none, or if a gap lies between the turn and the
+   *  state. Only turns of `hero` count, or all turns if `hero` is -1. */
   reviewFor(state, hero = -1) {
     const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero)) ?? null;
     for (let k = (found?.ply ?? state) + 1; k <= state; k++) if (this.gaps[k]) return null;
@@ -222,8 +223,8 @@ export class Game {
   }
 }
 
-/** Return the bad moves that sliders and curves mark, the worst last: the worst one of each part of the game. `worst` are the bad
- *  moves, the worst first. */
+/** Return the bad moves that sliders and curves mark: the worst bad move of each part of the game. `worst` has all bad moves, the
+ *  worst one first. The result has the worst one last. */
 function spread(worst, last) {
   const found = new Map();
   for (const one of worst) {

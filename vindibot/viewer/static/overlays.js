@@ -7,8 +7,9 @@ import { HEROES } from 'viewer/sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
 
-/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot, `review` that it needs a review. `fed` returns whether the game has
- *  anything to show, and `without` says what is missing; overlays without `fed` always have something. */
+/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot, `review` that it needs a review. `fed`
+ *  returns whether the game has anything that the overlay can show, and `without` says what is missing. An overlay without `fed`
+ *  always has something to show. */
 export const OVERLAYS = [
   {
     id: 'review',
@@ -211,8 +212,8 @@ const DRAW = {
   },
 };
 
-/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn, reviewed }. `turn` is a turn of ours or null,
- *  `reviewed` a reviewed turn or null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn, reviewed }. `turn` is one of our turns or null,
+ *  `reviewed` is a reviewed turn or null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);

@@ -6,7 +6,7 @@ import { ARROWS, DIRECTIONS, MARKS } from 'viewer/names.js';
 
 const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };
 
-/** Return gold with at most one digit after the point. */
+/** Return an amount of gold as text, with at most one digit after the point. */
 function gold(value) {
   return (Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value))).replace('-', '−');
 }

@@ -1,4 +1,4 @@
-// The table of the four heroes. Jumps and distances are about the selected hero.
+// The table of the four heroes. Jumps to events and the overlay of distances use the selected hero.
 
 import { el, foreign, set } from 'viewer/dom.js';
 import { HEROES } from 'viewer/sprites.js';

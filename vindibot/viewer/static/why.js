@@ -14,7 +14,7 @@ const STATUS = {
   void: 'its answer could not be read as votes',
 };
 
-/** Return a number in few characters: 1230, 12.5, 0.25, −300. */
+/** Return a number as a short text: 1230, 12.5, 0.25, −300. */
 export function amount(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return value.toExponential(1).replace('-', '−').replace('e+', 'e');
