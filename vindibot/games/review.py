@@ -40,6 +40,7 @@ Kind = Literal[
     "passed by a mine",
     "left a tavern open",
     "stalled",
+    "avoided a useful death",
 ]
 _Gold = Annotated[float, Field(allow_inf_nan=False)]
 _Four = tuple[_Gold, _Gold, _Gold, _Gold]

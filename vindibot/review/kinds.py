@@ -1,7 +1,8 @@
 """Kinds of bad moves: rules that say what was wrong with a move (docs/review.md).
 
-The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. Of each
-line, they use the first 12 rounds of some playouts. One rule also uses the states on the hero's last turns.
+The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. First
+they use the first 12 rounds of some playouts of each line (`NEAR`). If no rule applies there, they use 40 rounds of more
+playouts, with larger limits (`FAR`). One rule also uses the states on the hero's last turns.
 """
 
 from __future__ import annotations
@@ -14,26 +15,39 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from sim.events import DRANK, INHERITED, STRUCK, TOOK_MINE
-from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, STAY, STRIDE, TAVERN, TILE_BITS, Games
+from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY, STRIDE, TAVERN, TILE_BITS, Games
 from sim.replay import events_of
-from vindibot.games import LONGEST_LINE, Kind
+from vindibot.games import Kind
 
-#: Number of playouts of each line that the rules use.
-PLAYOUTS = 24
-#: The rule of a fight: after the played move, the hero has at least this many more deaths per playout than after the best move,
-#: or loses at least this much more life by blows per playout.
-FIGHT_DEATHS, FIGHT_LIFE = 0.15, 15.0
-#: The rule of a late drink: after the best move, the hero drinks at least this number of rounds earlier than after the played
-#: move.
-DRINK_ROUNDS = 2.0
-#: The rule of a missed mine: after the best move, the hero takes a mine at least this number of rounds earlier than after the
-#: played move.
-MINE_ROUNDS = 1.5
+
+@dataclass(frozen=True)
+class RuleLimits:
+    """The limits of the rules for one length of the lines.
+
+    - `rounds`: the number of rounds from the beginning of each line that the rules use. `playouts`: the number of playouts.
+    - `deaths`, `blows`: the rule of a fight. After the played move, the hero has at least this many more deaths per playout than
+      after the best move, or loses at least this much more life by blows per playout.
+    - `drink`, `mine`: the rules of a late drink and of a missed mine. After the best move, the hero drinks, or takes a mine, at
+      least this number of rounds earlier than after the played move.
+    """
+
+    rounds: int
+    playouts: int
+    deaths: float
+    blows: float
+    drink: float
+    mine: float
+
+
+#: The limits that are tried first, and those that are tried if no rule applies.
+NEAR = RuleLimits(rounds=12, playouts=24, deaths=0.15, blows=15.0, drink=2.0, mine=1.5)
+FAR = RuleLimits(rounds=40, playouts=64, deaths=0.25, blows=30.0, drink=4.0, mine=4.0)
+#: The rule of a useful death: after the best move, the hero has at least this many more deaths per playout than after the played
+#: move, and has at most this life now.
+USEFUL_DEATHS, USEFUL_LIFE = 0.5, 40
 #: A hero is stalled if for `STALL_ROUNDS` rounds it stayed in an area of `STALL_SIDE` squares per side, and gained neither a mine
 #: nor life.
 STALL_ROUNDS, STALL_SIDE = 12, 3
-#: The round that counts for a drink or a mine that does not occur within a line.
-_NEVER = LONGEST_LINE / 4
 
 
 @dataclass(frozen=True)
@@ -41,8 +55,8 @@ class LineFacts:
     """Means over the playouts of one line, for our hero.
 
     - `deaths`: the number of deaths. `blows`: the life lost by blows.
-    - `drink`, `mine`: the round of the first drink and of the first mine, from 0. A playout without a drink or a mine counts as
-      round 12.
+    - `drink`, `mine`: the round of the first drink and of the first mine, from 0. If a playout has none, the number of rounds of
+      the line counts.
     """
 
     deaths: float
@@ -66,34 +80,66 @@ def _facts(games: Games, me: int, line: NDArray[np.int8]) -> tuple[float, float,
 
     def first(mask: NDArray[np.bool_]) -> float:
         places = np.flatnonzero(mask)
-        return float(np.searchsorted(ends, places[0], side="right") // 4) if len(places) else _NEVER
+        ply = np.searchsorted(ends, places[0], side="right") if len(places) else len(line)
+        return float(ply // PLIES_PER_ROUND)
 
     deaths = np.count_nonzero((kind == INHERITED) & (hero == me))
     blows = BLOW * np.count_nonzero((kind == STRUCK) & (other == me))
     return float(deaths), float(blows), first((kind == DRANK) & (hero == me)), first((kind == TOOK_MINE) & (hero == me))
 
 
-def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, best_facts: LineFacts) -> Kind:
+def kind_of(view: View, played: int, best: int, played_lines: NDArray[np.int8], best_lines: NDArray[np.int8]) -> Kind:
     """Return what was wrong with the move `played` (0..4): the kind of the first rule that applies, "" if none. `best` is the
-    best move."""
+    best move.
+
+    `played_lines` and `best_lines` are the moves of the playouts after these two moves (see `facts_of`).
+    """
+
+    def facts(limits: RuleLimits) -> tuple[LineFacts, LineFacts]:
+        rows, plies = limits.playouts, PLIES_PER_ROUND * limits.rounds
+        before, after = (facts_of(view.games, view.me, lines[:rows, :plies]) for lines in (played_lines, best_lines))
+        return before, after
+
+    return _near_kind(view, played, best, *facts(NEAR)) or _far_kind(view, *facts(FAR))
+
+
+def _near_kind(view: View, played: int, best: int, played_facts: LineFacts, best_facts: LineFacts) -> Kind:
     tavern, mine = _at_tavern(view), _tile(view, best) >= MINE
-    danger = played_facts.deaths - best_facts.deaths >= FIGHT_DEATHS or played_facts.blows - best_facts.blows >= FIGHT_LIFE
-    drinks_earlier = played_facts.drink - best_facts.drink >= DRINK_ROUNDS
     if tavern and played != STAY and _tile(view, played) != TAVERN and (best == STAY or _tile(view, best) == TAVERN):
         return "left a tavern open"
     if _tile(view, best) == TAVERN:
         return "drank too late"
-    if danger and played != STAY:
+    if played != STAY and _is_fight(NEAR, played_facts, best_facts):
         return "walked into a fight"
-    if drinks_earlier and view.life <= MAX_LIFE - BLOW and not mine:
+    if not mine and _is_late_drink(NEAR, view, played_facts, best_facts):
         return "drank too late"
     if best != STAY and is_stalled(view.recent["hero"]["pos"][:, view.me].tolist(), view):
         return "stalled"
     if played == STAY:
         return "stood still"
-    if mine or played_facts.mine - best_facts.mine >= MINE_ROUNDS:
-        return "passed by a mine"
-    return ""
+    return "passed by a mine" if mine or _is_late_mine(NEAR, played_facts, best_facts) else ""
+
+
+def _far_kind(view: View, played_facts: LineFacts, best_facts: LineFacts) -> Kind:
+    if view.life <= USEFUL_LIFE and best_facts.deaths - played_facts.deaths >= USEFUL_DEATHS:
+        return "avoided a useful death"
+    if _is_fight(FAR, played_facts, best_facts):
+        return "walked into a fight"
+    if _is_late_drink(FAR, view, played_facts, best_facts):
+        return "drank too late"
+    return "passed by a mine" if _is_late_mine(FAR, played_facts, best_facts) else ""
+
+
+def _is_fight(limits: RuleLimits, played: LineFacts, best: LineFacts) -> bool:
+    return played.deaths - best.deaths >= limits.deaths or played.blows - best.blows >= limits.blows
+
+
+def _is_late_drink(limits: RuleLimits, view: View, played: LineFacts, best: LineFacts) -> bool:
+    return view.life <= MAX_LIFE - BLOW and played.drink - best.drink >= limits.drink
+
+
+def _is_late_mine(limits: RuleLimits, played: LineFacts, best: LineFacts) -> bool:
+    return played.mine - best.mine >= limits.mine
 
 
 def is_stalled(squares: Sequence[int], view: View) -> bool:

@@ -12,8 +12,8 @@ from behaviours.base import Budget
 from sim.game import DIRECTIONS
 from vindibot.config import Bot
 from vindibot.devtools import best_moves
-from vindibot.games import Kind, MoveValue, ReviewedTurn, Thresholds
-from vindibot.review.kinds import PLAYOUTS, facts_of, kind_of_move
+from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, Thresholds
+from vindibot.review.kinds import kind_of
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
@@ -64,8 +64,7 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
     choice = reviewer.choice(position) if loss >= max(ASK_GOLD, ASK_ERRORS * error) else set()
     kind: Kind = ""
     if best != played:
-        facts = [facts_of(position.games, view.me, outcomes.lines[:PLAYOUTS, number]) for number in (played, best)]
-        kind = kind_of_move(view, position.move, outcomes.moves[best], *facts)
+        kind = kind_of(view, position.move, outcomes.moves[best], outcomes.lines[:, played], outcomes.lines[:, best])
     scenario = _typical(own[:, [played, best]])
     turn = ReviewedTurn(
         turn=position.turn,
@@ -106,4 +105,4 @@ def _typical(gold: NDArray[np.float64]) -> int:
 
 
 def _text(line: NDArray[np.int8]) -> str:
-    return "".join(LETTERS[move] for move in line.tolist() if move >= 0)
+    return "".join(LETTERS[move] for move in line[:LONGEST_LINE].tolist() if move >= 0)

@@ -29,7 +29,7 @@ from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import UsageError
 from vindibot.config import Bot
-from vindibot.games import LONGEST_LINE
+from vindibot.review.kinds import FAR
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.
 NODES, ROUNDS = 750_000, 40
@@ -44,6 +44,8 @@ MINE, MINE_ROUNDS = 17.0, 18.0
 #: Largest value in gold of one more point of life at the end of a playout, and the number of remaining rounds for which its value
 #: is 63 % of the largest value.
 LIFE, LIFE_ROUNDS = 0.2, 15.0
+#: Number of plies of a playout that are kept for the rules of the kinds.
+LINE_PLIES = PLIES_PER_ROUND * FAR.rounds
 #: Seed of the scenarios. It is constant, so a repeated review gives the same numbers.
 SEED = 1_000_003
 _GOLD, _MINES, _LIFE, _STOLEN = range(4)
@@ -55,7 +57,7 @@ class Outcomes:
 
     - `moves`: the first move of each plan (0..4), ascending.
     - `gold`: the expected gold of heroes 1..4 at the end of the game: float64[scenarios, moves, 4].
-    - `lines`: the first moves of each playout, one per ply: int8[scenarios, moves, `LONGEST_LINE`], -1 after its end.
+    - `lines`: the first moves of each playout, one per ply: int8[scenarios, moves, `LINE_PLIES`], -1 after its end.
     - `nodes`: the number of plies that were played out.
     """
 
@@ -139,7 +141,7 @@ class Valuer:
             counts[chosen] += count
             chosen = _best_of_each(chosen, firsts, totals[chosen] / counts[chosen], BEST_SHARE if stage < STAGES - 1 else 0)
         count = min(MOST, max(LEAST, round((1 - CHOICE) * self._nodes / (len(chosen) * plies))))
-        gold, lines = play(chosen, scenario, count, LONGEST_LINE)
+        gold, lines = play(chosen, scenario, count, LINE_PLIES)
         return Outcomes(tuple(moves), gold, lines, nodes + count * len(chosen) * plies)
 
 
