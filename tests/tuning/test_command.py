@@ -73,6 +73,10 @@ def test_wrong_words_are_refused(tmp_path: Path) -> None:
         (["play"], "name the bot to tune"),
         (["play", "small.toml", "--range", "traits.combat.weight=5"], "write KEY=LOW:HIGH"),
         (["play", "small.toml", "--range", "traits.combat.height=1:2"], "has no number 'traits.combat.height'"),
+        (
+            ["play", "strong", "--range", "traits.rollout.epsilon=0:7"],
+            "is not within the limits of the trait, 0 to 1",
+        ),
         (["play", "small.toml", "--parameters", "traits.fight.*"], "no number that matches"),
         (["play", "--resume", "missing.jsonl"], "there is no such study"),
         (["fit", "small.toml", "searcher"], "has no positions"),

@@ -117,6 +117,10 @@ def test_positions_of_a_game(records: Path) -> None:
 
 
 def test_a_dataset_is_stored_and_split(records: Path, tmp_path: Path) -> None:
+    crashed = [line.replace('"moves":"', '"moves":"x', 1) for line in records.read_text().splitlines()]
+    (tmp_path / "crashed.jsonl").write_text("\n".join(crashed) + "\n")
+    with pytest.raises(UsageError, match="no finished game without a crash"):
+        dataset_of([tmp_path / "crashed.jsonl"], 10, 0.25)
     found = dataset_of([records], 10, 0.25)
     found.save(tmp_path / "d.npz")
     again = Dataset.load(tmp_path / "d.npz")

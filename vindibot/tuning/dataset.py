@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from behaviours.common.duel import duel_table
 from behaviours.common.evaluation import Weights
 from behaviours.common.map_tables import AWAY, MAX_MINES, map_tables_of
-from sim.game import ABSENT, BEER_COST, BLOW, CELLS, MAX_LIFE, MINE, MINE_COST, PLIES_PER_ROUND, SEATS
+from sim.game import ABSENT, BEER_COST, BLOW, CELLS, CRASH, MAX_LIFE, MINE, MINE_COST, PLIES_PER_ROUND, SEATS
 from vindibot.base import UsageError, replace, short
 from vindibot.games import GameHistory, GameRecord, GameRecordError, Reason, read_records
 
@@ -231,10 +231,10 @@ def _fight_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
 
 
 def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
-    """Return the positions of all finished games in files of game records.
+    """Return the positions of all games in files of game records that were finished without a crash or a forfeit.
 
     `every` is the number of rounds between two positions. `holdout` (0..1) is the share of the maps for validation. Raises
-    `UsageError` if there is no finished game, or for a faulty record.
+    `UsageError` if there is no such game, or for a faulty record.
     """
     parts: list[dict[str, NDArray[Any]]] = []
     bots: list[tuple[str, ...]] = []
@@ -242,7 +242,7 @@ def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
     seen: set[tuple[Path, str]] = set()
     for path in paths:
         for record in read_records(path):
-            if record.ending != Reason.FINISHED or (path, record.id) in seen:
+            if record.ending != Reason.FINISHED or CRASH in record.moves or (path, record.id) in seen:
                 continue
             seen.add((path, record.id))
             try:
@@ -257,7 +257,7 @@ def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
             bots.append(record.names)
             parts.append(part)
     if not parts:
-        raise UsageError("there is no finished game in these files")
+        raise UsageError("these files have no finished game without a crash or a forfeit")
     columns = {name: np.concatenate([part[name] for part in parts]) for name in (*COLUMNS, *SINGLES)}
     validation = np.array([for_validation(digest, holdout) for digest in maps])
     return Dataset(columns, np.array(bots), np.array(list(maps)), validation)

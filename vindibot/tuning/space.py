@@ -202,8 +202,19 @@ def _fields(prefix: str, model: BaseModel, ranges: Mapping[str, tuple[float, flo
             yield from _fields(key, value, ranges, step)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             limits = declared_range(info)
+            _check_range(key, ranges, limits)
             if None not in limits or key in ranges:
                 yield from _parameter(key, value, limits, ranges, step, whole=info.annotation is int)
+
+
+def _check_range(key: str, ranges: Mapping[str, tuple[float, float]], limits: tuple[float | None, float | None]) -> None:
+    """Raise `UsageError` if `ranges` has a range for a parameter that exceeds the limits that the trait declares."""
+    low, high = ranges.get(key, limits)
+    if (limits[0] is not None and low is not None and low < limits[0]) or (
+        limits[1] is not None and high is not None and high > limits[1]
+    ):
+        least, largest = ("any value" if limit is None else f"{limit:g}" for limit in limits)
+        raise UsageError(f"range: {key}={low:g}:{high:g} is not within the limits of the trait, {least} to {largest}")
 
 
 def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
