@@ -99,7 +99,7 @@ class Budget:
 
 
 class View:
-    """The game from our hero's side on one turn. All traits of a process share one view: do not change the view or its arrays.
+    """The game from our hero's side on one turn. All traits of a process share this object: do not change it or its arrays.
 
     - `games`: the game, an array of one record (`sim.game.Game`). `game` is this record, `hero` is our hero's record, and `cells`
       is the board.
@@ -371,7 +371,7 @@ def plain_info(answer: Any) -> SearchInfo | None:
 
 
 def as_votes(answer: Any) -> NDArray[np.float64] | None:
-    """Return `plain_votes` as an array of five float64, or None for no opinion."""
+    """Return the result of `plain_votes` as an array of five float64, or None for no opinion."""
     votes = plain_votes(answer)
     return None if votes is None else np.array(votes)
 
@@ -385,7 +385,10 @@ def _direction(value: Any) -> int:
 
 
 def _count(what: str, value: Any) -> int | None:
-    """Return `value`: None, or a whole number from 0 that fits into 31 bits (`nodes`: 63 bits). Raises `VoteError`."""
+    """Return `value`: None, or a whole number from 0 that fits into 31 bits (`nodes`: 63 bits).
+
+    Raises `VoteError` for any other value. `what` is the name of the field, for the message.
+    """
     if value is None:
         return None
     limit = 2**63 if what == "nodes" else 2**31

@@ -81,7 +81,7 @@ def find(use: str) -> type[Behaviour]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` with the most similar word of `known`, or "" if none is similar."""
+    """Return `` (did you mean 'x'?)`` with the word of `known` that is most similar to `word`, or "" if none is similar."""
     folded = {name.replace("_", "-").lower(): name for name in known}
     found = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
     return f" (did you mean {folded[found[0]]!r}?)" if found else ""

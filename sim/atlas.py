@@ -1,6 +1,7 @@
-"""The built-in maps, as text. Of each map, only the upper left quarter is drawn. It is mirrored to the right and downwards.
+"""The built-in maps, as text. This file holds the upper left quarter of each map. The other quarters are its mirror images.
 
-Each row begins with a bar. Short rows are filled up with air. ``@1`` becomes one of four heroes in each quarter.
+Each row of a quarter begins with ``|``. Short rows are filled up with air. ``@1`` in the quarter becomes a hero in each of the
+four quarters.
 """
 
 from __future__ import annotations

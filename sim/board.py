@@ -56,7 +56,7 @@ from sim.game import (
 #: (row, column) of a hero, or None for an absent hero.
 Place = tuple[int, int] | None
 
-#: The text of every tile code.
+#: The text of every tile; the index is the tile code.
 TILE_NAMES = ("  ", "##", "[]", "$-", *(f"${owner}" for owner in range(1, 10)), "$0")
 #: The tile code of every text; the inverse of `TILE_NAMES`.
 TILE_CODES = {name: code for code, name in enumerate(TILE_NAMES)}
@@ -92,10 +92,10 @@ def _unreadable(text: str, size: int) -> BoardError:
 
 
 def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
-    """Read `tiles` of the protocol: 2 * size * size characters.
+    """Return the tiles and the heroes of a board in the format of the protocol: 2 * size * size characters in `text`.
 
-    Return two results. The first is a (size, size) array of tile codes, with air where a hero stands. The second is the list of
-    the (row, column) of heroes 1..4, None for a hero that is not shown. Raise `BoardError` if the text is no board.
+    The tiles are a (size, size) array of tile codes, with air where a hero stands. The heroes are a list with the (row, column)
+    of heroes 1..4, None for a hero that is not shown. Raise `BoardError` if the text is no board.
     """
     if len(text) != 2 * size * size:
         raise BoardError(f"a board of size {size} has {2 * size * size} characters of tiles, not {len(text)}")
@@ -118,9 +118,9 @@ def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
 
 
 def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
-    """Return the cells of the board of ``games[index]`` without its border: a (size, size) view.
+    """Return the cells of the board of ``games[index]`` without its border, as a (size, size) array.
 
-    Each byte holds the tile and the hero of a square.
+    Each byte holds the tile and the hero of a square. The array is a view: a change of the array changes the game.
     """
     size = int(games[index]["size"])
     cells: NDArray[np.uint8] = games[index]["cell"].reshape(STRIDE, STRIDE)
@@ -128,7 +128,10 @@ def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
 
 
 def tile_text(games: Games, index: int = 0) -> str:
-    """Return `tiles` of the protocol for a game: 2 * size * size characters. A hero hides the tile on which it stands."""
+    """Return the board of ``games[index]`` as text in the format of the protocol: 2 * size * size characters.
+
+    A hero hides the tile on which it stands.
+    """
     return _WRITE.take(board_of(games, index)).tobytes().decode("ascii")
 
 
@@ -136,7 +139,7 @@ def tile_text(games: Games, index: int = 0) -> str:
 
 
 def picture(games: Games, index: int = 0) -> str:
-    """Return the framed board, without the lines about the turn and the heroes."""
+    """Return the board of ``games[index]`` as text in a frame, without the lines about the turn and the heroes."""
     size = int(games[index]["size"])
     text = tile_text(games, index)
     edge = "+" + "-" * 2 * size + "+"
@@ -154,7 +157,7 @@ def _turn_line(game: Any) -> str:
 
 
 def _hero_line(game: Any, index: int) -> str:
-    """Return the line of a hero.
+    """Return the line about the hero with this index (0..3) in a drawing.
 
     The line omits the hero's square, and the tile on which the hero stands, if the drawn board shows them.
     """
@@ -178,9 +181,9 @@ def _hero_line(game: Any, index: int) -> str:
 
 
 def draw(games: Games, index: int = 0) -> str:
-    """Return a drawing of the whole game for people. From this text, `parse` makes an equal game.
+    """Return ``games[index]`` as a drawing for people: the board, the turn, the heroes. `parse` makes an equal game from it.
 
-    A hero that is absent from the start and never moved is left out.
+    There is no line about a hero that was absent from the start and never moved.
     """
     game = games[index]
     lines = [picture(games, index), _turn_line(game)]
@@ -202,7 +205,7 @@ _MAX_INT = 2**31 - 1
 
 
 def parse(text: str) -> Game:
-    """Read a drawing (see the module) and return the game.
+    """Return the game that a drawing shows. The drawing is a text such as `draw` writes.
 
     - If the rows have bars at the left (and, optionally, at the right), every character between the bars counts. Without bars,
       these blanks do not count: the indentation that all lines of the picture share, blanks at the ends of lines, and empty lines
@@ -275,7 +278,11 @@ def _read_fact(game: Any, words: list[str], number: int, claims: list[tuple[int,
 
 
 def _pairs(words: list[str], known: dict[str, int], example: str) -> Iterator[tuple[str, str]]:
-    """Yield each word of a line with its value, or with "" if the word takes no value."""
+    """Yield each word of a line with its value, or with "" if the word takes no value.
+
+    `known` has the number of values (0 or 1) of each allowed word. `example` is a correct line, for the message of a
+    `BoardError`.
+    """
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if known.get(word) else ""
@@ -345,7 +352,7 @@ def _place(word: str, size: int) -> int:
 
 
 def _stand_on(game: Any, pos: int, tile: int) -> None:
-    """Put a tile under a hero (odd hand-made maps only). If the tile is a mine, its owner owns one mine more."""
+    """Put a tile under the hero on square `pos` (only on unusual hand-made maps). The owner of a mine gets one mine more."""
     game["cell"][pos] = (int(game["cell"][pos]) & ~TILE_BITS) | tile
     if MINE < tile <= MINE + 4:
         game["hero"][tile - MINE - 1]["mines"] += 1

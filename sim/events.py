@@ -12,7 +12,7 @@ kind                 fields
 ``STRUCK``           `hero` struck `other`. `other` loses 20 life, or all its life if a kill follows
 ``KILLED``           `hero` killed `other` by a blow
 ``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, and `other` died
-``DIED_IN_MINE``     `hero` died when it went for the mine on `square`
+``DIED_IN_MINE``     `hero` died when it attacked the mine on `square`
 ``INHERITED``        `hero` died, and its `amount` mines go to `other` (`NO_HERO` if no hero killed it)
 ``RESPAWNED``        `hero` respawned: it died on `square` and stands on `to`, its spawn square
 ``CRASHED``          `hero` crashed: it stays where it is from now on
@@ -37,7 +37,7 @@ KINDS = (
 )
 #: The value of `other` if the event has no other hero.
 NO_HERO = -1
-#: The size of the log of one ply. A ply has at most one step, three blows, and a death of each hero per blow.
+#: Largest number of events in the log of a ply. A ply has at most one step, three blows, and a death of each hero per blow.
 MAX_EVENTS = 64
 
 #: One event: 10 bytes. See the module.
@@ -55,7 +55,7 @@ Events = NDArray[np.void]
 
 @kernel
 def note(log: EventLogRecord, kind: int, hero: int, other: int, square: int, to: int, amount: int) -> None:
-    """Add an event to an `EVENT_LOG` record. If the record is full, leave the event out."""
+    """Add an event with these fields (see `EVENT`) to an `EVENT_LOG` record. If the record is full, leave the event out."""
     if log.count < MAX_EVENTS:
         event = log.event[log.count]
         event.kind, event.hero, event.other = kind, hero, other

@@ -40,11 +40,11 @@ HERO_SHIFT = 4
 # Status of a game.
 RUNNING, ALL_CRASHED, TURN_MAX = range(3)
 
-#: Length of a row of the padded board.
+#: Number of squares in a row of the padded board.
 STRIDE = 32
-#: Squares of the padded board.
+#: Number of squares of the padded board.
 CELLS = STRIDE * STRIDE
-#: The largest board: it leaves room for the border, and for a row of absent heroes.
+#: Largest number of rows and columns of a board. The padded board has room for its border, and for a row of absent heroes.
 MAX_SIZE = 28
 #: The squares of heroes 1..4 while they are absent (a drawn board may show fewer than four heroes). These squares lie south of
 #: the board, between walls.
@@ -61,14 +61,14 @@ MINE_COST = 20
 BEER_COST = 2
 BEER_HEALS = 50
 PLIES_PER_ROUND = 4
-#: Heroes of a game.
+#: Number of heroes in a game.
 SEATS = 4
 
 #: One hero: 16 bytes. `life` is 0..100 (1..100 between plies), `last_dir` -1..4, `pos` and `spawn` are squares.
 HERO = record(gold="i4", pos="i2", life="i2", mines="i2", spawn="i2", last_dir="i1", crashed="u1", unused=("u1", 2))
 
 #: One game. `turn` counts plies; the hero to move is `turn & 3` (0-based). `shared` is 1 if two spawn squares are the same, so
-#: that two heroes can stand on one square (odd hand-made maps only). Write ``game["size"]``: in code that is not compiled,
+#: that two heroes can stand on one square (only on unusual hand-made maps). Write ``game["size"]``: in code that is not compiled,
 #: ``game.size`` is numpy's number of elements.
 GAME = record(
     hero=(HERO, 4),
@@ -117,7 +117,9 @@ def row_column(square: int) -> tuple[int, int]:
 
 
 def mirrored(row: int, column: int, size: int) -> list[tuple[int, int]]:
-    """Return the (row, column) of the spawns of heroes 1..4: hero 1's spawn, mirrored down and to the right::
+    """Return the (row, column) of the spawns of heroes 1..4.
+
+    `row` and `column` are the spawn of hero 1. The other spawns are its mirror images::
 
     1 . . 4
     . . . .
@@ -182,5 +184,5 @@ def equal(one: Games, other: Games) -> bool:
 
 
 def mover(games: Games, index: int = 0) -> int:
-    """Return the hero to move, 0..3."""
+    """Return the hero (0..3) that moves next in ``games[index]``."""
     return int(games[index]["turn"]) % 4

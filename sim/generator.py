@@ -57,7 +57,7 @@ def _put_mirrored(cells: NDArray[np.uint8], row: int, column: int, last: int, ti
 
 @kernel
 def _reach(cells: NDArray[np.uint8], start: int, reached: NDArray[np.uint8]) -> int:
-    """Mark the squares of air in reach of `start`, itself included, in `reached` (uint8[1024]). Return their number."""
+    """Write 1 into `reached` (uint8[1024]) for the squares of air in reach of `start`, `start` included. Return their number."""
     source, queue, distances = np.empty(1, np.int64), np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     source[0] = start
     count = flood(cells, source, 1, FAR, FAR, distances, queue)
@@ -151,7 +151,10 @@ def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares
 
 @kernel
 def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state: NDArray[np.uint64]) -> tuple[int, int]:
-    """Try once to fill `cells` (uint8[1024]). Return (outcome, spawn square of hero 1)."""
+    """Try once to draw a map into `cells` (uint8[1024]). Return (outcome, spawn square of hero 1).
+
+    `walls` and `mines` are percentages of the squares. The outcome is `_DONE`, or a code for the reason of the failure.
+    """
     half, last = size // 2, size - 1
     cells[:] = WALL
     for row in range(half):
@@ -180,7 +183,9 @@ def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state:
 
 @entry(types.int64(BYTES, types.uint64, INT64S, INT64S))
 def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
-    """Fill `cells` (uint8[1024]). Return hero 1's spawn square, or the negative outcome of the last attempt if all attempts fail.
+    """Draw a map into `cells` (uint8[1024]), and return hero 1's spawn square.
+
+    If all attempts fail, return the negative outcome of the last attempt (see `_attempt`).
 
     `wanted` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random number.
     The three numbers that are used are written into `drawn`.

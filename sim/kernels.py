@@ -148,12 +148,12 @@ def cache_folder() -> Path:
 
 
 def kernel(function: Function) -> Function:
-    """Compile a helper that only kernels call."""
+    """Declare a helper that only other kernels call (a decorator). numba compiles it as a part of these kernels."""
     return cast("Function", numba.njit(error_model="numpy", nogil=True)(_with_own_name(function)))
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper like `kernel` does, and inline this helper at every call.
+    """Declare a helper as `kernel` does (a decorator), and inline it at every call.
 
     Only the few helpers that a loop calls millions of times a second need this.
     """
@@ -161,7 +161,10 @@ def inlined(function: Function) -> Function:
 
 
 def entry(signature: Any) -> Callable[[Function], Function]:
-    """Compile a kernel that Python calls, with this one `signature`, and cache it on disk."""
+    """Return a decorator for a kernel that Python calls.
+
+    `warm` compiles the kernel for this one signature, and caches its machine code on disk.
+    """
 
     def decorate(function: Function) -> Function:
         own = own_sources(function)
@@ -184,7 +187,7 @@ def entries() -> list[tuple[Any, Any]]:
 
 
 def _with_own_name(function: Function) -> Function:
-    """Return the function. If it is the user's own, first add a digest of its sources to its name.
+    """Return the same function. If it is from one of the user's own files, add a digest of its sources to its name.
 
     numba links loaded machine code by the names of functions, and two bots may have helpers of the same name.
     """
@@ -261,8 +264,8 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
 def _without_blas() -> None:
     """Load numba's array functions without SciPy.
 
-    numba looks there for BLAS if SciPy is installed, which takes a quarter of a second of each start. Only ``np.convolve`` and
-    ``np.correlate`` of floats would use it. Their results would then depend on the installed packages.
+    If SciPy is installed, numba looks for BLAS in it. This takes a quarter of a second of each start. Only ``np.convolve`` and
+    ``np.correlate`` of floats use BLAS. With BLAS, their results depend on the installed packages.
     """
     blas = "scipy.linalg"
     if blas not in sys.modules:

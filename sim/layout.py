@@ -16,15 +16,15 @@ from sim.board import board_of
 from sim.game import MAX_LIFE, MINE, PLIES_PER_ROUND, SEATS, TAVERN, TILE_BITS, WALL, Games, row_column
 from sim.sprites import CRASHED, HERO_COLOURS, LANDS, SPRITES, Colours
 
-#: The width of the board that decides the side of a square, and the limits of the side, in pixels.
+#: The width of a board if no side of a square is given, and the limits of this side, in pixels.
 _BOARD, _LEAST_SIDE, _MOST_SIDE = 480, 12, 32
 #: The least width of a picture: the table needs this space.
 LEAST_WIDTH = 300
-#: The height of a row of the table, and the size of its letters.
+#: The height of a row of the table, and the size of its letters, in pixels.
 ROW, LETTERS = 22, 13
 #: The right edges of the columns of the table, measured from the right edge of the picture.
 _LIFE, _GOLD, _MINES = 118, 58, 10
-#: Smallest side of a square on which tufts are drawn.
+#: Smallest side, in pixels, of a square on which tufts of grass are drawn.
 _ROOM_FOR_TUFTS = 14
 #: The colours of the table.
 _TABLE = {
@@ -35,7 +35,7 @@ _TABLE = {
 
 @dataclass(frozen=True)
 class Fill:
-    """Rectangles of one colour: (left, top, width, height)."""
+    """Rectangles of one colour: (left, top, width, height) in pixels."""
 
     colour: str
     rectangles: Sequence[tuple[float, float, float, float]]
@@ -43,7 +43,11 @@ class Fill:
 
 @dataclass(frozen=True)
 class Placed:
-    """A sprite at a place. `tone` selects the colours of the sprite, see `Layout.colours`. `side` is the side of its square."""
+    """A sprite with its place in the picture, in pixels.
+
+    `left` and `top` are the upper left corner of the sprite's square, `side` is the side of this square. `tone` selects the
+    colours of the sprite (see `Layout.colours`).
+    """
 
     sprite: str
     tone: str
@@ -54,7 +58,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Words:
-    """One line of text. `x` is its left edge, or its right edge if `end` is true. `y` is the middle of the line."""
+    """One line of text. `x` is its left edge, or its right edge if `end` is true. `y` is the middle of its height."""
 
     x: float
     y: float
@@ -71,8 +75,8 @@ Part = Fill | Placed | Words
 class Layout:
     """The layout of a picture of the game ``games[index]``.
 
-    `side` is the side of a square, None for a side that suits the size of the board. `names` are the names of heroes 1..4, `me`
-    is our hero (0..3). `theme` is "light" or "dark".
+    `side` is the side of a square in pixels, None for a side that suits the size of the board. `names` are the names of heroes
+    1..4. `me` is our hero (0..3), None if no hero is ours. `theme` is "light" or "dark".
     """
 
     def __init__(
@@ -193,7 +197,10 @@ class Layout:
 
     @cached_property
     def grown(self) -> float:
-        """The size of a hero in squares. It grows on small squares, so that a hero stands out among the mines."""
+        """The side of a hero's drawing, divided by the side of a square.
+
+        It is 1.12 for squares of 32 pixels, and up to 1.5 for smaller squares.
+        """
         return max(1.12, min(1.5, 1.12 + (32 - self.side) * 0.025))
 
     def _place(self, square: int) -> tuple[int, int] | None:
@@ -210,7 +217,7 @@ class Layout:
         yield Placed(str(hero + 1), tone, left, top, large)
 
     def _life(self, hero: int, column: int, row: int) -> Iterator[Fill]:
-        """Yield the bar over a hero, or below a hero in the topmost row."""
+        """Yield the bar that shows the life of `hero` (0..3). The bar is above the hero, or below it in the topmost row."""
         side = self.side
         wide, high = max(round(side * 0.94), 12), max(round(side * 0.13), 3)
         left, top = (column + 0.5) * side - wide / 2, (row + 1.02 - 1.06 * self.grown) * side - high
@@ -253,7 +260,7 @@ class Layout:
 
 
 def noise(x: int, y: int, salt: int = 0) -> float:
-    """Return a number from 0 to 1, which looks random and is always the same for the same square."""
+    """Return a number from 0 to 1 that looks random. It depends only on the arguments: a column, a row, and `salt`."""
     mixed = (x * 374761393 + y * 668265263 + salt * 1442695041) & 0xFFFFFFFF
     mixed = ((mixed ^ mixed >> 13) * 1274126177) & 0xFFFFFFFF
     return (mixed ^ mixed >> 16) / 0x100000000

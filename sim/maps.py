@@ -1,7 +1,7 @@
-"""Maps: everything that never changes during a game.
+"""Maps: everything on a board that never changes during a game.
 
-These functions make a `Map`: `parse_map` (from a text), `named_map` (from the name of a built-in map), `read_map` (from a text or
-a name), `sim.generator.generate` (random), `map_of` (from a game in progress).
+These functions return a `Map`: `parse_map` (from a drawn map), `named_map` (from the name of a built-in map), `read_map` (from
+either of them), `sim.generator.generate` (at random), `map_of` (from a running game).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Map:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of size, tiles, starts and spawns: 16 hexadecimal digits."""
+        """A digest of the map's size, tiles, starts and spawns: 16 hexadecimal digits."""
         places = repr((self.size, self.starts, self.spawns)).encode()
         return hashlib.sha256(places + self.tiles.tobytes()).hexdigest()[:16]
 
@@ -173,10 +173,10 @@ def parse_map(text: str, name: str = "") -> Map:
     """Read a custom square map, in the same way as the original server.
 
     A line is a row of pairs of characters. Short lines are filled up with air, and missing lines are air. ``$`` with a digit is a
-    mine that the hero with this digit owns. ``$`` with another character is a mine without an owner. ``@`` with a digit is a
-    hero. The heroes of a map must have exactly four different digits. In ascending order of their digits, they become heroes
-    1..4. If a digit occurs twice, the later place counts. Hero 1 spawns on its start. The spawns of the other heroes are the
-    mirror images of this square, wherever these heroes start. Raises `MapError` with line and column.
+    mine that the hero with this digit owns. ``$`` with another character is a mine without an owner. ``@`` with a digit is the
+    start of a hero. The heroes of a map must have exactly four different digits. In ascending order of their digits, they become
+    heroes 1..4. If a digit occurs twice, the later place counts. Hero 1 spawns on its start. The spawns of the other heroes are
+    the mirror images of this square, wherever these heroes start. Raises `MapError` with line and column.
     """
     lines = _LINE_END.split(text)
     dropped = 0
@@ -242,7 +242,7 @@ def named_map(name: str) -> Map:
 
 
 def read_map(text: str) -> Map:
-    """Return the map of a text from the network. The text is the name of a built-in map or a drawn map (see `parse_map`).
+    """Return the map that a text from the network means. The text is the name of a built-in map or a drawn map (see `parse_map`).
 
     The function opens no file. It raises `UnknownMapError` if a text of letters and digits is not a known name. It raises
     `MapError` if any other text is not a map.

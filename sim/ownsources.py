@@ -83,7 +83,7 @@ def _may_be_own(name: str) -> bool:
 
 
 def _find(name: str) -> Path | None:
-    """Return the source of a module without importing anything; None if there is no such module."""
+    """Return the path of a module's source file, or None if there is no such file. Nothing is imported."""
     spec, search = None, None
     parts = name.split(".")
     for count in range(len(parts)):
@@ -96,7 +96,10 @@ def _find(name: str) -> Path | None:
 
 
 def _read(path: Path) -> tuple[str, frozenset[str]]:
-    """Return a source's digest, and the names that it imports. Relative names begin with dots. Some names are not modules."""
+    """Return the digest of a source file, and all names that it imports.
+
+    Relative names begin with dots. Some of the names are not modules, but functions or classes in modules.
+    """
     status = path.stat()
     return _read_once(path, status.st_mtime_ns, status.st_size)
 

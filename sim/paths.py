@@ -1,4 +1,4 @@
-"""Distances, as numbers of a hero's moves, and the steps that lead to a smaller distance.
+"""Distances, as numbers of a hero's moves, and the first steps of shortest ways.
 
 Heroes walk over air. A hero uses a mine or a tavern by a move against it. So a way may end at a mine or a tavern, but never leads
 across it::
@@ -112,7 +112,10 @@ def flood(
 def descend(
     cells: NDArray[np.uint8], start: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> int:
-    """Return the directions (bit d: direction d) that begin a shortest way from `start` to a square with distance 0."""
+    """Return the directions that begin a shortest way from `start` to a square with distance 0, as a set: bit d is direction d.
+
+    `distances` is the result of `spread` with the same `cells`, `blocked` and `through_heroes`.
+    """
     mask = 0
     wanted = int64(distances[start]) - 1
     if wanted < 0 or wanted >= FAR - 1:

@@ -31,7 +31,7 @@ def random_state(seed: int, stream: int) -> int:
 
 @kernel
 def next_random(state: int) -> int:
-    """Return the next state of the generator (xorshift64*, Vigna 2016)."""
+    """Return the next state of the random generator (xorshift64*, Vigna 2016)."""
     state ^= state >> _12
     state ^= state << _25
     state ^= state >> _27
@@ -40,7 +40,7 @@ def next_random(state: int) -> int:
 
 @kernel
 def below(state: int, bound: int) -> int:
-    """Return a number in 0..bound-1: the high 32 bits of a generator state, scaled."""
+    """Return a random number in 0..bound-1, computed from the state of a random generator."""
     return int64((((state * _MULTIPLIER) >> _32) * uint64(bound)) >> _32)
 
 

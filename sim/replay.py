@@ -1,4 +1,4 @@
-"""Many plies at once: play a list of moves, with or without the events of each ply."""
+"""Functions that play a list of moves, with or without the events of each ply."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Moves = NDArray[np.int8]
 
 @entry(types.int64(GAMES, types.int64, INT8S))
 def play_moves(games: Games, index: int, moves: Moves) -> int:
-    """Play `moves` (writable int8, each 0..4 or `CRASH`) in ``games[index]``, in place, until the moves or the game end.
+    """Play `moves` (writable int8, each 0..4 or `CRASH`) in ``games[index]``, in place.
 
-    Stop at a number that is not a move. Return the number of moves played.
+    Stop at the end of the moves, at the end of the game, or at a number that is not a move. Return the number of moves played.
     """
     game = games[index]
     for number in range(len(moves)):
@@ -55,15 +55,15 @@ def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void],
 
 
 def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
-    """Return moves (0..4 or `CRASH`) as an array for kernels: int8 by ply."""
+    """Return moves (0..4 or `CRASH`) as an array for kernels: one int8 per ply."""
     return np.array(list(moves), np.int8)
 
 
 def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
-    """Return the events that happen if `moves` (0..4 or `CRASH`) are played in a `Game` until it is over.
+    """Return the events that happen if `moves` (0..4 or `CRASH`) are played in ``games[0]``, as two arrays.
 
-    The `Game` does not change. The first array holds the events of all plies, one after the other. The second array holds, for
-    each ply played, the number of events up to the end of this ply.
+    The game does not change, and moves after its end are ignored. The first array holds the events of all plies, one after the
+    other. The second array holds, for each ply played, the number of events up to the end of this ply.
     """
     wanted = moves_of(moves)
     events, ends = np.empty(MAX_EVENTS * len(wanted), EVENT), np.empty(len(wanted), np.int64)

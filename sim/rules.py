@@ -62,7 +62,7 @@ def is_present(game: GameRecord, hero: int) -> bool:
 
 @kernel
 def tile_at(game: GameRecord, square: int) -> int:
-    """Return the tile code of a square. A hero on the square does not matter."""
+    """Return the tile code of a square, without the hero on it."""
     return int64(game.cell[_WORD(square)]) & TILE_BITS
 
 
@@ -140,7 +140,10 @@ def _save_board(game: GameRecord, undo: UndoRecord | None) -> None:
 
 @kernel
 def _fight(game: GameRecord, me: int, respawned: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
-    """Strike all neighbours of the mover. Return `respawned` (a bit per hero) plus the bits of the heroes that respawn now."""
+    """Strike all enemies beside the hero to move, `me` (0..3), except those in `respawned` (a bit per hero).
+
+    Return `respawned` plus the bits of the heroes that respawn now. If the mover has respawned, it strikes no enemy.
+    """
     pos = int64(game.hero[me].pos)
     # The enemies are listed before the first blow, with four bits per enemy. The enemy in the North has the lowest bits.
     north, south = hero_at(game, pos - STRIDE), hero_at(game, pos + STRIDE)
@@ -374,7 +377,7 @@ def _step(game: GameRecord, direction: int) -> bool:
 
 @entry(types.boolean(GAMES, types.int64, types.int64))
 def step(games: Games, index: int, direction: int) -> bool:
-    """Play one ply of ``games[index]`` in place. Return False for a finished game, which does not change.
+    """Play one ply of ``games[index]`` in place, and return True. If the game is finished, change nothing and return False.
 
     `direction` is 0..4 or `CRASH`. Any other number counts as Stay, like an unknown word in the protocol.
     """
@@ -396,7 +399,10 @@ def step_all(games: Games, directions: NDArray[np.int8]) -> int:
 
 @entry(types.boolean(GAMES, types.int64, types.int64, UNDOS, types.int64))
 def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void], slot: int) -> bool:
-    """Play one ply like `step`, and fill ``undos[slot]``. For a crash or a finished game, change nothing and return False."""
+    """Play one ply as `step` does, and fill the `UNDO` record ``undos[slot]``.
+
+    For a crash or a finished game, change nothing and return False.
+    """
     game = games[index]
     if game.status != RUNNING or direction == CRASH:
         return False

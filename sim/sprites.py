@@ -1,8 +1,8 @@
 """The drawings of the things on a board, as data: shapes in a square, and colours.
 
 The viewer (canvas), `sim.svg` (SVG) and pictures (pixels) draw these shapes, so that a game looks the same everywhere. A square
-has the side 100, with the origin at the top left. A **sprite** is a list of shapes, drawn in this order. A shape has one of these
-keys:
+has the side 100, with the origin at the top left. A **sprite** is a list of shapes, which are drawn in the order of the list. A
+shape has one of these keys:
 
 - ``path``: a path of SVG. It has only the commands M, L, C and Z, with absolute numbers.
 - ``ellipse``: [centre x, centre y, radius x, radius y, degrees that the ellipse is turned]
@@ -29,7 +29,7 @@ Sprite: TypeAlias = Sequence[Shape]
 #: Colours by name.
 Colours: TypeAlias = Mapping[str, str]
 
-#: The colours of heroes 1..4: the hero, its edges, and its name.
+#: The colours of heroes 1..4, with their names: `main` is the hero, `deep` its edges, `soft` a light colour for text.
 HERO_COLOURS: Sequence[Colours] = (
     {"name": "red", "main": "#e5484d", "deep": "#8f1d24", "soft": "#f7b4b2"},
     {"name": "blue", "main": "#3e8bf5", "deep": "#153f86", "soft": "#b3d2fb"},
@@ -172,8 +172,8 @@ def _spawn(dashes: int = 9, radius: float = 38) -> Sprite:
     return [{"path": "".join(parts), "line": "main", "width": 6, "least": 1, "alpha": 0.5}]
 
 
-#: The sprites by name. `banner` is drawn under and `flag` over the mine of a hero, `grid` and `tuft` on the ground, `ours` under
-#: our hero, and the number of a hero on its shield.
+#: The sprites by name. `banner` is drawn under the mine of a hero, and `flag` is drawn over it. `grid` and `tuft` are drawn on
+#: the ground, and `ours` under our hero. "1" to "4" are drawn on the shields of the heroes.
 SPRITES: Mapping[str, Sprite] = {
     "grid": [
         {"rect": [0, 0, 100, 3, 0], "fill": "grid"},

@@ -8,8 +8,8 @@ Choke points and dead ends are properties of the graph of air squares. Heroes do
 
 The **component** of a square is the set of squares that can be reached from it. A **choke point** is a square of air that splits
 its component into at least two **branches** when it is removed. A **dead end** is a branch with less than half of the component's
-squares and no tavern beside them. A hero can leave it only through the choke point, and cannot drink inside. This choke point is
-the exit of the dead end and does not belong to it. A square in several dead ends belongs to the largest of them.
+squares and without a tavern beside it. A hero can leave it only through the choke point, and cannot drink inside. This choke
+point is the exit of the dead end and does not belong to it. A square in several dead ends belongs to the largest of them.
 """
 
 from __future__ import annotations

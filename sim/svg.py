@@ -56,8 +56,7 @@ def _described(layout: Layout) -> str:
 
 
 def _id(theme: str, sprite: str, tone: str) -> str:
-    """Return the id of a sprite. A page may have several pictures. In all of these pictures the same id stands for the same
-    drawing."""
+    """Return the id of a sprite in SVG. Several pictures on one page use the same id for the same drawing."""
     return "-".join(filter(None, ("vindibot", theme, sprite, tone)))
 
 
@@ -86,7 +85,10 @@ def _shape(shape: Shape, colours: Colours, side: int) -> str:
 
 
 def _paint(attribute: str, colour: str | None, colours: Colours) -> str:
-    """Return the attributes of a colour. Programs older than SVG 2 do not know colours with an opacity."""
+    """Return the SVG attributes for a colour of the inside (`attribute` is "fill") or of the line ("stroke").
+
+    The opacity is an attribute of its own, because older SVG programs do not know colours with an opacity.
+    """
     if colour is None:
         return f'{attribute}="none"'
     value = colours.get(colour, colour)
@@ -113,10 +115,10 @@ def _words(words: Words) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a text without characters that XML forbids."""
+    """Return a text with "�" for each character that cannot be printed, because XML forbids some of these characters."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 def _short(number: float, digits: int = 2) -> str:
-    """Return a number with few characters."""
+    """Return a number as text, rounded to `digits` decimal places, without trailing zeros."""
     return f"{round(number, digits):g}"

@@ -12,10 +12,11 @@ from behaviours.common.combat_map import shared_combat_map
 class Combat(Behaviour):
     """Vote the combat map's value of the square that a move leads to.
 
-    Negative values count only if we own a mine. `combat_map` describes the two versions of the map.
+    Negative values count only if we own a mine. The combat map has the values of the squares near enemies
+    (`behaviours.common.combat_map`).
     """
 
-    duel: bool = Field(False, description="judge fights by simulating the exchange of blows (later version of the map)")
+    duel: bool = Field(False, description="judge fights by simulating the exchange of blows; false: by comparing lives")
     keep_mines: bool = Field(False, description="give no vote to moves after which we own fewer mines than before")
 
     def vote(self, view: View) -> Votes:

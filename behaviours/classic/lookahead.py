@@ -34,7 +34,7 @@ from sim.kernel_types import INT64S
 from sim.kernels import entry, kernel
 from sim.paths import flood
 
-#: The value of one gold, and the value of one mine, at the end of a sequence.
+#: The value of one gold, and the value of one mine, at the end of a sequence of moves.
 GOLD_VALUE = 10
 MINE_VALUE = 200
 

@@ -25,7 +25,7 @@ class TavernFinder(Behaviour):
     life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")
     beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking beside a tavern")
     beer_life: int = Field(50, ge=0, le=100, description="drink with at most this life")
-    avoid_danger: bool = Field(False, description="avoid squares with a negative value in the combat map (later version)")
+    avoid_danger: bool = Field(False, description="avoid squares with a negative value in the combat map (with `duel`)")
     every_step: bool = Field(False, description="vote for the first steps of all shortest ways, not only for one of them")
 
     def vote(self, view: View) -> Votes:

@@ -74,7 +74,7 @@ def trap_map(where: Map) -> NDArray[np.uint8]:
 class TrapAvoidance(Behaviour):
     """Vote -`trap` against moves into traps, and -`half_trap` against moves onto squares with two blocked sides.
 
-    The module defines traps. They depend only on the map, not on heroes.
+    A trap is a square with three or four blocked sides. The module says when a side is blocked. This depends only on the map.
     """
 
     trap: float = Field(0.5, ge=0, le=10, description="vote against a square that is blocked on three or four sides")

@@ -84,15 +84,15 @@ def combat_map(games: Games, me: int, *, duel: bool = False, index: int = 0) -> 
     """Return the value of each square for hero `me` (0..3) with respect to the enemies near it, as float64[1024] by square.
 
     A square that is more than two steps from every enemy has the value NaN. The values for several enemies are added. Without
-    `duel`, fights are judged by comparing lives in units of 20. With `duel` (the later version), the exchange of blows is
-    simulated; each move costs a hero 1 life (thirst). The game does not change.
+    `duel`, fights are judged by comparing lives in units of 20. With `duel`, the exchange of blows is simulated; each move costs
+    a hero 1 life (thirst). The game does not change.
     """
     values: NDArray[np.float64] = _combat_map(games, index, me, duel)
     return values
 
 
 def danger(view: View, duel: bool = True) -> NDArray[np.uint8]:
-    """Return the squares with a negative value in the combat map, as uint8[1024] (1 = keep out).
+    """Return the squares with a negative value in `combat_map` for the hero of a view, as uint8[1024] (1 = keep out).
 
     Traits share the array: do not change it.
     """

@@ -2,8 +2,7 @@
 
 **Exchange**: the two heroes are beside each other and stay there. The hero to move strikes the other with every move. Its only
 choice is to stay or, beside a tavern and with the gold for a beer, to drink. A beer heals 50 and a blow costs 20. The best time
-to drink is when the next blow would kill the hero: then no healing is wasted, and the hero has had the most time to earn gold.
-Both heroes drink at this time.
+to drink is when the next blow would kill the hero: a beer then wastes no healing. Both heroes drink at this time.
 
 **Stand-off**: the two heroes are two steps apart. A hero that comes nearer strikes first, but leaves its tavern. The hero to move
 comes nearer if it wins the exchange that follows. Otherwise it waits or drinks, and then the other hero has the same choice,

@@ -1,8 +1,8 @@
 """Map tables: distances and first steps on a map, in one flat record for kernels.
 
-A kernel reads the tables millions of times a second. So numbers that a kernel reads together lie together in memory: the
-distances from one square to all mines are one row, the nearest mines of a square are sorted, and a first step is one byte. All
-tables are computed from the `sim.maps.Map`.
+A kernel reads the tables millions of times a second. So numbers that a kernel reads together lie together in memory. The
+distances from one square to all mines are one row. The nearest mines of a square are sorted. A first step is one byte. All tables
+are computed from the `sim.maps.Map`.
 """
 
 from __future__ import annotations

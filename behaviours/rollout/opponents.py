@@ -31,10 +31,11 @@ def count_hits(
     hits: NDArray[np.int64],
     repeats: NDArray[np.int8],
 ) -> None:
-    """Add to ``hits[hero, number]`` the number of moves of each rival that policy `number` predicts, and update `repeats`.
+    """Add to ``hits[hero, number]`` the number of moves of each rival that policy `number` predicts.
 
     `seen` has the positions on our turns (at least one), oldest first. A rival's move between two turns is its last direction on
-    the later turn. If a round is missing between two turns, this pair of turns is skipped.
+    the later turn. If a round is missing between two turns, this pair of turns is skipped. `repeats` gets the heroes' repeated
+    moves (`behaviours.rollout.repetition`).
     """
     scratch = seen[:1].copy()
     game: GameRecord = scratch[0]

@@ -75,7 +75,7 @@ def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], l
 
 
 def square_of(view: View, goal: int) -> int | None:
-    """Return the square of a goal, to be shown on a board; None for a direction and for `NO_GOAL`."""
+    """Return the square of a goal, to show it on a board. Return None for one ply in a direction and for `NO_GOAL`."""
     tables = map_tables_of(view.map)[0]
     if goal == NO_GOAL or goal >= GOAL_MOVE:
         return None

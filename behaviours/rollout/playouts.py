@@ -25,7 +25,7 @@ from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
-#: Number of plies after which our hero gives up a goal: any goal, and a goal that is an enemy.
+#: Number of our plies after which our hero gives up any goal, and after which it gives up a goal that is an enemy.
 MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
 #: Number of policy numbers per hero. Each scenario draws one of them.
 DRAWS = 64
@@ -78,7 +78,7 @@ class Batch(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Data that does not change in a playout. All fields are records, because an array in a tuple costs a reference count."""
+    """Data that does not change in a playout. All fields are records, because arrays in a tuple make each call slower."""
 
     tables: MapRecord
     weights: WeightsRecord
@@ -95,7 +95,7 @@ _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 @kernel
 def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int) -> bool:
-    """Return whether our hero has reached a goal, or gives it up after `spent` plies."""
+    """Return whether our hero has reached a goal, or gives the goal up after `spent` plies."""
     if spent > MAX_GOAL_PLIES:
         return True
     if goal >= GOAL_HERO:

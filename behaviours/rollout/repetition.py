@@ -15,7 +15,7 @@ from sim.game import CELLS, OFFSET, STAY, TAVERN
 from sim.kernels import kernel
 from sim.rules import has_effect
 
-#: Effect of a move that drinks, whatever its direction.
+#: The result of `effect` for a move that drinks, in any direction.
 DRINKS = 5
 #: A hero does not repeat moves if an enemy is at most this far away, in moves.
 NEAR = 2
@@ -27,7 +27,7 @@ REPEATS = types.Array(types.int8, 2, "C")
 
 
 def no_repeats() -> NDArray[np.int8]:
-    """Return an empty memory of repeated moves, by hero and square: int8[4, `CELLS`]."""
+    """Return an array for repeated moves by hero and square, without any move: int8[4, `CELLS`]."""
     return np.full((4, CELLS), _NONE, np.int8)
 
 

@@ -128,7 +128,7 @@ class Rollout(SplitBehaviour):
         return view.shared(("rollout plans", wanted), lambda: plans_of(view, *wanted))
 
     def _limit(self, view: View) -> int:
-        """Return the largest number of plies of the playouts of one part."""
+        """Return the largest number of plies that one part may play in its playouts."""
         return self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
 
     def _compare(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:

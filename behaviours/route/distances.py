@@ -65,7 +65,7 @@ def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
     A side of a mine is left out if a shortest way to this side passes another side of the same mine, because the hero takes the
-    mine sooner from there.
+    mine sooner from that other side.
     """
     count = 0
     for mine in range(len(distances.sides)):

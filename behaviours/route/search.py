@@ -6,8 +6,8 @@ take soon after us, come first. The search drops
 
 - routes that life, gold or time do not allow;
 - routes whose upper bound (`bound_and_estimate`) is not above the best value;
-- dominated routes. A route dominates another route if both took the same mines and end on the same square, and the first route
-  ends no later and has at least as much life, gold and value.
+- dominated routes. Two routes are compared if they took the same mines and end on the same square. The first one dominates the
+  second one if it ends no later and has at least as much life, gold and value.
 
 If no route was left out because of `width`, `fan` or `taverns`, the best route found is optimal.
 """

@@ -41,7 +41,7 @@ class Route(Behaviour):
     home: float = Field(0.2, ge=0, le=2, description="cost in gold per move from the last mine to a tavern")
     reserve: int = Field(0, ge=0, le=79, description="life that must be left after taking a mine, in addition to 1")
     avoid_danger: bool = Field(
-        True, description="avoid squares with a negative value in the later combat map, until the first mine or beer"
+        True, description="avoid squares with a negative value in the combat map (with `duel`), until the first mine or beer"
     )
 
     def vote(self, view: View) -> Iterator[SearchInfo | None]:

@@ -4,9 +4,9 @@ A direction whose score is `clip` or more below the best score gets the lowest v
 begins at `clip` below the best score found so far at this depth. If the score of a direction lies below the window, the search
 only finds an upper bound of the score. For the vote, a bound is enough.
 
-If the search ends in the middle of a depth, the directions searched to that depth have new scores. The score of each other
-direction is computed: the new score of the direction that was best at the previous depth, plus the difference between the two
-directions at the previous depth.
+If the search ends in the middle of a depth, the directions searched to that depth have new scores. The scores of the other
+directions are estimated. Let b be the direction that was best at the previous depth. The estimate for a direction is the new
+score of b, plus the direction's score at the previous depth, minus the score of b at that depth.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class SearchParams:
 
     - `active`: the set of opponents whose moves are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
     - `quiescence`: the largest number of plies by which a fight is followed beyond the horizon.
-    - `clip`: a difference of scores, in hundredths of gold. A score less than `clip` below the best score is exact. A lower score
-      is only an upper bound.
+    - `clip`: a difference of scores, in hundredths of gold. If a score is less than `clip` below the best score, it is exact. If
+      it is lower, it is only an upper bound.
     - `table`: whether the search uses a transposition table. The table changes the time of the search, not the scores.
-    - `blend`: the weight (0..1) of the previous depths in `IterationResult.blended`. After each depth, the mean of a direction is
-      ``blend * mean + (1 - blend) * score``. If `blend` is 0, our hero puts off moves that can wait, because acting now and
-      acting later have the same score at the horizon.
+    - `blend`: the weight (0..1) of the previous depths in `IterationResult.blended`. After each depth, the new value of a
+      direction is ``blend * old value + (1 - blend) * score``. If `blend` is 0, our hero puts off moves that can wait, because
+      acting now and acting later have the same score at the horizon.
     - `death`: the penalty per death of our hero, in hundredths of gold.
     """
 

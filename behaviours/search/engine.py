@@ -9,7 +9,7 @@ paranoid
 best-reply
     at most one per round, and the others stand still (Schadd and Winands 2011);
 best-reply-plus
-    the same, but the others follow the policy, so that the moves stay legal and likely (BRS+, Esser et al. 2013).
+    at most one per round, and the others follow the cheap policy (BRS+, Esser et al. 2013).
 
 The search first tries the move from the transposition table, then the killers, then the other moves by history. The table's key
 covers everything that decides the result, also the turn and the gold. An entry of the table counts only for a search of the same
@@ -129,7 +129,7 @@ def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero
 
 @inlined
 def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
-    """Return the default move of `hero`: `STAY` for our hero and in modes that require it, otherwise the policy's move."""
+    """Return the default move of `hero`: `STAY` for our hero and in modes that require it, else the move of the cheap policy."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:

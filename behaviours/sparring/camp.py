@@ -11,7 +11,7 @@ from sim.game import MAX_LIFE, MINE_COST, STAY
 
 
 class Camp(Behaviour):
-    """Vote 1 for the moves of a hero that stays near one tavern, its camp.
+    """Vote 1 for moves that keep our hero near one tavern, its camp.
 
     The camp is the tavern with the largest value of m - d / 2. Here m is the number of mines within `leash` moves of the tavern,
     and d is its distance from us. Beside a tavern, the hero drinks if it has at most `drink` life. If it is beside a tavern and
@@ -24,7 +24,7 @@ class Camp(Behaviour):
     drink: int = Field(50, ge=0, le=99, description="largest life with which the hero drinks beside a tavern")
 
     def vote(self, view: View) -> Votes:
-        """Return 1 for each move, or None on a map without taverns."""
+        """Return 1 for each of the best moves, all equally good, or None without a tavern in reach."""
         taverns, mines = view.map.taverns, foreign_mines(view)
         if len(taverns) == 0:
             return None

@@ -1,8 +1,9 @@
-"""Max-n: the heroes choose goals one after another. Each hero expects that every other hero chooses the best goal for itself.
+"""Max-n: a search in which the heroes choose goals one after another. Each hero expects every other hero to choose the goal that
+is best for that hero.
 
 The tree has one level per hero, ours first, and one branch per goal: near foreign mines, a tavern, the enemies, or waiting. A
 leaf is a playout: all heroes go for their goals, and then follow the cheap policy (`behaviours.common.policy`). At each level the
-hero of this level takes the branch with the most value for this hero (Luckhardt and Irani 1986).
+hero of this level takes the branch that has the largest value for it (Luckhardt and Irani 1986).
 """
 
 from __future__ import annotations

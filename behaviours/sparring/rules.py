@@ -47,7 +47,7 @@ class DecisionList(Behaviour):
     reach: int = Field(8, ge=1, le=99, description="largest distance of a prey, in moves")
     margin: int = Field(5, ge=-99, le=99, description="lead in life over a prey that the hero needs; larger: safer prey")
     greed: int = Field(1, ge=0, le=99, description="smallest number of mines of a prey")
-    careful: bool = Field(False, description="whether ways avoid squares with a negative value in the combat map (later version)")
+    careful: bool = Field(False, description="whether ways avoid squares with a negative value in the combat map (with `duel`)")
 
     def vote(self, view: View) -> Votes:
         """Return 1 for each move of the first rule that applies, or None."""

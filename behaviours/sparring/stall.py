@@ -23,7 +23,7 @@ class Stall(Behaviour):
     drink: int = Field(50, ge=0, le=99, description="largest life with which the hero drinks without an enemy near")
 
     def vote(self, view: View) -> Votes:
-        """Return 1 for each move, or None."""
+        """Return 1 for each move that goes to the tavern, drinks or waits, or None."""
         places = view.games["hero"]["pos"][0].tolist()
         ways, taverns = view.map.distances, view.map.taverns
         if len(taverns) == 0:

@@ -246,7 +246,7 @@ class Harvest(Behaviour):
     - Beside a foreign mine: vote `take` for taking it if we have more than 20 life and no enemy is within two moves. Otherwise
       vote -`refuse` against taking it.
     - Elsewhere: vote 1 for each first step of a shortest way to the first waypoint of the best route. The way avoids squares with
-      a negative value in the later combat map, which simulates the blows.
+      a negative value in `behaviours.common.combat_map` with `duel`.
     - Beside a tavern, if the best route takes no mine: vote 1 for Stay.
 
     A death costs nothing if our hero has no mine and no gold for a beer. So with `when_broke`, it then attacks the nearest mine

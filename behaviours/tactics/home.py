@@ -14,13 +14,17 @@ from sim.game import BEER_COST, STAY
 class Homecoming(Behaviour):
     """Go to a tavern and stay there when we are ahead and own many mines, or when the game ends soon.
 
-    The trait votes only if all of these conditions hold: our projected gold is more than `ahead` above the projected gold of the
-    best enemy; we own a mine; we can pay for a beer now or with the next income; we own at least `share` of all mines, or at most
-    `late` rounds are left.
+    The trait votes only if all of these conditions hold:
+
+    - Our projected gold is more than `ahead` above the projected gold of the best enemy.
+    - We own a mine, and can pay for a beer now or with the next income.
+    - We own at least the share `share` of all mines, or at most `late` rounds are left.
+
+    The votes:
 
     - Beside a tavern: 1 for drinking if we have at most `drink` life, else 1 for Stay.
     - Elsewhere: 1 for each first step of a shortest way to the nearest tavern. The way avoids squares with a negative value in
-      the later combat map, which simulates the blows.
+      `behaviours.common.combat_map` with `duel`.
     """
 
     share: float = Field(0.5, ge=0, le=1, description="least share of all mines with which we go home")

@@ -17,8 +17,8 @@ class Landing(Behaviour):
     The enemy must own at least `mines` more mines than we do.
 
     - Beside a mine that kills us: 1 for attacking it, if the death brings us at least `mines` more mines.
-    - Elsewhere: 0.5 for the first steps to the nearest mine. Three conditions must hold: the enemy stood on our spawn square on
-      our last `camping` turns; the mine is at most `reach` moves away; we have at most 20 life when we reach the mine.
+    - Elsewhere: 0.5 for the first steps to the nearest mine. The enemy must have stood on our spawn square on our last `camping`
+      turns. The mine must be at most `reach` moves away. We must have at most 20 life when we reach it.
     """
 
     mines: int = Field(1, ge=1, le=100, description="least number of mines that the death brings us")

@@ -18,8 +18,8 @@ class Leader(Behaviour):
     Such a mine is worth more than other mines, because the rival loses the income that we gain.
 
     - Beside a mine of the rival: 1 for taking it.
-    - Elsewhere, if the rival's nearest mine is n moves away and n is at most `reach`: 1 / n for each first step of a shortest way
-      to this mine. The way avoids squares with a negative value in the later combat map, which simulates the blows.
+    - Elsewhere: 1 / n for each first step of a shortest way to the rival's nearest mine. Here n is the number of moves to this
+      mine, at most `reach`. The way avoids squares with a negative value in `behaviours.common.combat_map` with `duel`.
 
     The trait does not vote if less than `life` life would be left after taking the mine.
     """

@@ -20,7 +20,7 @@ class TavernPeace(Behaviour):
     strict: bool = Field(False, description="whether squares where we can drink too also get a negative vote")
 
     def vote(self, view: View) -> Votes:
-        """Return -1 or less for such moves, or None."""
+        """Return a negative vote for each move that ends beside an enemy that can drink, or None."""
         drinkers = {enemy for enemy in view.enemies if _can_drink(view, view.games, enemy)}
         votes: dict[int, float] = {}
         for move in view.moves if drinkers else ():

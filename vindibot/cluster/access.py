@@ -60,7 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 def security(settings: ClusterSettings) -> Any:
-    """Return the `distributed.Security` for these settings. Without TLS files, it has no encryption.
+    """Return the `distributed.Security` for these settings. Without TLS files, connections are not encrypted.
 
     Raises `UsageError` if a file cannot be read.
     """

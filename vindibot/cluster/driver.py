@@ -4,10 +4,11 @@
 The driver decides which machine plays which game, and Dask only transports the games. The driver's loop runs in its own thread:
 
 - About every second it asks the scheduler for its workers. In this module, each worker is a machine.
-- A new machine proves its build and loads the bots. If anything differs, it is refused and gets no game.
+- A new machine proves its build: it sends its versions, a digest of its code, and its moves in fixed games. Then it loads the
+  bots. If anything differs from the arena's machine, the new machine is refused and gets no game.
 - If a machine is gone or gives no sign of life, its games go to other machines. The games stay the same, and only one result of
-  each game counts. No bot forfeits because of this.
-- If the scheduler is gone, the driver tries to reach it again, and then plays the unfinished games again.
+  each game counts. No bot forfeits because of a lost machine.
+- If the connection to the scheduler is lost, the driver connects again, and then plays the unfinished games again.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ from vindibot.cluster.access import LOCAL, security
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
 #: Largest number of seconds to reach the scheduler at the start, and to release the machines at the end.
 CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 10.0
-#: After a game was lost with its machine this number of times, the next machine plays it without other games. If the game is lost
-#: there, too, it has failed.
+#: If a game was lost with its machine this number of times, the next machine plays it without other games at the same time. If
+#: the game is lost there, too, it has failed.
 LOSSES = 3
 #: Number of times that Dask may lose a machine's proof before the machine is refused.
 ATTEMPTS = 3
@@ -89,7 +90,11 @@ class _ClusterGame:
 
 @dataclass
 class _ClusterMachine:
-    """A Dask worker. `line` is None until it has proved its build. `refused` says why it gets no game (empty: not refused).
+    """A machine of the cluster, which is a Dask worker. It plays at most `slots` games at once.
+
+    `line` describes the machine in the results; it is None until the machine has proved its build. `refused` says why the machine
+    gets no game (empty: not refused). `silent` says whether it gives no sign of life. `failures` counts the proofs that Dask
+    lost.
 
     `seen` is the time of the last sign of life, by the scheduler's clock. `heard` is our monotonic time when `seen` last changed.
     """
@@ -122,18 +127,18 @@ class _ClusterMachine:
         return "" if self.line is not None else "proves its build"
 
     def has_room(self, game: _ClusterGame) -> bool:
-        """Return whether this machine can play a game now. A suspect game is played without other games."""
+        """Return whether this machine can play a game now. A suspect game needs a machine without other games."""
         if not self.plays or time.monotonic() < self.rests_until or any(other.suspect for other in self.running.values()):
             return False
         return not self.running if game.suspect else len(self.running) < self.slots
 
 
 class ClusterExecutor(Executor):
-    """Plays games on the machines of a cluster. `notify` gets lines of text for people.
+    """An executor that plays games on the machines of a cluster. `notify` gets lines of text for people.
 
     `timed` says whether bots have time limits. If they have, all machines must have the same processor, unless the settings allow
-    different processors. `cpu` is the processor that played earlier games of the tournament, empty if unknown. `local_workers` is
-    the number of games at once if the address is "local".
+    different processors. `cpu` is the model of the processor that played earlier games of the tournament, empty if unknown.
+    `local_workers` is the number of games at once if the address is "local".
     """
 
     def __init__(
@@ -219,7 +224,7 @@ class ClusterExecutor(Executor):
             self._main.cancel()
 
     def _call(self, function: Callable[..., Any], *args: Any) -> None:
-        """Call a function in the loop, and wake the loop up."""
+        """Call a function in the thread of the driver's loop, and wake the loop up."""
 
         def call() -> None:
             function(*args)
@@ -281,7 +286,7 @@ class ClusterExecutor(Executor):
                 await self._leave()
 
     async def _end_tasks(self) -> None:
-        """Cancel what still runs in the loop."""
+        """Cancel all tasks that still run in the driver's loop."""
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -289,7 +294,7 @@ class ClusterExecutor(Executor):
             await asyncio.wait(tasks, timeout=1.0)
 
     def _prove(self) -> BuildProof:
-        """Return the proof of the build of this machine, made by a player as on the other machines."""
+        """Return the proof of this machine's build. A player (a process that plays games) makes it, as on the other machines."""
         self._prover = player = RemotePlayer(self._environment)
         try:
             _, proof = answer_of(player.ask("describe", "", timeout=machine.PROVE_TIMEOUT))
@@ -321,7 +326,7 @@ class ClusterExecutor(Executor):
                 await _within(RELEASE_SECONDS, client.close())
 
     async def _poll(self) -> None:
-        """Ask the scheduler for its workers. If it is gone, wait for it."""
+        """Ask the scheduler for its workers. If the scheduler does not answer, connect again."""
         if self._client.status != "running":
             await self._reconnect()
         if self._client is None:  # the tournament ends
@@ -336,7 +341,10 @@ class ClusterExecutor(Executor):
         self._compare(identity["workers"])
 
     async def _reconnect(self) -> None:
-        """Take all games back, and try to reach the scheduler for `wait_s` seconds. Then raise `VindibotError`."""
+        """Take all games back, and connect to the scheduler again.
+
+        Raises `VindibotError` after `wait_s` seconds without success.
+        """
         self._notify(f"the scheduler at {self._settings.address} is gone; waiting for it")
         for one in list(self._machines.values()):
             self._forget(one)
@@ -392,13 +400,13 @@ class ClusterExecutor(Executor):
             self._forget(one)
 
     def _lose(self, one: _ClusterMachine, what: str) -> None:
-        """Take the games of a lost machine back, and tell `notify`. `what` says what happened to the machine."""
+        """Take back the games of a lost machine, and tell the user. `what` says what happened to the machine."""
         count = self._take_back(one, lost=True)
         more = f"; its games go to other machines ({count})" if count else ""
         self._notify(f"machine {one.name} {what}{more}")
 
     def _forget(self, one: _ClusterMachine) -> None:
-        """Take the games of a machine back, and remove it."""
+        """Take back the games of a machine, and remove the machine."""
         self._take_back(one)
         if one.preparing is not None:
             one.preparing.cancel()
@@ -406,7 +414,7 @@ class ClusterExecutor(Executor):
         self._gone_since.setdefault(one.name, time.monotonic())
 
     def _take_back(self, one: _ClusterMachine, *, lost: bool = False) -> int:
-        """Release the running games of a machine, so that they wait again. Return their number. See `_wait_again` for `lost`."""
+        """End the running games of a machine, so that they wait again, and return their number. For `lost` see `_wait_again`."""
         games = [game for task, game in one.running.items() if not task.done()]
         for task in one.running:
             task.cancel()
@@ -418,7 +426,7 @@ class ClusterExecutor(Executor):
     def _wait_again(self, game: _ClusterGame, *, lost: bool) -> None:
         """Let a game wait again, before all other games. A game that was lost too often has failed.
 
-        `lost` says whether its machine was lost. If it was, the game may be the reason, so the loss is counted.
+        `lost` says whether the game's machine was lost. If it was, the game may be the reason, so the loss is counted.
         """
         if lost and game.suspect:
             self._finish(game, RemoteError(f"its machine was lost {game.losses + 1} times while it was played"))
@@ -460,7 +468,7 @@ class ClusterExecutor(Executor):
         return "; ".join(problems)
 
     def _submit(self, address: str, function: Callable[..., Any], *args: Any, name: str = "") -> Any:
-        """Let a machine call a function, and return the Dask future of the result."""
+        """Let the machine at `address` call a function, and return the Dask future of the result."""
         key = f"{machine.PREFIX}{self._tournament}-{name or function.__name__}-{secrets.token_hex(4)}"
         return self._client.submit(
             function, *args, key=key, workers=[address], allow_other_workers=False, pure=False, retries=0, priority=not name
@@ -530,12 +538,12 @@ class ClusterExecutor(Executor):
             game.future.set_result(result)
 
     def _count(self, name: str) -> None:
-        """Count a game that a machine has played."""
+        """Add 1 to the number of games that the machine `name` has played."""
         self._played[name] += 1
         self._ends.setdefault(name, deque([self._started], maxlen=PACE + 1)).append(time.monotonic())
 
     def _end_games(self) -> None:
-        """End all games, running and waiting."""
+        """End all running and waiting games with an error."""
         for one in self._machines.values():
             self._take_back(one)
         for game in self._waiting:
@@ -563,7 +571,7 @@ def _environment(settings: ClusterSettings) -> dict[str, str]:
 
 
 def _name_of(info: dict[str, Any]) -> str:
-    """Return a worker's name to show. It is used until the worker has stated the name of its machine."""
+    """Return the name of a worker for messages, until the worker has stated the name of its machine."""
     name = info.get("name")
     return name.rpartition("/")[0] or name if isinstance(name, str) else str(info.get("host") or name)
 
@@ -612,8 +620,8 @@ def other_machines(
 
     `entrants` are the bots of all games. `workers`, `notify`, `timed` and `cpu` have the same meaning as for `ClusterExecutor`.
 
-    The caller must have checked the settings with `check_cluster`. Raises `UsageError` if the folder of a bot cannot travel, and
-    `VindibotError` if no scheduler answers, or if all machines are refused.
+    The caller must have checked the settings with `check_cluster`. Raises `UsageError` if the folder of a bot cannot be sent to
+    other machines, and `VindibotError` if no scheduler answers, or if all machines are refused.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find the differences that matter

@@ -1,4 +1,4 @@
-"""Lets this machine join a cluster: it runs a Dask worker, and joins again whenever the connection is lost."""
+"""A Dask worker that joins this machine to a cluster, and joins again whenever the connection is lost."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ async def _stay_joined(settings: ClusterSettings, workers: int, name: str, folde
 
 
 async def _start(settings: ClusterSettings, workers: int, name: str, folder: str) -> Worker:
-    """Return a worker that has joined the scheduler. It listens only on the address with which it reaches the scheduler."""
+    """Return a worker that has joined the scheduler.
+
+    The worker listens only on the address with which this machine reaches the scheduler.
+    """
     host = get_ip(get_address_host(settings.address))
     with dask.config.set({"distributed.worker.profile.enabled": False}):
         worker = Worker(

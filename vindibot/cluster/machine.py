@@ -76,7 +76,10 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             player.remote.close()
 
     def describe(self, key: str, name: str) -> bytes:
-        """Return the answer of a player to "describe". `name` is the name of this machine (empty: the name of the host)."""
+        """Return a player's answer to the request "describe": a description of this machine, with the proof of its build.
+
+        `key` is the key of the call. `name` is the name of this machine (empty: the name of the host).
+        """
         with self._player(key) as player:
             return player.remote.ask("describe", name, timeout=PROVE_TIMEOUT)
 
@@ -99,7 +102,10 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
     @contextlib.contextmanager
     def _player(self, key: str) -> Iterator[_PooledPlayer]:
-        """Yield an idle player, or a new one. If the block raises an error, end the player."""
+        """Yield an idle player, or a new player, for the call with this key.
+
+        If the ``with`` block raises an error, end the player.
+        """
         with self._lock:
             player = self._idle.pop() if self._idle else None
         if player is not None and not player.remote.running:
@@ -131,7 +137,7 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
 
 def describe(tournament: str, environment: Mapping[str, str]) -> bytes:
-    """Add a plugin that plays the games of a tournament. Return the answer of its first player to "describe"."""
+    """Add a plugin that plays the games of a tournament. Return the answer of its first player to the request "describe"."""
     worker = get_worker()
     plugin = GamesPlugin(environment)
     _call(worker.plugin_add(plugin=plugin, name=PREFIX + tournament))
@@ -163,12 +169,12 @@ def _plugin(tournament: str) -> GamesPlugin:
 
 
 def _key() -> str:
-    """Return the key of the running call."""
+    """Return Dask's key of the call that this thread runs."""
     return str(get_worker().get_current_task())
 
 
 def _call(work: Coroutine[Any, Any, Any]) -> None:
-    """Run a coroutine of the Dask worker in its loop."""
+    """Run a coroutine in the loop of the Dask worker, and wait for its end."""
     asyncio.run_coroutine_threadsafe(work, get_worker().loop.asyncio_loop).result(ADD_TIMEOUT)
 
 

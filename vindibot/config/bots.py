@@ -168,8 +168,9 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
 
 def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the bot's folders, and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables
-    of traits.
+    """Return the folders of the bot `name`, and the modules that `load_bot` imports for it.
+
+    This function imports nothing, and ignores errors in the tables of traits.
 
     Raises `UsageError` if the file does not exist or is not TOML.
     """
@@ -185,8 +186,10 @@ def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile], tuple[str, ...]]:
-    """Return the files of a bot and their folders. The bot's own file is the last of the files, after all files that it extends.
-    Its folder is the first of the folders."""
+    """Return the bot file `name` and all files that it extends, and the folders of these files.
+
+    The bot's own file is the last file. Its folder is the first folder.
+    """
     chain = read_chain(find(str(name), kind="bot", beside=beside, folder="bots"), kind="bot", folder="bots")
     return chain, tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
 
@@ -227,7 +230,10 @@ def _merge(tables: dict[str, _Table], file: TomlFile) -> BotFile:
 def _refused(
     problem: ValidationError, path: tuple[str, ...], file_of: Callable[[tuple[str, ...]], TomlFile], known: Sequence[str]
 ) -> UsageError:
-    """Return an error with a line per refused value below `path`. `known` has the keys of the table at `path`."""
+    """Return an error with a line per refused value below the key `path`.
+
+    `problem` is pydantic's error. `file_of` returns the file that sets a key. `known` has the keys of the table at `path`.
+    """
     lines = []
     for slip in problem.errors(include_url=False):
         inner = tuple(map(str, slip["loc"]))
@@ -267,7 +273,7 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
 
 @contextlib.contextmanager
 def _message_if_slow(words: str) -> Iterator[None]:
-    """Print `words` on standard error if the block takes longer than `SLOW_IMPORT`."""
+    """Print `words` on standard error if the ``with`` block takes longer than `SLOW_IMPORT`."""
     timer = threading.Timer(SLOW_IMPORT, lambda: print(words, file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()

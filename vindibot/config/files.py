@@ -1,6 +1,6 @@
 """Lookup and reading of the TOML files that users write.
 
-A file may extend another file. A path is looked up beside the file that names it, then in the current folder, then among the
+A file may extend another file. A path is looked up in this order: beside the file that names it; in the current folder; among the
 built-in files of the package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` means ``arena.toml``.
 """
 
@@ -49,9 +49,9 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
     """Return the file that `name` means, or None if there is none.
 
     ``name.toml`` is tried before ``name``. With `folder` (``bots``), the subfolder of this name in each place is searched after
-    the place itself. In this case, if the user has a folder called `name`, this folder stands for the ``bot.toml`` in it.
-    `not_this` is skipped, so that a file can extend a built-in file of the same name. For built-in files, a leading ``config/``
-    in `name` is ignored, because ``config/`` is their folder in a checkout.
+    the place itself. With `folder`, a folder called `name` stands for the file ``bot.toml`` in it. The file `not_this` is
+    skipped, so that a file can extend a built-in file of the same name. For built-in files, a leading ``config/`` in `name` is
+    ignored, because ``config/`` is their folder in a checkout.
     """
     endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
     for place in places(beside):
@@ -69,8 +69,10 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
 
 
 def holds(check: Callable[[], bool]) -> bool:
-    """Return the result of a check such as ``path.is_file``. It is False for a name that no file can have, or in a folder without
-    permission to read."""
+    """Return the result of a check such as ``path.is_file``.
+
+    Return False for a name that no file can have, and for a path in a folder that this process may not read.
+    """
     try:
         return check()
     except (OSError, ValueError):
@@ -125,8 +127,10 @@ class TomlFile:
         return short(self.path) if line is None else f"{short(self.path)}, line {line}"
 
     def refuse(self, path: Sequence[str], words: str) -> UsageError:
-        """Return an error about the value of a key. Its message has the file, the line, the dotted key, and the explanation
-        `words`."""
+        """Return an error about the value of the key at `path`.
+
+        The message has the file, the line, the dotted key, and the explanation `words`.
+        """
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
@@ -135,7 +139,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Return whether an entry is the key at `path`, or an inline table that contains this key."""
+    """Return whether `entry` is the path of the same key as `path`, or of an inline table that contains this key."""
     return entry == tuple(path[: len(entry)])
 
 

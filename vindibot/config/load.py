@@ -24,11 +24,11 @@ from vindibot.config.files import TomlFile, find, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.settings import PlaySettings, Settings, none_word
 
-#: The start of the names of our environment variables. In such a name, two underscores separate a table from its key.
+#: The start of the names of vindibot's environment variables. In such a name, two underscores separate a table from its key.
 PREFIX = "VINDIBOT_"
 #: The variable that names the configuration file if no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
-#: Our variables that are no settings.
+#: The environment variables of vindibot that are no settings.
 OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_ADMIN_KEY", "VINDIBOT_KERNEL_CACHE"})
 
 T = TypeVar("T", bound=Settings)
@@ -82,7 +82,7 @@ class Config(Generic[T]):
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
     def rows(self) -> list[SettingRow]:
-        """Return all settings in the order of their declaration."""
+        """Return all settings, for ``vindibot config``, in the order of their declaration."""
         found = []
         for path, info in setting_fields(type(self.settings)):
             value, key = reduce(getattr, path, self.settings), dotted(path)
@@ -90,7 +90,10 @@ class Config(Generic[T]):
         return found
 
     def refuse(self, key: str, words: str) -> UsageError:
-        """Return an error about the value of a key, with its origin. Use it if the error appears only when the value is used."""
+        """Return an error about the value of a key, with its origin and the explanation `words`.
+
+        Commands use it for errors that appear only when the value is used.
+        """
         origin = self.origin(key)
         return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
 
@@ -125,7 +128,7 @@ def load_play(
 
 
 def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
-    """Return, for each key of a setting that names a file, a path that works from the current folder."""
+    """Return the values of all settings that name files, by key, as paths that work from the current folder."""
     found: dict[str, Any] = {}
     for key in ("bot", "against", "key_file", "map"):
         value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
@@ -209,8 +212,10 @@ def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple
 
 
 def flat(data: Mapping[str, Any], known: Collection[KeyPath] = (), path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the values in nested tables, each with its key. If the value of a `known` key is a table, the table counts as one
-    value."""
+    """Yield the values in nested tables, each with its key.
+
+    If the value of a `known` key is a table, the table counts as one value. `path` is the key of `data` itself.
+    """
     for name, value in data.items():
         key = (*path, name)
         if isinstance(value, Mapping) and key not in known:
@@ -246,8 +251,10 @@ def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, A
 
 
 def _from_text(text: str, field: FieldInfo) -> Any:
-    """Return the value that a text means for a field: true or false, a number, or the text itself. The model checks the value
-    later."""
+    """Return the value that a text means for a field: true or false, a number, or the text itself.
+
+    The model checks the value later.
+    """
     kinds = get_args(field.annotation) or (field.annotation,)
     if bool in kinds:
         return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(
@@ -289,14 +296,16 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
 
 
 def _tables_with(model: type[BaseModel], key: str) -> list[str]:
-    """Return the tables that have a key of this name, in words that follow "move it"."""
+    """Return, for each table with a key of this name, the words that follow "move it" in a message: ``into [time]``."""
     found = [path[:-1] for path, _ in setting_fields(model) if path[-1] == key]
     return [f"into [{dotted(table)}]" if table else "to the top, above the first [table]" for table in found]
 
 
 def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool, str]:
-    """Return the keys of the table that contains `path`, whether the value at `path` is a secret, and its word for None (see
-    `none_word`)."""
+    """Return facts about the key at `path`: the keys of its table, whether its value is a secret, and its word for None.
+
+    For the word see `none_word`.
+    """
     parts = iter(path[:-1])
     for part in parts:
         info = model.model_fields.get(part)

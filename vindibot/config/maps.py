@@ -42,10 +42,11 @@ def load_map(value: str) -> Map | None:
 
 
 def map_text(value: str) -> str | None:
-    """Return the map that `value` means (see `load_map`) as a request to a server states it: the text of a map, a name, or None
-    for a random map.
+    """Return the map that `value` means (see `load_map`) for a request to a server.
 
-    The server looks up the name, since it may know maps that we do not know. Raises `UsageError`.
+    The result is the text of a map, a name, or None for a random map.
+
+    The name is not checked here, because the server may know other maps. Raises `UsageError`.
     """
     text, source = _read(value)
     if text is not None and not source and _GENERATED.fullmatch(text):
@@ -88,7 +89,9 @@ def _generated(seed: int, size: int) -> Map:
 
 @lru_cache(maxsize=1)
 def standard_maps() -> Sequence[Map]:
-    """Return the standard set of the arena: 40 maps, four of each even size from 10 to 28. Any ten maps in a row have all sizes.
+    """Return the standard set of the arena: 40 maps, four of each even size from 10 to 28.
+
+    Ten maps that follow each other have all ten sizes.
 
     The file has the size, the seed and the digest of each map. Raises `VindibotError` if the generator makes a map with another
     digest.

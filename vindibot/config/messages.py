@@ -60,7 +60,7 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
     """Return the message about a refused value, without the key that precedes it: ``must be at least 0, not -5``.
 
     `problem` is an item of pydantic's ``ValidationError.errors()``. With `secret`, the message does not show the value. `known`
-    has the keys of the table. `word` is a text that is allowed besides numbers.
+    has the allowed keys of the table. `word` is a text that is allowed besides numbers.
     """
     kind, context = str(problem["type"]), problem.get("ctx", {})
     if kind == "extra_forbidden":

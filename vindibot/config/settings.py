@@ -82,7 +82,7 @@ def _to_folder(value: Any) -> Any:
 
 
 def _check_server(value: str) -> str:
-    """Return the normal form of a server address, or "" for "". `load_play` checks later whether this server may get a key."""
+    """Return a server's address in its normal form, or "" for "". `load_play` checks later whether this server may get a key."""
     try:
         return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
     except UsageError as problem:
@@ -232,14 +232,16 @@ class PlaySettings(Settings):
         return self.embedded and (self.pace == "watch" or (self.pace == "auto" and self.games == 1 and shown))
 
     def join_seconds(self) -> float:
-        """Return the seconds to wait until a game begins: the setting if it is set, else infinity in an arena and 600 in
-        training."""
+        """Return the longest time to wait until a game begins, in seconds.
+
+        This is `join_timeout_s` if it is set. Otherwise it is infinity in an arena and 600 in training.
+        """
         if self.join_timeout_s is not None:
             return self.join_timeout_s
         return math.inf if self.mode == "arena" else 600.0
 
     def conflicts(self) -> list[tuple[str, str, str]]:
-        """Return the pairs of settings that exclude each other: (key, other key, text with the error and its remedy)."""
+        """Return the settings that exclude each other, in pairs: (key, other key, text with the error and its remedy)."""
         found = []
         if self.against and self.server:
             found.append(("against", "server", "works on the embedded server only: leave one of the two empty"))

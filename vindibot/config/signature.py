@@ -30,8 +30,10 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Build:
-    """The versions that decide the moves of every bot: vindibot, Python, numba and numpy. `sources` is the digest of the rules
-    and the traits (`sim.sources`)."""
+    """The versions that decide the moves of every bot.
+
+    `sources` is the digest of the rules and the traits (`sim.sources`). The other fields are versions.
+    """
 
     vindibot: str
     sources: str

@@ -1,4 +1,4 @@
-"""Calls traits in this process, outside of a game: on one recorded turn, or on many turns to measure the time."""
+"""Functions that call traits in this process, outside of a game."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
 
 def recorded_bot(recording: Recording) -> Bot:
-    """Return the bot that made a recording. The traits come from the header of the recording.
+    """Return the bot that made a recording. Its traits and their parameters come from the header of the recording.
 
     The user's own traits are looked up in the current folder, in ``bots/`` and beside the recording. Raises `UsageError` if a
     trait cannot be built.
@@ -82,8 +82,9 @@ def find_bot(name: str | None, recording: Recording) -> Bot:
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
     """Ask each trait about a view, and return the last vote of each; see `vindibot.engine.runner.run`.
 
-    After `seconds` (None: never) the stop word is set. Anytime traits then return. A trait that still runs after `limit` seconds
-    is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this exception.
+    After `seconds` (None: never) the stop word of the view's budget is set, so anytime traits return. A trait that still runs
+    after `limit` seconds is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait
+    catches this exception.
     """
     votes: dict[int, Vote] = {}
     with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:
@@ -112,7 +113,7 @@ def best_moves(bot: Bot | str | Path, view: View) -> set[str]:
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed within the block.
+    """Yield a function that returns whether Ctrl-C was pressed within the ``with`` block.
 
     `KeyboardInterrupt` alone does not show this, because the runner treats each exception as an error of a trait.
     """
@@ -137,8 +138,9 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
     """Run a trait under Python's debugger and return its vote; None if the user quits the debugger.
 
     First the trait runs without the debugger. If this run raises an error, or still runs after `limit` seconds, the debugger
-    opens at the current line of the trait's own code. Otherwise the trait runs a second time, and the debugger stops at the
-    start of `vote`. `new_view` makes a view for each run. The time of the returned vote is NaN.
+    opens at the current line of the trait's own code. Otherwise the trait runs a second time, and the debugger stops at the start
+    of `vote`. `new_view` makes a view for each run. `number` is the number of the trait in the returned vote. The time of this
+    vote is NaN.
     """
     with _interrupts() as interrupted:
         try:
@@ -163,6 +165,6 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
 
 
 def _answers(behaviour: Behaviour, view: View) -> list[Any]:
-    """Return all answers of a trait, at least one."""
+    """Return all answers of a trait, in their order of time. There is at least one."""
     answer = behaviour.vote(view)
     return [None, *answer] if isgenerator(answer) else [answer]

@@ -35,7 +35,7 @@ TURNS = 300
 
 @dataclass
 class Times:
-    """The votes of a trait, each with its position."""
+    """The votes of one trait, each with the position on which the trait was asked."""
 
     label: str
     votes: list[tuple[Vote, TrialPosition]] = field(default_factory=list)
@@ -94,8 +94,7 @@ def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
 
 
 def self_play(games: Game, seed: int) -> Iterator[View]:
-    """Play a game of `PLAYERS` from the state in `games`, and change this state. In each ply yield the view of the hero to
-    move."""
+    """Play a game of `PLAYERS` from the state in `games`, which changes. Before each ply, yield the view of the hero to move."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()
     recent = [np.zeros(0, GAME)] * len(bots)
@@ -119,7 +118,7 @@ def generated_positions(seed: int = 1) -> Iterator[TrialPosition]:
 
 
 def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]:
-    """Return at most `most` of the positions, drawn at random, with a fixed seed."""
+    """Return at most `most` of the positions, drawn at random. The seed is fixed, so equal arguments give equal results."""
     if len(positions) <= most:
         return list(positions)
     chosen = np.random.default_rng(len(positions)).choice(len(positions), most, replace=False)
@@ -131,8 +130,8 @@ def measure(
 ) -> tuple[list[Times], bool]:
     """Return the times of the traits, and whether Ctrl-C ended the measurement early.
 
-    Each trait gets a new view. So its time includes work that traits of a bot would share. A trait that was interrupted at the
-    time limit is not called again.
+    Each trait gets a new view. So its time includes work that the traits of a bot share in a game. A trait that was interrupted
+    at the time limit is not called again.
     """
     times = [Times(spec.label) for spec, _ in traits]
     seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
@@ -177,8 +176,10 @@ def table_of(times: Sequence[Times]) -> Table:
 
 
 def _failures(one: Times, bot: Bot) -> list[str]:
-    """Return lines about a trait's failures, at most three kinds. For a recorded turn, a line has the command that shows the
-    failure."""
+    """Return lines about at most three kinds of failures of a trait.
+
+    For a recorded turn, a line has the command that shows the failure.
+    """
     first: dict[str, TrialPosition] = {}
     for vote, position in one.votes:
         if vote.note:

@@ -1,7 +1,7 @@
 """The top of a search tree, node by node. A search in Python stores the top nodes; the compiled kernel searches below them.
 
-Moves, windows and scores are equal to those of `behaviours.search.engine`. Only the order of moves is simpler: the best move of
-the previous depth, then North, East, South, West, Stay. So different branches may be cut off.
+Moves, windows and scores are equal to those of `behaviours.search.engine`. The order of moves is simpler than there: the best
+move of the previous depth, then North, East, South, West, Stay. So other branches may be cut off than in the engine.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SearchTree:
 
 
 def build_tree(view: View, params: SearchParams, weights: Weights, depth: int, top: int) -> SearchTree:
-    """Return the first `top` plies of a search of `depth` plies (at least 1). Searches of all smaller depths run before.
+    """Return the first `top` plies of the tree of a search of `depth` plies (at least 1). All smaller depths are searched first.
 
     The game must be running, with ``params.me`` to move. Equal arguments give equal trees. The view does not change.
     """
@@ -101,7 +101,10 @@ class _TreeBuilder:
         self._deaths = 0  # of our hero, on the path from the root
 
     def root(self, depth: int, top: int) -> Node:
-        """Return the tree of one depth. The window of each direction has its lower bound `clip` below the best score so far."""
+        """Return the tree of a search of `depth` plies.
+
+        The alpha-beta window of each direction begins at `SearchParams.clip` below the best score so far.
+        """
         me, before = self._params.me, self._searched
         with borrowed() as self._work:
             self._work.begin(self._params)
@@ -158,9 +161,9 @@ class _TreeBuilder:
         return Node(hero, None, score, _bound(score, alpha, beta), self._searched - before, children, cut)
 
     def _usual_move(self, hero: int, *, chooses: bool) -> int:
-        """Return the usual move of a hero: the move of the opponent model, in some modes `STAY`.
+        """Return the usual move of a hero: `STAY` for our hero and in modes that require it, else the move of the cheap policy.
 
-        All other moves are deviations.
+        All other moves of opponents are deviations. `chooses` says whether the hero chooses freely among its moves.
         """
         active = bool(self._params.active >> hero & 1)
         if hero == self._params.me or (self._params.mode == BEST_REPLY and active):
@@ -177,7 +180,10 @@ class _TreeBuilder:
         return self._params.mode == PARANOID or (hero + 1) & 3 == self._params.me
 
     def _moves(self, hero: int, usual: int, *, chooses: bool) -> list[int]:
-        """Return the moves of a hero, the best one of the previous depth first."""
+        """Return the moves of a hero to search, the best move of the previous depth first.
+
+        If the hero does not choose freely (`chooses` is false), return only its `usual` move.
+        """
         if not chooses:
             return [usual]
         mask = effective_moves(self._games, 0, hero)
@@ -185,7 +191,7 @@ class _TreeBuilder:
         return sorted((move for move in _ORDER if mask >> move & 1), key=lambda move: move != first)
 
     def _below(self, left: int, alpha: int, beta: int, *, deviated: bool) -> int:
-        """Return the kernel's score of this position.
+        """Return the score of this position, searched `left` more plies by the kernel.
 
         The kernel does not know deviations, so this method itself makes the plies after a deviation.
         """

@@ -107,7 +107,7 @@ def _user_traits(bot: Bot) -> list[AvailableTrait]:
 
 
 def _may_have_traits(path: Path) -> bool:
-    """Return whether a file may define traits: it imports from `behaviours` and has classes. Other files are not run."""
+    """Return whether a file may define traits: it imports from `behaviours` and has classes. The file is not run."""
     if not path.stem.isidentifier() or path.stem.startswith("test_") or path.stem == "conftest":
         return False
     try:

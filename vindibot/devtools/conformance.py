@@ -65,7 +65,7 @@ class ConformanceError(AssertionError):
 
 
 class _BrokenError(Exception):
-    """The error of a broken promise. If it is `fatal`, the remaining checks are skipped."""
+    """A trait breaks a promise. If the error is `fatal`, the remaining checks are skipped."""
 
     def __init__(self, wrong: str, advice: str, *, fatal: bool = False) -> None:
         super().__init__(wrong)
@@ -176,7 +176,7 @@ def odd() -> tuple[TrialPosition, ...]:
 
 
 def _position(name: str, board: str | Game) -> TrialPosition:
-    """Return a position. The next hero in turn that is on the board is to move."""
+    """Return a position on this board. The hero to move is the next hero in turn that is on the board."""
     games = parse(board) if isinstance(board, str) else board.copy()
     present = [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(games[0]["turn"])
@@ -300,8 +300,10 @@ def _votes_are_valid(position: TrialPosition, response: Response) -> None:
 def _in_time(
     trial: Trial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None, seconds: float
 ) -> None:
-    """Check that a trait answered in time. A late trait is asked again in new processes, because the machine may have been
-    busy."""
+    """Check that a trait answered within `seconds`.
+
+    If it was late, ask it again in new processes, because the machine may have been busy (see `LATE`).
+    """
     fastest = response.seconds
     for _ in range(LATE - 1):
         if fastest <= seconds:

@@ -40,9 +40,9 @@ Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server.
 REQUESTS = 20
 WITHIN = Within(connect=3.0, head=5.0, body=5.0)
-#: To measure how late this machine wakes a process: the number of sleeps, and seconds per sleep.
+#: The sleeps that measure how late this machine wakes a process: their number, and the seconds of each.
 SLEEPS, SLEEP = 40, 0.005
-#: Number of consecutive turns that are played from each sample position. A bot with an anytime trait plays 1 turn.
+#: Number of consecutive turns that the bot plays from each sample position. A bot with an anytime trait plays 1 turn.
 TURNS = 3
 #: If a turn has less than this number of seconds, there is hardly time to think.
 SHORT_TIME = 0.1

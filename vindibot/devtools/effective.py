@@ -14,7 +14,7 @@ from vindibot.config import look_up, read
 if TYPE_CHECKING:
     from vindibot.config import Bot, Config
 
-#: The settings model of each command: the room and the name of the class.
+#: The settings model of each command: the package and the name of the class.
 _MODELS = {
     "play": ("vindibot.config", "PlaySettings"),
     "arena": ("vindibot.arena", "ArenaSettings"),

@@ -1,6 +1,6 @@
 """The explanation of a hero's move on a turn: the votes, their sums, and why another direction lost.
 
-Each number is a vote times the weight of its trait, so the numbers of a direction add up to its sum. "-" stands for a direction
+Each number is a vote times the weight of its trait. So the numbers of a direction add up to its sum. "-" stands for a direction
 without an effect.
 """
 
@@ -126,7 +126,7 @@ def verdict(ballot: Ballot) -> list[str]:
 
 
 def remarks(ballot: Ballot) -> list[str]:
-    """Return lines on the traits: errors, search depths, targets."""
+    """Return lines on what the traits reported: errors, search depths, targets."""
     found = []
     for entry in ballot.entries:
         if entry.note:
@@ -192,7 +192,7 @@ def differences(ballot: Ballot, wanted: int) -> list[tuple[BallotEntry, float]]:
 
 
 def why_not_words(own: RecordedTurn, me: int, wanted: int) -> str:
-    """Return a sentence on why a direction was not chosen."""
+    """Return a sentence on why hero `me` (0..3) did not choose the direction `wanted` (0..4)."""
     ballot = own.ballot
     word, chosen, sums = DIRECTIONS[wanted], DIRECTIONS[ballot.direction], ballot.sums
     if wanted == ballot.direction:
@@ -208,7 +208,7 @@ def why_not_words(own: RecordedTurn, me: int, wanted: int) -> str:
 
 
 def _obstacle(own: RecordedTurn, me: int, wanted: int) -> str:
-    """Return the reason why a direction has no effect."""
+    """Return the reason why the direction `wanted` (0..4) has no effect for hero `me` (0..3)."""
     game = own.games[0]
     cell = int(game["cell"][int(game["hero"][me]["pos"]) + int(OFFSET[wanted])])
     tile = cell & TILE_BITS

@@ -78,7 +78,11 @@ def rerun_turn(
 
 
 def comparison(now: Ballot, then: Ballot, *, sums: bool = True) -> Table:
-    """Return a table of the weighted votes in both ballots. A trait with unchanged votes has a single row, "same"."""
+    """Return a table of the weighted votes in two ballots of the same turn: the new one (`now`) and the recorded one (`then`).
+
+    A trait with unchanged votes has a single row, "same". With `sums`, the table also has the sums, and the traits that are only
+    in `then`.
+    """
     table = trait_table("", *DIRECTIONS, "ms")
     table.columns[1].justify = "left"
     recorded = {one.label: one for one in then.entries}
@@ -104,7 +108,7 @@ def _row(table: Table, label: str, when: str, ballot: Ballot, votes: BallotEntry
 
 
 def _same_votes(one: BallotEntry, other: BallotEntry) -> bool:
-    """Return whether the weighted votes differ by no more than rounding errors."""
+    """Return whether the weighted votes of two entries differ by no more than rounding errors."""
     if one.votes is None or other.votes is None:
         return one.votes is other.votes and one.status == other.status
     pairs = zip(one.weighted, other.weighted, strict=True)

@@ -47,8 +47,8 @@ def show_tree(
 ) -> SearchTree:
     """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree.
 
-    With `dot`, also write them to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and if the
-    file exists and is not a drawing of this command. Raises `VindibotError` if the file cannot be written.
+    With `dot`, also write these plies to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and
+    if the file exists and is not a drawing of this command. Raises `VindibotError` if the file cannot be written.
     """
     output = Output(dot, MARK, "vindibot tree", "--dot names another file") if dot is not None else None
     if output is not None:

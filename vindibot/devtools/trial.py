@@ -64,7 +64,7 @@ class Response:
     - `problem`: how the trait failed, empty if it did not. `trace`: the last lines of the traceback.
     - `changed`: what the trait changed in its view, empty if nothing.
     - `seconds`: the time of the trait.
-    - `hung`: whether its process was killed because it did not answer. `died`: whether its process ended by itself.
+    - `hung`: whether the trait's process was killed because it did not answer. `died`: whether this process ended by itself.
     """
 
     answers: tuple[tuple[float, ...] | None, ...] = ()
@@ -159,7 +159,7 @@ def _trace(error: BaseException) -> str:
 
 
 class Trial:
-    """A trait in another process. Use it as a ``with`` block. It waits at most `timeout` seconds for an answer.
+    """A trait in another process, for a ``with`` block. `ask` waits at most `timeout` seconds for an answer.
 
     The ``with`` statement raises `TrialBuildError` if the process cannot build the trait from its class and parameters.
     """
@@ -233,7 +233,7 @@ class TrialBuildError(Exception):
 
 
 def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
-    """Work in the other process: build the trait, report whether this worked, then answer until the pipe is closed."""
+    """Run in the other process: build the trait, report whether this worked, and answer requests until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         trait = plan.build()

@@ -13,7 +13,7 @@ from vindibot.engine import OutOfTime, failures, runner
 
 #: Seconds between interruptions of a trait that catches `OutOfTime`.
 INTERVAL = 0.2
-#: Seconds after the limit until the process ends itself. This happens if the trait is in compiled code, which nothing interrupts.
+#: Seconds from the limit until the process ends itself, if the trait is in compiled code, which nothing interrupts.
 LAST_RESORT = 3.0
 #: Files whose code is on the stack while a debugger is open.
 _DEBUGGERS = ("bdb.py", "pydevd.py")
@@ -48,7 +48,7 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, *timer)
 
     def watch(self, trait: int) -> None:
-        """Start the clock for this trait, whose code runs next."""
+        """Start the timer for the trait with this number, whose code runs next. Earlier times of the same trait count, too."""
         if self._limit is None:
             return
         now = time.monotonic()
@@ -72,7 +72,7 @@ class Watchdog:
         raise OutOfTime(f"no answer after {self._limit:g} s")
 
     def _end(self) -> None:
-        """Stop watching."""
+        """Stop the timer."""
         self._limit = None
         signal.setitimer(signal.ITIMER_REAL, 0)
         faulthandler.cancel_dump_traceback_later()

@@ -27,7 +27,7 @@ GAMES = 2
 
 @dataclass(frozen=True)
 class BlockResult:
-    """The result of a block, by objective.
+    """The result of a block: numbers by objective.
 
     `difference` is the mean score of plus less the mean score of minus. `level` is the mean of both scores. `rivals` are the
     labels of the rivals, in the order of their seats. If a game could not be played, `failed` is true and all numbers are 0.
@@ -44,6 +44,7 @@ class BlockMaker:
     """Makes the games of blocks. If the fields, the number of the block and the two bots are equal, the games are equal.
 
     `identity` is the digest of the study. `pool` has the rivals. `self_share` is the share (0..1) of the blocks without rivals.
+    `rounds` is the length of a game.
     """
 
     identity: str

@@ -56,12 +56,12 @@ def write_tuned(path: Path, text: str) -> None:
 
 
 def head(comments: Sequence[str]) -> str:
-    """Return the comment at the start of a file. `comments` are its lines after the first one."""
+    """Return the comment at the start of a file: `MARK`, then the lines in `comments`."""
     return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (MARK.removeprefix("# ") + ".", *comments))
 
 
 def rounded(value: Any) -> Any:
-    """Return a value for TOML. Floats are rounded to six significant digits."""
+    """Return a value as it is written to TOML: floats are rounded to six significant digits."""
     if isinstance(value, Mapping):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

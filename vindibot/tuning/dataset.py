@@ -61,7 +61,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Positions of games. `columns` has the columns of `COLUMNS` and `SINGLES`.
+    """Positions of recorded games. `columns` has the columns of `COLUMNS` and `SINGLES`.
 
     `bots` (games x 4) has the labels of the bots. `maps` has the digest of each map. `validation` has a bool per map: whether it
     is for validation only.
@@ -142,13 +142,19 @@ def for_validation(digest: str, share: float) -> bool:
 
 
 def rounds_of(name: str, rounds: int, every: int) -> range:
-    """Return the rounds of the positions of a game, every `every` rounds. `name` is a digest of the game."""
+    """Return the rounds of a game from which positions are taken: one round in `every` rounds.
+
+    `rounds` is the number of rounds of the game. `name` is a digest of the game, which selects the first round.
+    """
     first = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest(), "big") % every
     return range(first, rounds, every)
 
 
 def positions_of(record: GameRecord, every: int) -> dict[str, NDArray[Any]]:
-    """Return the columns of the positions of a game, except `game` and `map`. Raises `GameRecordError` for a faulty record."""
+    """Return the columns of the positions of a game, except `game` and `map`.
+
+    `every` is the number of rounds between two positions. Raises `GameRecordError` for a faulty record.
+    """
     history = GameHistory.of(record)
     where = record.game_map()
     rounds = record.max_turns // PLIES_PER_ROUND
@@ -167,7 +173,10 @@ def positions_of(record: GameRecord, every: int) -> dict[str, NDArray[Any]]:
 
 
 def _square_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
-    """Return the columns `tavern`, `mine`, `reach`, `loss` and `drink`, as `behaviours.common.evaluation._square_value` does."""
+    """Return the columns `tavern`, `mine`, `reach`, `loss` and `drink` (see `COLUMNS`) of an array of games.
+
+    The numbers are those of `behaviours.common.evaluation._square_value`.
+    """
     weights = Weights()
     pull = weights.step_discount ** np.arange(256)
     pull[AWAY] = 0
@@ -199,9 +208,9 @@ def _square_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]
 
 
 def _fight_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
-    """Return the columns `danger`, `prey` and `spawn`, as `behaviours.common.evaluation._fight_value` does.
+    """Return the columns `danger`, `prey` and `spawn` (see `COLUMNS`) of an array of games.
 
-    Enemies are near if they are at most two moves away.
+    The numbers are those of `behaviours.common.evaluation._fight_value`. Enemies at most two moves away count.
     """
     heroes, duel = games["hero"], duel_table().reshape(MAX_LIFE + 1, MAX_LIFE + 1).astype(bool)
     to_square = tables["to_square"].reshape(CELLS, CELLS)

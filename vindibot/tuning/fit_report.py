@@ -9,7 +9,7 @@ from vindibot.tuning.dataset import Dataset
 from vindibot.tuning.fitting import Coefficient, FitResult, Quality
 from vindibot.tuning.report import ReportPart
 
-#: An interval is not shown if it is more than this number of times as wide as the value.
+#: An interval is shown as ``unknown`` if its width is more than this number times the value.
 _VAGUE = 20
 COEFFICIENT_HEADS = ("weight", "before", "lead", "95 %", "first", "95 %", "worth in R2", "")
 

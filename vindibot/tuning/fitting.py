@@ -28,7 +28,7 @@ from vindibot.tuning.space import declared_range
 
 Floats = NDArray[np.float64]
 
-#: The weights that are fitted. A weight in `LINEAR` is the factor of a column. `values` shows how the others are used.
+#: The weights that are fitted. A weight in `LINEAR` is the factor of a column. The function `values` uses the others.
 NONLINEAR = ("keep", "life", "life_curve", "life_season", "frailty", "frail")
 LINEAR = ("reach", "loss", "tavern", "danger", "prey", "spawn")
 FITTED = (*NONLINEAR, *LINEAR)
@@ -48,7 +48,7 @@ BINS = {
     "mine": (1, 2, 3, 5, 8, 12),
 }
 LEFT_BINS = (5, 15, 30, 60, 100, 150, 200)
-#: The ridge of the one-hot model: a number of positions without effect that are added to each bin.
+#: The ridge of the one-hot model: the fit of each bin gets this number of further positions in which the bin has no effect.
 _BIN_RIDGE = 20.0
 
 
@@ -56,8 +56,8 @@ _BIN_RIDGE = 20.0
 class Coefficient:
     """A fitted weight, `value`, with its 95 % interval, `low` to `high`. `start` is the value before the fit.
 
-    `limited` says whether the fitted value is at an end of its range. `worth` is the loss of R2 on validation without the
-    feature. It is None if this was not computed.
+    `limited` says whether the fitted value is at an end of its range. `worth` is the amount by which R2 on validation falls
+    without the feature, None if it was not computed.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Quality:
-    """The quality of predictions of the lead in some positions: R2 (see `_r2`), rank correlation, and number of positions."""
+    """The quality of predictions of the lead: R2 (see `_r2`), the rank correlation, and the number of positions."""
 
     r2: float
     rank: float
@@ -96,7 +96,7 @@ class FitResult:
     first round of the phase, or -1 for all rounds.
     - `calibration`: pairs (predicted, observed) of the probability to end first, for groups of heroes.
     - `entropy`: the cross-entropy on validation before and after the fit, in nats per position.
-    - `scale`: `a` and `b` of the target first.
+    - `scale`: `a` and `b` of the scale of the target first (see the module).
     - `tables`: the one-hot model, see `_fit_bins`.
     - `positions`: number of positions for fitting and for validation.
     """
@@ -181,7 +181,9 @@ def _start(weights: Weights) -> Floats:
 
 
 def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] = ()) -> FitResult:
-    """Return the fit to the positions of a dataset. `start` has the weights before the fit. For `without` see `Dataset.split`.
+    """Fit the weights to the positions of a dataset, and return the result. `start` has the weights before the fit.
+
+    For `without` see `Dataset.split`.
 
     Raises `UsageError` if there are too few games for fitting or for validation.
     """
@@ -268,8 +270,8 @@ def _derivatives(function: Callable[[Floats], Floats], point: Floats) -> Floats:
 def _cluster_errors(slopes: Floats, influence: Floats, curves: Floats, games: NDArray[np.int64]) -> Floats:
     """Return the standard errors of the weights in robust least squares.
 
-    `slopes` has the derivatives of the errors. `influence` has the influence of each error, `curves` the derivative of this
-    influence, and `games` the number of the game.
+    Each argument has an entry or a row per error. `slopes` has the derivatives of the errors by the weights. `influence` has the
+    influence of each error, and `curves` has the derivative of this influence. `games` has the number of the game.
     """
     sizes = np.maximum(np.abs(slopes).max(axis=0), 1e-12)
     slopes = slopes / sizes
@@ -283,15 +285,20 @@ def _cluster_errors(slopes: Floats, influence: Floats, curves: Floats, games: ND
 
 
 def _worth(columns: PositionColumns, check: PositionColumns, found: Floats, name: str) -> float:
-    """Return the loss of R2 on validation if the feature `name` is left out and the other weights are fitted again."""
+    """Return the amount by which R2 on validation falls if the feature `name` is left out and the other weights are fitted again.
+
+    `columns` are the positions for fitting, `check` the positions for validation. `found` are the weights of the full fit.
+    """
     without, _ = _fit_lead(columns, found, [name])
     truth = leads(check.data["final"])
     return _r2(leads(values(check, found)), truth, check) - _r2(leads(values(check, without)), truth, check)
 
 
 def _log_chances(columns: PositionColumns, point: Floats) -> Floats:
-    """Return the logarithm of the predicted probability of the hero that ended first (n). If several heroes ended first, it is
-    the mean of their logarithms."""
+    """Return, for each position (n), the logarithm of the predicted probability of the hero that ended first.
+
+    If several heroes ended first, it is the mean of their logarithms. `point` holds the weights, and `a` and `b` of the scale.
+    """
     weights, (offset, power) = point[: len(FITTED)], point[len(FITTED) :]
     scaled = values(columns, weights) / np.exp(offset + power * np.log(columns.left))
     scaled -= scaled.max(axis=1, keepdims=True)
@@ -339,7 +346,8 @@ def _fit_bins(training: Dataset, held: Dataset) -> tuple[dict[str, Floats], Floa
     """Fit the one-hot model to `training`. Return its tables by feature, and the predicted leads for `held` (n x 4).
 
     A table has one row per bin of the rounds left and one column per bin of the feature. Its entries are in gold per round left.
-    The model adds the entries of all features. The result predicts the change of the lead until the end, per round left.
+    The model adds the entries of all features. The model predicts the change of the lead until the end of the game, per round
+    left.
     """
     design, check = _one_hot(training), _one_hot(held)
     columns = training.columns

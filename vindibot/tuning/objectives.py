@@ -8,7 +8,8 @@ from typing import Literal
 
 from vindibot.arena import GameLine
 
-#: place: 1 for the first place to 0 for the last. win: 1 for the most gold, divided among ties. gold: the logarithm of the gold.
+#: The objectives. place: from 1 for the first place to 0 for the last place. win: 1 for the most gold, divided among heroes with
+#: equal gold. gold: the logarithm of the gold.
 Objective = Literal["place", "win", "gold"]
 OBJECTIVES: tuple[Objective, ...] = ("place", "win", "gold")
 

@@ -1,7 +1,8 @@
 """Promotion: a tuned bot becomes the next version of its family if it is stronger than its parent and not weaker than a rival.
 
-1. The sequential test of a match between the candidate and its parent must decide for the candidate.
-2. The candidate plays a match against each rival. If the 95 % interval of the difference lies below 0, the candidate is refused.
+1. The candidate (the tuned bot) plays a match against its parent. The sequential test must decide for the candidate.
+2. The candidate plays a match against each rival. If the 95 % interval of its mean difference to a rival lies below 0, the
+   candidate is refused.
 3. The candidate plays a tournament with the versions of the family. The tournament gives its rating.
 
 By default, tuning has used neither the maps nor the rivals. Each match is a tournament of `vindibot.arena` with a results file of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CANDIDATE, PARENT = "candidate", "parent"
 #: The start of the configuration of the family's tournament, and the name of its file.
 TOURNAMENT_MARK, TOURNAMENT = "# Made by vindibot tune promote", "tournament.toml"
-#: Largest number of versions in the tournament that rates the candidate: the newest ones.
+#: Largest number of versions in the tournament that rates the candidate. The newest versions play.
 PLAYING = 4
 #: The default folder of versions.
 FOLDER = Path("versions")
@@ -170,8 +171,8 @@ class Promotion:
     def _tournament(self, name: str, bots: Sequence[str], blocks: int, more: dict[str, Any] | None = None) -> Summary | None:
         """Play a tournament, or its missing games. Return its summary, or None if it was interrupted.
 
-        `more` has settings of the arena that differ. Raises `VindibotError` if results could not be written, or if a bot
-        forfeited too many games.
+        `more` has settings of the arena that replace those of the other tournaments of the promotion. Raises `VindibotError` if
+        results could not be written, or if a bot forfeited too many games.
         """
         path = self.folder / f"{name}.jsonl"
         given: dict[str, Any] = {

@@ -77,7 +77,7 @@ RESULT_HEADS = ("parameter", "start", "result", "error")
 
 
 def step_text(step: float, *, ratio: bool) -> str:
-    """Return a step as text: ``+ 2`` or ``x 1.49``."""
+    """Return the size of a step as text: ``+ 2``, or ``x 1.49`` for a ratio."""
     return f"x {np.exp(step):.3g}" if ratio else f"+ {step:.3g}"
 
 

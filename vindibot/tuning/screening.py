@@ -1,4 +1,4 @@
-"""Screening: which parameters matter, and in which direction.
+"""Screening: it finds the parameters that matter, and in which direction they do.
 
 In each block, each parameter is one step above its start value in one bot, and one step below it in the other bot (`signs`). A
 ridge regression of the differences of the blocks estimates the contribution of each parameter (`effects`).
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vindibot.arena import derive_seed
 from vindibot.tuning.space import Floats
 
-#: The ridge: a number of blocks with a difference of 0 that are added for each parameter.
+#: The ridge: for each parameter, the regression gets this number of further blocks with a difference of 0.
 RIDGE = 1.0
 #: Probability with which an interval contains the true value.
 LEVEL = 0.95
@@ -23,10 +23,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a parameter: its part of the difference of a block, if it is one step up in plus and one step down in minus.
+    """The effect of a parameter on the difference of a block (the score of plus less the score of minus).
 
-    `error` is the standard error. `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an estimate
-    of this size or larger if the parameter does not matter.
+    `value` is the contribution of the parameter if it is one step up in plus and one step down in minus. `error` is its standard
+    error. `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an estimate of this size or larger
+    if the parameter does not matter.
     """
 
     key: str
@@ -38,7 +39,7 @@ class Effect:
 
 
 def signs(seed: int, block: int, parameters: int) -> Floats:
-    """Return +1 (plus has the larger value) or -1 for each parameter, in a block of the screening.
+    """Return +1 (plus has the larger value) or -1 for each parameter in block `block` of the screening.
 
     The design is orthogonal. A group of blocks has one block per row of a Hadamard matrix, in random order. Each parameter has
     one column of this matrix, times a random sign. So within a group, the signs of any two parameters are uncorrelated.

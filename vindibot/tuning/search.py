@@ -38,7 +38,10 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Iterate:
-    """A group of blocks that the search asks for together. `point` has the values of parameters before these blocks, by key."""
+    """A group of blocks that the search asks for together.
+
+    `point` has the values of the parameters before these blocks, by key.
+    """
 
     phase: Phase
     point: dict[str, float]
@@ -147,7 +150,9 @@ def _spsa(
 def _first_gains(
     count: int, settings: TuneSettings, chosen: Sequence[str], iterates: Sequence[Sequence[tuple[Floats, float]]]
 ) -> spsa.Gains:
-    """Return the gains of a study without a screening. They assume that a typical effect is a third of the spread of differences.
+    """Return the gains of SPSA for a study without a screening, for `count` blocks.
+
+    They assume that a typical effect is a third of the spread of the blocks' differences.
 
     The spread is the root mean square of the differences of `iterates`.
     """

@@ -26,7 +26,7 @@ from vindibot.config import Bot
 
 Floats = NDArray[np.float64]
 
-#: If a parameter must not reach a limit (`Gt`, `Lt`), its range ends before the limit, by this share of the range.
+#: If a parameter must not be equal to a limit (`Gt`, `Lt`), its range ends this share of the range before the limit.
 _MARGIN = 1e-6
 #: If the value of a parameter is 0, this share of its range takes the place of the value in the size of a step.
 _UNIT_AT_ZERO = 0.1
@@ -51,7 +51,7 @@ class TunedParameter:
     ratio: bool = False
 
     def at(self, position: float) -> float:
-        """Return the value at a position, within the range."""
+        """Return the parameter's value at a position (a number of steps from the start). The value stays within the range."""
         value = self.start * math.exp(self.step * position) if self.ratio else self.start + self.step * position
         return min(max(value, self.low), self.high)
 
@@ -64,7 +64,8 @@ class TunedParameter:
     def played(self, value: float, draw: float) -> float:
         """Return the value that a game uses: `value` within the range, and rounded if the parameter is `whole`.
 
-        It is rounded up if its fraction plus `draw` (0..1) is at least 1. So for a random draw, the mean result is `value`.
+        The value is rounded up if its fraction plus `draw` (0..1) is at least 1. So for a random draw, the mean result is
+        `value`.
         """
         inside = min(max(value, self.low), self.high)
         if self.whole:
@@ -104,15 +105,15 @@ class ParameterSpace:
         return np.array(low), np.array([one.position(one.high) for one in self.parameters])
 
     def at(self, positions: Floats) -> Floats:
-        """Return the point at these positions."""
+        """Return the point (one value per parameter) at these positions."""
         return np.array([one.at(float(position)) for one, position in zip(self.parameters, positions, strict=True)])
 
     def positions(self, point: Sequence[float] | Floats) -> Floats:
-        """Return the positions of a point."""
+        """Return the position of each parameter at a point."""
         return np.array([one.position(float(value)) for one, value in zip(self.parameters, point, strict=True)])
 
     def played(self, point: Sequence[float] | Floats, draws: Sequence[float] | Floats) -> tuple[float, ...]:
-        """Return the point that games use (see `TunedParameter.played`)."""
+        """Return the values that games use at a point, with a draw (0..1) per parameter (see `TunedParameter.played`)."""
         return tuple(
             one.played(float(value), float(draw)) for one, value, draw in zip(self.parameters, point, draws, strict=True)
         )
@@ -165,7 +166,7 @@ def space_of(
     """Return the parameters of a bot whose keys match one of `patterns` (``traits.rollout.*``) and no pattern of `exclude`.
 
     `ranges` has ranges by key, which replace the declared ranges. `step` is the size of a step, as a share of the parameter's
-    value. If `ranges` has a range for the parameter, it is a share of half this range. If the parameter is a ratio, a step
+    value. If `ranges` has a range for the parameter, the step is a share of half this range. If the parameter is a ratio, a step
     multiplies by ``exp(step)``. A step that is added to a whole number is at least 1.
 
     Raises `UsageError` if a pattern matches no parameter, if `ranges` has an unknown key, or if a range in `ranges` does not

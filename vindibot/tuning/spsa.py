@@ -1,4 +1,4 @@
-"""SPSA: simultaneous perturbation stochastic approximation (Spall 1992), with the gains of OpenBench.
+"""SPSA: simultaneous perturbation stochastic approximation (Spall 1992). The gains have the form that OpenBench uses.
 
 Each block compares two points on both sides of the current point. Each parameter is c(k) above the current point for one bot, and
 c(k) below it for the other bot. The signs are random. Then the difference of the block moves all parameters. Positions are in
@@ -40,7 +40,7 @@ def signs(seed: int, block: int, parameters: int) -> Floats:
 
 @dataclass(frozen=True)
 class Gains:
-    """The gains of SPSA for a run of `blocks` blocks. `scale` is `a` in the formula of this module.
+    """The gains of SPSA for a run of `blocks` blocks. `scale` is `a` in the formulas of this module.
 
     `factors` has a factor per parameter, by which the gain is multiplied. Parameters with small effects have larger factors.
     """
@@ -58,7 +58,10 @@ class Gains:
         return float(self.scale * (STABILITY * self.blocks + block + 1) ** -ALPHA)
 
     def move(self, block: int, difference: float) -> Floats:
-        """Return the distance by which a block moves each parameter, in steps. It is not yet multiplied by the sign."""
+        """Return the distance by which a block moves each parameter, in steps, before the sign is applied.
+
+        `block` is the number of the block, `difference` is its result.
+        """
         change: Floats = self.factors * self.gain(block) * difference / (2 * self.step(block))
         return np.clip(change, -LARGEST_MOVE, LARGEST_MOVE)
 

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class _Queue(Iterator[GameTask]):
-    """An iterator of the games that can be played now. It ends when all games of the iterate have begun.
+    """An iterator of the games that can be played now. It ends when all games of the current iterate have begun.
 
     When the next iterate begins, its blocks are added to `plans`, and the iterator goes on. `make` returns the games of a block.
-    It is called when the first of them is needed.
+    `make` is called when the first of these games is needed.
     """
 
     def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
@@ -186,7 +186,7 @@ def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
 def resume(path: Path, settings: TuneSettings) -> TuneStudy:
     """Open the file of a study, and return the study. `settings` are the settings of this run.
 
-    Of `settings`, only those are used that change no game. The others come from the file.
+    Settings that determine the games come from the file, not from `settings`.
 
     Raises `UsageError` if the bot, a rival, the maps or vindibot have changed since the study began.
     """

@@ -1,4 +1,4 @@
-"""The iterates of a study as trials of Optuna, which are stored in the file of the study. A trial is an iterate, not a game."""
+"""The iterates of a study as trials of Optuna, stored in the file of the study. A trial is an iterate, not a game."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class _FileBackend(BaseJournalBackend):
 
 
 class Trials:
-    """The trials of a study. Trial k is iterate k. It has the point of the iterate and, as its value, the level of its blocks."""
+    """The trials of a study.
+
+    Trial k is iterate k. A trial has the point of its iterate. Its value is the level of the iterate's blocks.
+    """
 
     def __init__(self, file: StudyFile, space: ParameterSpace) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
