@@ -300,7 +300,7 @@ class SplitBehaviour(Behaviour):
         raise NotImplementedError
 
     def vote(self, view: View) -> Iterator[Votes | SearchInfo]:
-        """Yield the votes from part 0 alone, each time that part 0 yields statistics."""
+        """Run only part 0. Each time that it yields statistics, yield the votes that `combine` makes from them."""
         for own in self.statistics(view, 0):
             yield self.combine(view, [plain_statistics(own)])
 

@@ -88,7 +88,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _load(use: str, path: str) -> type[Behaviour]:
-    """Return the class ``module:Class`` of `path`. `use` is the user's text, for messages. Raises `BehaviourError`."""
+    """Return the class that `path` names in the form ``module:Class``. Raises `BehaviourError`.
+
+    `use` is the user's text, for messages.
+    """
     from behaviours.base import Behaviour, SplitBehaviour
 
     name, _, attribute = (part.strip() for part in path.partition(":"))

@@ -3,7 +3,11 @@
 The positions come from a file of game records, equally spaced, all four heroes. The two reviewers have different scenarios::
 
     vindibot arena seed malvert searcher sparring/brawler --blocks 1 --seed 7 --results results/review.jsonl
-    python -m tests.benchmarks.review results/review.games.jsonl --nodes 300000
+    python -m tests.benchmarks.review results/review.games.jsonl
+
+With ``--choice``, it shows the errors of the losses for several shares of the nodes that choose the plans::
+
+    python -m tests.benchmarks.review results/review.games.jsonl --positions 100 --times 10 --choice 0.35 0.6 0.8
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from vindibot.config import load_bot
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
 from vindibot.games.review import ReviewedTurn, Thresholds
+from vindibot.review import values
 from vindibot.review.positions import TurnPosition, positions
 from vindibot.review.turns import Reviewer, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED
@@ -49,6 +54,17 @@ def table(pairs: list[tuple[ReviewedTurn, ReviewedTurn]]) -> list[str]:
     return lines
 
 
+def errors(path: Path, count: int, few: Reviewer, many: Reviewer, shares: list[float]) -> None:
+    """Print the mean size and the mean of the errors of the losses per share. A loss that is too large has a positive error."""
+    places = spaced(path, count)
+    right = [review_turn(position, many).loss for position in places]
+    print("| share of the nodes that choose the plans | mean size of the error, in gold | mean error, in gold |\n|---|---|---|")
+    for share in shares:
+        values.CHOICE = share
+        found = [review_turn(position, few).loss - loss for position, loss in zip(places, right, strict=True)]
+        print(f"| {share:.0%} | {sum(map(abs, found)) / count:.2f} | {sum(found) / count:+.2f} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -57,11 +73,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--positions", type=int, default=500)
+    parser.add_argument("--choice", type=float, nargs="+", help="compare these shares of the nodes that choose the plans")
     given = parser.parse_args()
     warm()
     bot = load_bot(given.bot)
     few = Reviewer(bot, given.nodes, ROUNDS, Thresholds(), SEED)
     many = Reviewer(bot, given.nodes * given.times, ROUNDS, Thresholds(), SEED + 1)
+    if given.choice:
+        errors(given.games, given.positions, few, many, given.choice)
+        return
     began, pairs = time.monotonic(), []
     for number, position in enumerate(spaced(given.games, given.positions), 1):
         pairs.append((review_turn(position, few), review_turn(position, many)))

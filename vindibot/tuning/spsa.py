@@ -95,7 +95,7 @@ class SpsaRun:
 
 
 def moves(gains: Gains, first: int, iterate: Sequence[tuple[Floats, float]]) -> Floats:
-    """Return the sum of the moves of the blocks of an iterate, in steps per parameter.
+    """Return by how many steps the blocks of an iterate together change each parameter.
 
     `first` is the number of its first block. `iterate` has the signs and the difference of each block.
     """

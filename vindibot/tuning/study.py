@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 class _Queue(Iterator[GameTask]):
-    """An iterator of the games that can be played now. It ends when all games of the current iterate have begun.
+    """Gives the games that can be played now. It stops when all games of the current iterate have begun.
 
-    When the next iterate begins, its blocks are added to `plans`, and the iterator goes on. `make` returns the games of a block.
+    After the blocks of the next iterate are added to `plans`, the same object gives games again. `make` returns the games of a block.
     `make` is called when the first of these games is needed.
     """
 
