@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def reviewer() -> Reviewer:
 def reviewed(number: int, ply: int, move: str, reviewer: Reviewer) -> ReviewedTurn:
     """Return the review of the turn in a game in which this move replaces the move that was played."""
     record = [*read_records(GOOD)][number]
-    moves = [*record.moves]
+    moves: list[Any] = [*record.moves]
     moves[ply] = DIRECTIONS.index(move)
     history = GameHistory.of(replace(record, moves=tuple(moves)))
     position = next(one for one in positions(history, (ply % 4,)) if one.number == ply)
