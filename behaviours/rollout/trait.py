@@ -166,7 +166,7 @@ class Rollout(SplitBehaviour):
         return view.shared(("rollout weights", self.weights), lambda: compiled_weights(Weights(**self.weights.model_dump())))
 
     def _setup(self, view: View, part: int = 0) -> NDArray[np.void]:
-        """Return the parameters for the playouts of part `part` (see `SplitBehaviour`): one `ROLLOUT_PARAMS` record in an array."""
+        """Return the parameters for the playouts of part `part` (see `SplitBehaviour`): an array of one record."""
         setup = np.zeros(1, ROLLOUT_PARAMS)
         setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED + part
         for name in ("round_discount", "death", "late_kill_penalty"):

@@ -379,8 +379,9 @@ def search(
     """Extend the route in row 0, which has no waypoints, to better and longer routes.
 
     Return the number of nodes, whether nothing was left out, and the row of the best route. This row is -1 if no route is better
-    than `best`, the best value known before. `owned` is the number of our mines that the route in row 0 did not take. The search
-    ends after about ``effort.limit`` nodes, or when ``stop[0]`` is set. The table must have a row for each node.
+    than `best`, the best value known before. Row 0 is a route of one move. `owned` is the number of our mines after this move,
+    without a mine that this move took. The search ends after about ``effort.limit`` nodes, or when ``stop[0]`` is set. The table
+    must have a row for each node.
     """
     table.heads[:] = -1
     table.chosen[0] = 0

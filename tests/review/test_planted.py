@@ -23,7 +23,7 @@ GOOD = DATA / "good.games.jsonl"
 
 @dataclass(frozen=True)
 class Replaced:
-    """A bad move in a good game: the game (0 or 1), the ply, the move that was played, the bad move, and what is wrong with it."""
+    """A bad move in a good game: the game (0 or 1), the ply, the move that was played, the bad move, and its kind."""
 
     game: int
     ply: int

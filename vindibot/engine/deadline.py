@@ -62,8 +62,8 @@ class Deadline:
 class StopWord:
     """The stop word: a number that tells the traits in this process to stop. It is 0, and becomes 1 when time is up.
 
-    `word` is an int64 array with this number. One thread sets it in all turns. The thread ends when no turn has come for some
-    time.
+    `word` is an int64 array with this number. The same thread sets it to 1 on every turn. This thread ends when no turn has come
+    for some time.
     """
 
     # A turn notifies the thread only if the thread would wake too late. A notification takes longer than the move of a fast bot.

@@ -39,8 +39,8 @@ class RuleScene:
     def caption(self) -> str:
         """Return the caption of the scene, "" if there are no moves.
 
-        The caption names the moves. For each hero that the moves change, it has life, gold and number of mines before and after
-        them.
+        The caption names the moves. For each hero that the moves change, the caption gives life, gold and number of mines, before
+        and after the moves.
         """
         if not self.moves:
             return ""

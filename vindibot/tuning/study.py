@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class _Queue(Iterator[GameTask]):
     """Gives the games that can be played now. It stops when all games of the current iterate have begun.
 
-    After the blocks of the next iterate are added to `plans`, the same object gives games again. `make` returns the games of a block.
-    `make` is called when the first of these games is needed.
+    After the blocks of the next iterate are added to `plans`, the same object gives games again. `make` returns the
+    games of a block. It is called when the first of these games is needed.
     """
 
     def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
