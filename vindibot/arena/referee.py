@@ -1,7 +1,8 @@
 """The referee plays one game, and makes its line of results and its game record.
 
 `play` is for games in which this process asks all four seats for moves. A game with a program that speaks HTTP is played on a
-server instead (`vindibot.arena.hosting`). Both return a `GameRun`. `line_of` makes the line of results and the game record from it.
+server instead (`vindibot.arena.hosting`). Both return a `GameRun`, from which `line_of` makes the line of results and the game
+record.
 """
 
 from __future__ import annotations
