@@ -205,7 +205,7 @@ def _jit_is_off() -> bool:
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the names of the entries that this process has imported and that belong to a folder."""
+    """Return the names of the compiled functions of this process whose cache is in `folder`."""
     return {entry.name for entry in _entries if entry.folder == folder}
 
 

@@ -30,7 +30,7 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Build:
-    """The versions that decide the moves of every bot.
+    """The versions of vindibot, Python and the libraries. The moves of every bot depend on them.
 
     `sources` is the digest of the rules and the traits (`sim.sources`). The other fields are versions.
     """
