@@ -52,14 +52,27 @@ def in_order() -> None:
         signal.signal(signal.SIGINT, _interrupt)
 
 
-def tell() -> None:
-    """Print that the command was interrupted. In a program that has called `at_once`, only the first call prints."""
+@contextmanager
+def telling() -> Iterator[None]:
+    """Within this block, the command tells the user that it was interrupted. Afterwards, Ctrl-C ends it without another line.
+
+    In the block, Ctrl-C has to wait. A program that has not called `at_once` may tell the user again.
+    """
     global _words
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    print(_words, file=sys.stderr, flush=True)
-    if handled():
-        _words = ""
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield
+    finally:
+        if handled():
+            _words = ""
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def tell() -> None:
+    """Print that the command was interrupted. In a program that has called `at_once`, only the first call prints."""
+    with telling():
+        if _words:
+            print(_words, file=sys.stderr, flush=True)
 
 
 def handled() -> bool:
