@@ -144,7 +144,7 @@ def play(
 def _play(study: TuneStudy, console: Console) -> int:
     """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
     from vindibot.arena import Elsewhere, Stop, local_workers, stopping
-    from vindibot.base import log, plain_table, say
+    from vindibot.base import counted, log, plain_table, say
     from vindibot.config import cores, short
     from vindibot.engine import warm
     from vindibot.tuning import (
@@ -164,10 +164,8 @@ def _play(study: TuneStudy, console: Console) -> int:
     with log.configured(settings.log.level, settings.log.file, console):
         with interrupts.saying(f"interrupted: {words}"):
             warm(console)
-        say(
-            console,
-            f"tuning {len(study.space)} parameters of {study.space.bot.name} in {settings.games} games (seed {study.seed})",
-        )
+        tuned = counted(len(study.space), "parameter")
+        say(console, f"tuning {tuned} of {study.space.bot.name} in {settings.games} games (seed {study.seed})")
         error = ""
         with (
             interrupts.saying(f"interrupted: the finished blocks are saved; {words}"),
@@ -343,7 +341,7 @@ def games(
     plays the missing games. docs/tune.md says which positions are stored, and which maps are for validation.
     """
     from vindibot.arena import ArenaSettings, ConsoleReporter, interruptible, prepare, records_path
-    from vindibot.base import log, say, terminal
+    from vindibot.base import counted, log, say, terminal
     from vindibot.config import load_config, short
     from vindibot.engine import warm
     from vindibot.tuning import dataset_of, is_positions, require_extra
@@ -391,8 +389,9 @@ def games(
     found.save(out)
     training, held = found.split()
     each = found.bytes / len(found)
-    say(console, f"{short(out)}: {len(found)} positions of {len(found.bots)} games on {len(found.maps)} maps")
-    say(console, f"{len(training)} positions for fitting, {len(held)} on other maps for validation")
+    sizes = (counted(len(found), "position"), counted(len(found.bots), "game"), counted(len(found.maps), "map"))
+    say(console, "{}: {} of {} on {}".format(short(out), *sizes))
+    say(console, f"{counted(len(training), 'position')} for fitting, {len(held)} on other maps for validation")
     say(
         console,
         f"memory: {found.bytes / 1e6:.1f} MB, {each:.0f} bytes per position; {each / 1e3:.2f} GB per million positions",

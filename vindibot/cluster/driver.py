@@ -577,7 +577,7 @@ def _name_of(info: dict[str, Any]) -> str:
 
 
 def _last_reason(problem: BaseException) -> str:
-    while problem.__cause__ is not None:
+    while problem.__cause__ is not None and not isinstance(problem.__cause__, asyncio.CancelledError):
         problem = problem.__cause__
     return str(problem) or type(problem).__name__
 
