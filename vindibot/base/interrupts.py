@@ -53,7 +53,7 @@ def in_order() -> None:
 
 
 @contextmanager
-def telling() -> Iterator[None]:
+def final_line() -> Iterator[None]:
     """Within this block, the command tells the user that it was interrupted. Afterwards, Ctrl-C ends it without another line.
 
     In the block, Ctrl-C has to wait. A program that has not called `at_once` may tell the user again.
@@ -70,7 +70,7 @@ def telling() -> Iterator[None]:
 
 def tell() -> None:
     """Print that the command was interrupted. In a program that has called `at_once`, only the first call prints."""
-    with telling():
+    with final_line():
         if _words:
             print(_words, file=sys.stderr, flush=True)
 
