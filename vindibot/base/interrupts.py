@@ -82,13 +82,17 @@ def handled() -> bool:
 
 @contextmanager
 def saying(words: str) -> Iterator[None]:
-    """Within this block, if Ctrl-C ends the program at once, it prints `words` instead of "interrupted"."""
+    """Within this block, if Ctrl-C ends the program, it prints `words` instead of "interrupted"."""
     global _words
     before, _words = _words, words
     try:
         yield
-    finally:
+    except KeyboardInterrupt:  # `tell` will print the words
+        raise
+    except BaseException:
         _words = before
+        raise
+    _words = before
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def review_command(
       vindibot review last --bot mybot --compare
       vindibot review results/cup.jsonl --most 8
     """
-    from vindibot.base import terminal
+    from vindibot.base import interrupts, terminal
     from vindibot.review import ReviewRequest, run_review
 
     request = ReviewRequest(
@@ -91,4 +91,6 @@ def review_command(
         output=output,
         again=again,
     )
-    run_review(terminal(), request)
+    more = " without --again" if again else ""
+    with interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"):
+        run_review(terminal(), request)

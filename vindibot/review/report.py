@@ -46,7 +46,7 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
     for rank, turn in enumerate(worst, 1):
         console.print()
         _show_turn(console, history, turn, rank, names[turn.hero])
-    if not worst:
+    if most and not worst:
         console.print()
         say(console, "no move lost gold that counts")
 
