@@ -181,19 +181,71 @@ def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> Non
     assert line.seats[0].ms_median >= 20
 
 
-def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
-    for name, votes in (("one", "0"), ("two", "{1: 1, 2: 1, 3: 1, 4: 1}")):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "own.py").write_text(
-            f"from behaviours import Behaviour\n\n\nclass Own(Behaviour):\n    def vote(self, view):\n        return {votes}\n"
-        )
-        (folder / "bot.toml").write_text(f'name = "{name}"\n[traits.own]\nuse = "own:Own"\n')
-    task = first_task(str(tmp_path / "one" / "bot.toml"), str(tmp_path / "two" / "bot.toml"), "stay", "stay", rounds=3)
-    assert [seat.entrant.label for seat in task.seats] == ["one", "two", "stay", "stay-2"]
-    moves = gamerecord.loads(play_task(task).record).moves
-    assert set(moves[0::4]) == {0}
+def own_bot(folder: Path, votes: str = "0") -> str:
+    """Write a bot with a trait of its own, and return its path. When it votes, the trait imports a module beside it.
+
+    It adds the id of its process and the name of the folder to the file `processes` in the parent folder.
+    """
+    folder.mkdir()
+    (folder / "helper.py").write_text(f"NAME = {folder.name!r}\nVOTES = {votes}\n")
+    (folder / "own.py").write_text(
+        "import os\nfrom behaviours import Behaviour\n\n\nclass Own(Behaviour):\n    def vote(self, view):\n"
+        "        import helper\n        from pathlib import Path\n"
+        "        with Path(__file__).parents[1].joinpath('processes').open('a') as file:\n"
+        "            file.write(f'{os.getpid()} {helper.NAME}\\n')\n"
+        f"        assert helper.NAME == {folder.name!r}\n        return helper.VOTES\n"
+    )
+    (folder / "bot.toml").write_text(f'name = "{folder.name}"\n[traits.own]\nuse = "own:Own"\n')
+    return str(folder / "bot.toml")
+
+
+@pytest.mark.parametrize("limits", [{"move_ms": 10_000}, {"nodes": 40}])
+def test_bots_whose_modules_have_the_same_names_never_share_a_process(tmp_path: Path, limits: dict[str, int]) -> None:
+    moving = "{1: 1, 2: 1, 3: 1, 4: 1}"
+    bots = own_bot(tmp_path / "one"), own_bot(tmp_path / "two", moving), own_bot(tmp_path / "three")
+    with nobody_left():
+        task = first_task(*bots, "seed", rounds=3, **{f"limits__{key}": value for key, value in limits.items()})
+        assert [seat.entrant.label for seat in task.seats] == ["one", "two", "three", "seed"]
+        played = play_task(task)
+    assert all(seat.outcome.finished for seat in played.line.seats), played.line.seats
+    moves = gamerecord.loads(played.record).moves
+    assert (set(moves[0::4]), set(moves[2::4])) == ({0}, {0})
     assert 0 not in moves[1::4]
+    processes = [line.split() for line in (tmp_path / "processes").read_text().splitlines()]
+    assert len(processes) == 9
+    assert len(set(map(tuple, processes))) == len({number for number, _ in processes}) == 3
+
+
+def test_bots_with_the_same_folder_share_a_process(tmp_path: Path) -> None:
+    bot = own_bot(tmp_path / "one")
+    line = first_game(f"a={bot}", f"b={bot}", "stay", "stay", rounds=2)
+    assert all(seat.outcome.finished for seat in line.seats)
+    assert len({text.split()[0] for text in (tmp_path / "processes").read_text().splitlines()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("trait", "termination", "note"),
+    [
+        ("Raises", "crash", "every trait failed"),
+        ("Sleeps", "timeout", "ms for a move"),
+        ("LoopsInKernel", "timeout", "had to be killed"),
+        ("Segfaults", "crash", "SIGSEGV"),
+        ("Dies", "crash", "exit code 1"),
+    ],
+)
+def test_bad_traits_in_a_process_of_their_own_forfeit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trait: str, termination: str, note: str
+) -> None:
+    monkeypatch.setattr("vindibot.arena.sandbox.HANG_MARGIN", 0.5)
+    (tmp_path / "bad").mkdir()
+    bad, good = bad_trait(tmp_path / "bad", trait), own_bot(tmp_path / "good")
+    with nobody_left():
+        move_ms = 200 if termination == "timeout" else 10_000
+        line = first_game(good, "stay", f"bad={bad}", "random", limits__move_ms=move_ms, limits__grace_ms=200)
+    assert (line.seats[2].outcome.reason, line.seats[2].crashed) == (termination, True), line.seats[2].outcome.message
+    assert note in line.seats[2].outcome.message
+    assert [line.seats[number].outcome.reason for number in (0, 1, 3)] == ["finished"] * 3
+    assert line.plies == 48
 
 
 def test_decided_is_sound() -> None:

@@ -1,7 +1,8 @@
 """The sandbox plays one game in a separate process. If this process dies or hangs, the sandbox finds the seat at fault.
 
 A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. All damage by a trait ends
-with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes.
+with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. If several bots of a game
+have traits of their own, all but the first play in further processes (`vindibot.arena.separate`).
 
 If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
@@ -25,8 +26,9 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
@@ -41,8 +43,10 @@ from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Forfeit, ScriptedSeat, Seat, local_seat
+from vindibot.arena.separate import SeparateSeat
 from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
+from vindibot.config import make_importable
 from vindibot.games import Reason
 
 #: Seconds between two checks of a running game.
@@ -53,6 +57,8 @@ HANG_MARGIN = 2.0
 HANG_SECONDS = 60.0
 #: Largest number of bytes of a game process's output that the log stores.
 OUTPUT_BYTES = 64 * 1024
+#: The kinds of entrants that are programs.
+_PROGRAMS = ("http", "stdio")
 
 _prepared: set[str] = set()
 _adopting = False
@@ -300,7 +306,6 @@ def _play_and_exit(
         die_with_parent()
         os.setsid()
         _redirect(output)
-        _limit_memory(task)
         result = _play(task, scripts, journal)
     except BaseException:
         result = traceback.format_exc()[-2000:]
@@ -321,12 +326,12 @@ def _redirect(output: int) -> None:
     faulthandler.enable(sys.stderr)
 
 
-def _limit_memory(task: GameTask) -> None:
-    """Limit the address space of this process to its present size plus the memory limits of all bots in it.
+def _limit_memory(entrants: Iterable[Entrant]) -> None:
+    """Limit the address space of this process to its present size plus the memory limits of the bots `entrants`.
 
     If one of these bots has no limit, this function does nothing.
     """
-    limits = [seat.entrant.limits.memory_mb for seat in task.seats if seat.entrant.kind == "bot"]
+    limits = [entrant.limits.memory_mb for entrant in entrants]
     if not limits or None in limits:
         return
     with contextlib.suppress(OSError, ValueError):
@@ -337,17 +342,24 @@ def _limit_memory(task: GameTask) -> None:
 
 def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal) -> GameRun:
     logs = [_log_path(task, f"{number}-{seat.entrant.label}") for number, seat in enumerate(task.seats, start=1)]
-    seats: list[Seat | None] = []
+    seats: list[Seat | None] = [scripts.get(number) for number in range(SEATS)]
+    here = [number for number, seat in enumerate(task.seats) if number not in scripts and seat.entrant.kind not in _PROGRAMS]
+    own = {number: bot.folders for number in here if (bot := task.seats[number].entrant.bot) is not None and bot.has_own_traits}
+    shared = next(iter(own.values()), ())
+    separate = [number for number, folders in own.items() if folders != shared]
+    for number in separate:  # first, while this process has built no bot
+        seat = task.seats[number]
+        with journal.asked(number):
+            seats[number] = SeparateSeat(seat, partial(_limit_memory, [seat.entrant]))
+    together = {number: task.seats[number] for number in here if number not in separate}
+    _limit_memory(seat.entrant for seat in together.values() if seat.entrant.kind == "bot")
+    for number, seat in together.items():
+        with journal.asked(number):
+            seats[number] = local_seat(seat)
     for number, seat in enumerate(task.seats):
-        if number in scripts:
-            seats.append(scripts[number])
-        elif seat.entrant.kind == "http":
-            seats.append(None)
-        elif seat.entrant.kind == "stdio":
-            seats.append(StdioSeat(seat.entrant, logs[number]))
-        else:
-            with journal.asked(number):
-                seats.append(local_seat(seat))
+        if number not in scripts and seat.entrant.kind == "stdio":
+            seats[number] = StdioSeat(seat.entrant, logs[number])
+    make_importable(shared)  # for traits that import modules while they vote
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
         return play(task, asked, journal)

@@ -15,9 +15,8 @@ from pathlib import Path
 from sim import kernels
 from vindibot.arena.bundles import digest, pack, unpack
 from vindibot.arena.entrants import Entrant, files_digest
-from vindibot.arena.proof import PACKAGES
 from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.config import Bot, TraitSpec, bot_digest, holds, shipped_folder
+from vindibot.config import TraitSpec, bot_digest, holds, shipped_folder
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
     bundles: dict[str, bytes] = {}
     folders: dict[str, str] = {}
     for entrant in entrants:
-        if entrant.bot is None or not _has_own_traits(entrant.bot):
+        if entrant.bot is None or not entrant.bot.has_own_traits:
             continue
         for folder in entrant.bot.folders:
             if folder not in folders and not Path(folder).is_relative_to(shipped_folder()):
@@ -91,12 +90,6 @@ def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
                 bundles[folders[folder]] = data
     bare = tuple(replace(one, bot=replace(one.bot, origins={})) if one.bot is not None else one for one in entrants)
     return Luggage(bare, bundles, folders)
-
-
-def _has_own_traits(bot: Bot) -> bool:
-    """Return whether one of the bot's folders contains a Python module with its traits."""
-    names = {module.partition(".")[0] for module in bot.modules} - set(PACKAGES)
-    return any(Path(folder, f"{name}.py").is_file() or Path(folder, name).is_dir() for name in names for folder in bot.folders)
 
 
 def cache_folder() -> Path:

@@ -137,6 +137,14 @@ class Bot:
         """The modules of the bot's traits, without repetitions."""
         return tuple(dict.fromkeys(trait.class_path.partition(":")[0] for trait in self.traits))
 
+    @property
+    def has_own_traits(self) -> bool:
+        """Whether one of the bot's folders contains a Python module with its traits."""
+        names = {module.partition(".")[0] for module in self.modules} - {"behaviours"}
+        return any(
+            Path(folder, f"{name}.py").is_file() or Path(folder, name).is_dir() for name in names for folder in self.folders
+        )
+
     def build(self) -> list[tuple[TraitSpec, Behaviour]]:
         """Build all traits, in the order of the file. Makes the bot's folders importable."""
         make_importable(self.folders)

@@ -1,0 +1,103 @@
+"""Separate seats: seats that play a bot file in a process of their own.
+
+Bots without traits of their own share the process of a game, and one bot with own traits may join them. Each further bot with own
+traits has a separate seat. So two bots never share a process if both have a ``coward.py``, and a trait that imports a module
+while it votes gets the module of its own bot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import traceback
+import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, NoReturn
+
+from sim.game import Games
+from vindibot.arena.schedule import SeatTask
+from vindibot.arena.seats import Forfeit, Seat, local_seat
+from vindibot.base import die_with_parent
+
+
+class SeparateSeat(Seat):
+    """Plays a bot file in a process that is forked from this process.
+
+    `prepare` is called in the new process first. If the new process dies, this process ends in the same way: with the same signal
+    or the same exit code. The parent of this process then looks for the seat at fault, as if the bot had played in this process.
+    """
+
+    def __init__(self, task: SeatTask, prepare: Callable[[], None]) -> None:
+        self._connection, theirs = Pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # it warns of other threads, but a game has none when it begins
+            self._pid = os.fork()
+        if self._pid == 0:
+            self._connection.close()
+            _serve(task, prepare, theirs)
+        theirs.close()
+        self._receive()
+
+    def start(self, games: Games, me: int) -> None:
+        """Make the agent that plays hero `me` (0..3). Raises `Forfeit`."""
+        self._ask("start", games, me)
+
+    def move(self, games: Games) -> int:
+        """Return the bot's move. Raises `Forfeit`."""
+        move: int = self._ask("move", games)
+        return move
+
+    def close(self) -> None:
+        """End the process of the seat."""
+        self._connection.close()
+
+    def _ask(self, *request: Any) -> Any:
+        with contextlib.suppress(OSError):  # the process has died: `_receive` notices it
+            self._connection.send(request)
+        answer = self._receive()
+        if isinstance(answer, Forfeit):
+            raise answer
+        return answer
+
+    def _receive(self) -> Any:
+        try:
+            return self._connection.recv()
+        except (OSError, EOFError):
+            _, status = os.waitpid(self._pid, 0)
+            _end_as(os.waitstatus_to_exitcode(status))
+
+
+def _end_as(code: int) -> NoReturn:
+    """End this process with an exit code, or with the signal `-code` if `code` is negative."""
+    if code < 0:
+        faulthandler.disable()  # the other process has printed its stack already
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _serve(task: SeatTask, prepare: Callable[[], None], connection: Connection) -> NoReturn:
+    """Answer requests until the connection ends: (method of the seat, arguments ...) -> its result, or the `Forfeit`."""
+    code = 1
+    try:
+        die_with_parent()
+        prepare()
+        seat = local_seat(task)
+        connection.send(None)
+        while True:
+            name, *arguments = connection.recv()
+            try:
+                answer = getattr(seat, name)(*arguments)
+            except Forfeit as forfeit:
+                answer = forfeit
+            connection.send(answer)
+    except (EOFError, ConnectionError):
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
