@@ -46,6 +46,18 @@ def test_a_gauntlet_has_the_first_in_every_game(count: int) -> None:
     assert len(set(against.values())) == 1
 
 
+@given(st.integers(2, 8))
+def test_a_rotation_plays_the_games_of_a_gauntlet_one_group_per_block(count: int) -> None:
+    groups = len(seatings("gauntlet", count)) // SEATS
+    for begin in (0, groups):
+        blocks = [seatings("rotation", count, begin + block) for block in range(groups)]
+        assert {len(block) for block in blocks} == {SEATS}
+        assert all(len({tuple(sorted(seating)) for seating in block}) == 1 for block in blocks)
+        assert sorted(seating for block in blocks for seating in block) == sorted(seatings("gauntlet", count))
+    if groups > 1:
+        assert seatings("rotation", count, 0) != seatings("rotation", count, groups), "another map size for the same group"
+
+
 def test_a_match_has_six_seatings() -> None:
     found = seatings("ab", 2)
     assert len(set(found)) == 6

@@ -22,7 +22,7 @@ VERSION: Final = 3
 
 #: The formats of a tournament. all: every group of four bots; gauntlet: the first bot against the others; ab: two bots with two
 #: seats each.
-Format = Literal["all", "gauntlet", "ab"]
+Format = Literal["all", "gauntlet", "rotation", "ab"]
 
 _Count = Annotated[int, Field(ge=0)]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -88,8 +88,11 @@ def line_ups(count: int, seats: int) -> list[Seating]:
     return [tuple(sorted((*list(range(count)) * times, *more))) for more in combinations(range(count), left)]
 
 
-def seatings(kind: Format, count: int) -> list[Seating]:
-    """Return all seatings of a block in this format with `count` bots.
+def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
+    """Return all seatings of block number `block` in this format with `count` bots.
+
+    Only the format rotation has blocks with different bots: each block has the next group of three opponents. After all groups,
+    the order begins again one group later, so that a group does not meet the same map sizes again.
 
     Raises `UsageError` if the format is not possible with this number of bots.
     """
@@ -97,8 +100,10 @@ def seatings(kind: Format, count: int) -> list[Seating]:
         raise UsageError(f"an ab match is between two bots, not {count}")
     if count < 2:
         raise UsageError("a tournament needs at least two bots; the same one twice is enough")
-    if kind == "gauntlet":
+    if kind in ("gauntlet", "rotation"):
         fields = line_ups(count - 1, SEATS - 1)
+        if kind == "rotation":
+            fields = [fields[(block + block // len(fields)) % len(fields)]]
         return [seating for field in fields for seating in rotations((0, *(index + 1 for index in field)))]
     if count == 2:
         return [tuple(int(seat not in first) for seat in range(SEATS)) for first in combinations(range(SEATS), 2)]
@@ -114,9 +119,9 @@ class Schedule:
     maps: MapSet
     seed: int
 
-    def seatings(self) -> list[Seating]:
-        """Return the seatings of every block."""
-        return seatings(self.settings.format, len(self.entrants))
+    def seatings(self, block: int = 0) -> list[Seating]:
+        """Return the seatings of a block. All blocks have the same number of seatings."""
+        return seatings(self.settings.format, len(self.entrants), block)
 
     def __len__(self) -> int:
         return self.settings.blocks * len(self.seatings())
@@ -142,9 +147,10 @@ class Schedule:
 
     def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
         """Yield every game, block by block. For `logs` and `all_logs` see `GameTask`."""
-        settings, digest, seatings = self.settings, self.digest(), self.seatings()
+        settings, digest = self.settings, self.digest()
         for block in range(settings.blocks):
             where = self.maps.of_block(block)
+            seatings = self.seatings(block)
             for game, seating in enumerate(seatings):
                 seats = tuple(self._seats(block, game, seating))
                 yield GameTask(
