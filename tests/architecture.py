@@ -117,7 +117,7 @@ def _reached(every: set[tuple[str, str]], start: str) -> set[str]:
 
 #: What a room is for, in a few words.
 PURPOSES = {
-    "vindibot": "the program, vindibot.testing",
+    "vindibot": "the program; helpers for tests",
     "cli": "one file per command",
     "review": "where gold was lost",
     "devtools": "explain, turn, bench, doctor ...",
@@ -125,7 +125,7 @@ PURPOSES = {
     "cluster": "tournaments on many machines",
     "arena": "tournaments and ratings",
     "tuning": "parameters learned from games",
-    "session": "play: whole games of one bot",
+    "session": "whole games of one bot",
     "server": "the game server, leagues",
     "viewer": "the page of a game",
     "terminal": "boards and games as text",

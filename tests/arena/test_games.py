@@ -184,7 +184,7 @@ def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> Non
 def own_bot(folder: Path, votes: str = "0") -> str:
     """Write a bot with a trait of its own, and return its path. When it votes, the trait imports a module beside it.
 
-    It adds the id of its process and the name of the folder to the file `processes` in the parent folder.
+    At each vote the trait also adds the id of its process and the name in this module to the file `processes` beside `folder`.
     """
     folder.mkdir()
     (folder / "helper.py").write_text(f"NAME = {folder.name!r}\nVOTES = {votes}\n")

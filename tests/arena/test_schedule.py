@@ -55,7 +55,7 @@ def test_a_rotation_plays_the_games_of_a_gauntlet_one_group_per_block(count: int
         assert all(len({tuple(sorted(seating)) for seating in block}) == 1 for block in blocks)
         assert sorted(seating for block in blocks for seating in block) == sorted(seatings("gauntlet", count))
     if groups > 1:
-        assert seatings("rotation", count, 0) != seatings("rotation", count, groups), "another map size for the same group"
+        assert seatings("rotation", count, 0) != seatings("rotation", count, groups), "the second pass begins with another group"
 
 
 def test_a_match_has_six_seatings() -> None:

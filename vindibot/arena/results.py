@@ -20,8 +20,8 @@ from vindibot.games import Outcome, Reason, fault, ranks
 #: The version of the format of lines. This program reads and writes only this version.
 VERSION: Final = 3
 
-#: The formats of a tournament. all: every group of four bots; gauntlet: the first bot against the others; ab: two bots with two
-#: seats each.
+#: The formats of a tournament. all: every group of four bots; gauntlet: the first bot against all groups of three others;
+#: rotation: the first bot against one of these groups per block; ab: two bots with two seats each.
 Format = Literal["all", "gauntlet", "rotation", "ab"]
 
 _Count = Annotated[int, Field(ge=0)]

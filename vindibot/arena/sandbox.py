@@ -1,8 +1,8 @@
 """The sandbox plays one game in a separate process. If this process dies or hangs, the sandbox finds the seat at fault.
 
 A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. All damage by a trait ends
-with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. If several bots of a game
-have traits of their own, all but the first play in further processes (`vindibot.arena.separate`).
+with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. Some bots
+with traits of their own play in further processes (`vindibot.arena.separate`).
 
 If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
@@ -327,7 +327,7 @@ def _redirect(output: int) -> None:
 
 
 def _limit_memory(entrants: Iterable[Entrant]) -> None:
-    """Limit the address space of this process to its present size plus the memory limits of the bots `entrants`.
+    """Limit the address space of this process to its present size plus the memory limits of `entrants`.
 
     If one of these bots has no limit, this function does nothing.
     """
@@ -347,7 +347,7 @@ def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal)
     own = {number: bot.folders for number in here if (bot := task.seats[number].entrant.bot) is not None and bot.has_own_traits}
     shared = next(iter(own.values()), ())
     separate = [number for number, folders in own.items() if folders != shared]
-    for number in separate:  # first, while this process has built no bot
+    for number in separate:  # first, so that the new processes contain no agent of this process
         seat = task.seats[number]
         with journal.asked(number):
             seats[number] = SeparateSeat(seat, partial(_limit_memory, [seat.entrant]))
@@ -359,7 +359,7 @@ def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal)
     for number, seat in enumerate(task.seats):
         if number not in scripts and seat.entrant.kind == "stdio":
             seats[number] = StdioSeat(seat.entrant, logs[number])
-    make_importable(shared)  # for traits that import modules while they vote
+    make_importable(shared)  # a trait of these folders may import modules while it votes
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
         return play(task, asked, journal)

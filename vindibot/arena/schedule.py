@@ -91,8 +91,9 @@ def line_ups(count: int, seats: int) -> list[Seating]:
 def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
     """Return all seatings of block number `block` in this format with `count` bots.
 
-    Only the format rotation has blocks with different bots: each block has the next group of three opponents. After all groups,
-    the order begins again one group later, so that a group does not meet the same map sizes again.
+    Only in the format rotation do the bots differ from block to block: each block has the next group of three opponents. After
+    the last group the next pass begins with the second group, the pass after it with the third, and so on. So a group usually
+    meets other map sizes in the next pass.
 
     Raises `UsageError` if the format is not possible with this number of bots.
     """

@@ -1,8 +1,9 @@
 """Separate seats: seats that play a bot file in a process of their own.
 
-Bots without traits of their own share the process of a game, and one bot with own traits may join them. Each further bot with own
-traits has a separate seat. So two bots never share a process if both have a ``coward.py``, and a trait that imports a module
-while it votes gets the module of its own bot.
+Bots without traits of their own share the process of a game. The first bot with traits of its own plays in this process too, and
+so do all bots with the same folders. Every other bot with traits of its own has a separate seat. So two bots in different folders
+may both have a ``coward.py``: they never play in the same process. If a trait imports a module while it votes, it gets the module
+of its own bot.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from vindibot.base import die_with_parent
 class SeparateSeat(Seat):
     """Plays a bot file in a process that is forked from this process.
 
-    `prepare` is called in the new process first. If the new process dies, this process ends in the same way: with the same signal
-    or the same exit code. The parent of this process then looks for the seat at fault, as if the bot had played in this process.
+    The new process calls `prepare` before it builds the bot. If the new process dies, this process ends in the same way: with the
+    same signal or the same exit code. The parent of this process then looks for the seat at fault, as if the bot had played in
+    this process.
     """
 
     def __init__(self, task: SeatTask, prepare: Callable[[], None]) -> None:
@@ -51,7 +53,7 @@ class SeparateSeat(Seat):
         return move
 
     def close(self) -> None:
-        """End the process of the seat."""
+        """Close the connection. The process of the seat ends when it reads its next request."""
         self._connection.close()
 
     def _ask(self, *request: Any) -> Any:
@@ -73,7 +75,7 @@ class SeparateSeat(Seat):
 def _end_as(code: int) -> NoReturn:
     """End this process with an exit code, or with the signal `-code` if `code` is negative."""
     if code < 0:
-        faulthandler.disable()  # the other process has printed its stack already
+        faulthandler.disable()  # the process of the seat has printed its stack
         if -code not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
@@ -81,7 +83,11 @@ def _end_as(code: int) -> NoReturn:
 
 
 def _serve(task: SeatTask, prepare: Callable[[], None], connection: Connection) -> NoReturn:
-    """Answer requests until the connection ends: (method of the seat, arguments ...) -> its result, or the `Forfeit`."""
+    """Build the seat, send None, and answer requests. When the connection ends, end this process.
+
+    A request is the name of a method of the seat and its arguments. The answer is the result of the method, or the `Forfeit` that
+    it raised.
+    """
     code = 1
     try:
         die_with_parent()

@@ -119,7 +119,7 @@ class ArenaSettings(Settings):
     format: Literal["all", "gauntlet", "rotation", "ab"] = Field(
         default="all",
         description="all: all groups of four bots; gauntlet: the first bot against all groups of three others; rotation: "
-        "gauntlet with one group per block; ab: two bots, two seats each",
+        "one of these groups per block; ab: two bots, two seats each",
     )
     blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks, each one map and seed in all seatings")
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")

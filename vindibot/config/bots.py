@@ -139,7 +139,7 @@ class Bot:
 
     @property
     def has_own_traits(self) -> bool:
-        """Whether one of the bot's folders contains a Python module with its traits."""
+        """Whether a module or package with traits of the bot is in one of the bot's folders."""
         names = {module.partition(".")[0] for module in self.modules} - {"behaviours"}
         return any(
             Path(folder, f"{name}.py").is_file() or Path(folder, name).is_dir() for name in names for folder in self.folders
