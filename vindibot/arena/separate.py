@@ -11,12 +11,15 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
+import pickle
 import signal
 import traceback
 import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, NoReturn
+from typing import NoReturn
+
+import numpy as np
 
 from sim.game import Games
 from vindibot.arena.schedule import SeatTask
@@ -41,35 +44,34 @@ class SeparateSeat(Seat):
             self._connection.close()
             _serve(task, prepare, theirs)
         theirs.close()
-        self._receive()
+        self._answer()
 
     def start(self, games: Games, me: int) -> None:
         """Make the agent that plays hero `me` (0..3). Raises `Forfeit`."""
-        self._ask("start", games, me)
+        with contextlib.suppress(OSError):  # the process has died: `_answer` notices it
+            self._connection.send((games, me))
+        self._answer()
 
     def move(self, games: Games) -> int:
         """Return the bot's move. Raises `Forfeit`."""
-        move: int = self._ask("move", games)
-        return move
+        with contextlib.suppress(OSError):
+            self._connection.send_bytes(games.tobytes())
+        return self._answer()
 
     def close(self) -> None:
         """Close the connection. The process of the seat ends when it reads its next request."""
         self._connection.close()
 
-    def _ask(self, *request: Any) -> Any:
-        with contextlib.suppress(OSError):  # the process has died: `_receive` notices it
-            self._connection.send(request)
-        answer = self._receive()
-        if isinstance(answer, Forfeit):
-            raise answer
-        return answer
-
-    def _receive(self) -> Any:
+    def _answer(self) -> int:
         try:
-            return self._connection.recv()
+            answer = self._connection.recv_bytes()
         except (OSError, EOFError):
             _, status = os.waitpid(self._pid, 0)
             _end_as(os.waitstatus_to_exitcode(status))
+        if len(answer) > 1:
+            forfeit: Forfeit = pickle.loads(answer)
+            raise forfeit
+        return answer[0]
 
 
 def _end_as(code: int) -> NoReturn:
@@ -83,27 +85,40 @@ def _end_as(code: int) -> NoReturn:
 
 
 def _serve(task: SeatTask, prepare: Callable[[], None], connection: Connection) -> NoReturn:
-    """Build the seat, send None, and answer requests. When the connection ends, end this process.
+    """Build the seat, send a byte, and answer requests. When the connection ends, end this process.
 
-    A request is the name of a method of the seat and its arguments. The answer is the result of the method, or the `Forfeit` that
-    it raised.
+    The first request is the pair (games, me) for `Seat.start`, pickled. Each further request is the state for `Seat.move`, as the
+    bytes of its array: unpickling would take four times as long. An answer is the move as one byte (0 to the first request), or
+    the pickled `Forfeit`.
     """
     code = 1
     try:
         die_with_parent()
         prepare()
         seat = local_seat(task)
-        connection.send(None)
+        connection.send_bytes(bytes(1))
+        games, me = connection.recv()
+
+        def start() -> int:
+            seat.start(games, me)
+            return 0
+
+        connection.send_bytes(_answered(start))
+        state = games.view(np.uint8)
         while True:
-            name, *arguments = connection.recv()
-            try:
-                answer = getattr(seat, name)(*arguments)
-            except Forfeit as forfeit:
-                answer = forfeit
-            connection.send(answer)
+            connection.recv_bytes_into(state)
+            connection.send_bytes(_answered(lambda: seat.move(games)))
     except (EOFError, ConnectionError):
         code = 0
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _answered(ask: Callable[[], int]) -> bytes:
+    """Return the answer to a request: the result of `ask`, or the `Forfeit` that it raises."""
+    try:
+        return bytes([ask()])
+    except Forfeit as forfeit:
+        return pickle.dumps(forfeit)
