@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 import pytest
 
+from sim import kernels
 from tests.support.arenabots import bad_trait
 from tests.support.clusters import (
     Cluster,
@@ -192,20 +193,22 @@ def test_a_connection_that_is_gone_for_30_seconds(
 def test_a_full_disk_of_a_machine(cluster: Cluster, tmp_path: Path) -> None:
     cluster.machines["beta"].terminate()
     cluster.machines.pop("beta").wait()
+    # A cache of its own: alpha must not unpack the files for beta.
+    cache = kernels.cache_folder()
+    shutil.copytree(cache, tmp_path / "cache" / cache.name)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
     try:
-        cluster.join("beta")
+        cluster.join("beta", environment={"NUMBA_CACHE_DIR": str(tmp_path / "cache")})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     cluster.wait_joined("beta")
     bot = bad_trait(tmp_path, "Answers", what="0")
     (tmp_path / "book.bin").write_bytes(os.urandom(100_000))
-    # So many games that beta is refused before they are over, however fast alpha is.
-    watch = play_on(cluster.address, tournament(tmp_path / "results" / "cup.jsonl", f"mine={bot}", "seed", blocks=30, rounds=100))
+    watch = play_on(cluster.address, tournament(tmp_path / "results" / "cup.jsonl", f"mine={bot}", "seed", blocks=2, rounds=10))
     assert any("machine beta is refused: the files of a bot cannot be unpacked" in note for note in watch.notes), watch.notes
     assert {line.machine.name for line in watch.lines if line.machine} == {"alpha"}
-    assert len(watch.lines) == 180
+    assert len(watch.lines) == 12
 
 
 def test_a_bot_that_kills_every_machine_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
