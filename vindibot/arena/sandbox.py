@@ -1,8 +1,8 @@
 """The sandbox plays one game in a separate process. If this process dies or hangs, the sandbox finds the seat at fault.
 
 A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. All damage by a trait ends
-with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. Some bots
-with traits of their own play in further processes (`vindibot.arena.separate`).
+with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. Some bots with traits of
+their own play in further processes (`vindibot.arena.separate`).
 
 If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
