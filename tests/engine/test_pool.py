@@ -114,10 +114,10 @@ async def test_a_late_vote_never_counts_in_another_turn() -> None:
 @pytest.mark.parametrize("name", ["Sleeps", "LoopsInPython", "LoopsInKernel"])
 async def test_what_never_comes_back_is_killed_replaced_and_benched(name: str) -> None:
     async with pool_of(trait(name), *[STAY] * 3) as pool:
-        first = await ask(pool)
+        first = await ask(pool, seconds=5 * TURN)
         assert statuses(first) == ["late", "ok", "ok", "ok"]
         for turn in range(1, STRIKES + 3):
-            entries = await ask(pool, 4 * turn)
+            entries = await ask(pool, 4 * turn, seconds=2 * TURN)
             assert statuses(entries)[1:] == ["ok", "ok", "ok"]
             await until(lambda: all_ready(pool))
         assert statuses(await ask(pool, 100)) == ["benched", "ok", "ok", "ok"]
