@@ -53,9 +53,26 @@ def test_a_rotation_plays_the_games_of_a_gauntlet_one_group_per_block(count: int
         blocks = [seatings("rotation", count, begin + block) for block in range(groups)]
         assert {len(block) for block in blocks} == {SEATS}
         assert all(len({tuple(sorted(seating)) for seating in block}) == 1 for block in blocks)
-        assert sorted(seating for block in blocks for seating in block) == sorted(seatings("gauntlet", count))
+        games = sorted(tuple(sorted(seating)) for block in blocks for seating in block)
+        assert games == sorted(tuple(sorted(seating)) for seating in seatings("gauntlet", count))
     if groups > 1:
         assert seatings("rotation", count, 0) != seatings("rotation", count, groups), "the second pass begins with another group"
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("all", 4), ("all", 5), ("gauntlet", 4), ("gauntlet", 6), ("rotation", 4), ("rotation", 5)]
+)
+def test_over_many_blocks_every_bot_is_beside_every_other_equally_often(kind: Any, count: int) -> None:
+    """A weak neighbour is an advantage, so no bot may have the same neighbours in all blocks."""
+    groups = len(seatings("gauntlet", count)) // SEATS if kind == "rotation" else 1
+    followers: dict[frozenset[int], Counter[tuple[int, int]]] = {}
+    for block in range(36 * groups):
+        for seating in seatings(kind, count, block):
+            found = followers.setdefault(frozenset(seating), Counter())
+            found.update(zip(seating, (*seating[1:], seating[0]), strict=True))
+    for found in followers.values():
+        assert len(found) == SEATS * (SEATS - 1)
+        assert max(found.values()) == min(found.values())
 
 
 def test_a_match_has_six_seatings() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from sim.game import SEATS
@@ -25,7 +25,7 @@ from vindibot.config import Build, build, digest_of
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
 #: Otherwise a resumed file would mix both kinds of games.
-RULES_VERSION = 2
+RULES_VERSION = 3
 
 #: The bots on the four seats, hero 1 first, as indices into the list of bots.
 Seating = tuple[int, ...]
@@ -78,6 +78,17 @@ def rotations(seats: Sequence[int]) -> list[Seating]:
     return list(dict.fromkeys(tuple(seats[-turn:]) + tuple(seats[:-turn]) for turn in range(len(seats))))
 
 
+def ordered(line_up: Seating, number: int) -> Seating:
+    """Return the bots of a line-up in order number `number` (from 0). The first bot stays the first.
+
+    In all rotations of a seating, each bot has the same neighbours. A weak neighbour is an advantage. So the order changes from
+    block to block. Successive numbers give all orders in turn. Each pass begins with another order than the pass before, so that
+    an order meets all map sizes.
+    """
+    arrangements = list(dict.fromkeys(permutations(line_up[1:])))
+    return (line_up[0], *arrangements[(number + number // len(arrangements)) % len(arrangements)])
+
+
 def line_ups(count: int, seats: int) -> list[Seating]:
     """Return all ways to choose bots for `seats` seats. Each way has sorted indices of bots. There are `count` bots.
 
@@ -91,9 +102,9 @@ def line_ups(count: int, seats: int) -> list[Seating]:
 def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
     """Return all seatings of block number `block` in this format with `count` bots.
 
-    Only in the format rotation do the bots differ from block to block: each block has the next group of three opponents. After
-    the last group the next pass begins with the second group, the pass after it with the third, and so on. So a group usually
-    meets other map sizes in the next pass.
+    The order of the bots changes from block to block (see `ordered`). In the format rotation the bots differ too: each block has
+    the next group of three opponents. After the last group the next pass begins with the second group, the pass after it with
+    the third, and so on. So a group usually meets other map sizes in the next pass. In each pass a group has another order.
 
     Raises `UsageError` if the format is not possible with this number of bots.
     """
@@ -103,12 +114,15 @@ def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
         raise UsageError("a tournament needs at least two bots; the same one twice is enough")
     if kind in ("gauntlet", "rotation"):
         fields = line_ups(count - 1, SEATS - 1)
+        order = block
         if kind == "rotation":
-            fields = [fields[(block + block // len(fields)) % len(fields)]]
-        return [seating for field in fields for seating in rotations((0, *(index + 1 for index in field)))]
+            turn, place = divmod(block, len(fields))
+            fields, order = [fields[(place + turn) % len(fields)]], place + 2 * turn
+        found = [(0, *(index + 1 for index in field)) for field in fields]
+        return [seating for line_up in found for seating in rotations(ordered(line_up, order))]
     if count == 2:
         return [tuple(int(seat not in first) for seat in range(SEATS)) for first in combinations(range(SEATS), 2)]
-    return [seating for line_up in line_ups(count, SEATS) for seating in rotations(line_up)]
+    return [seating for line_up in line_ups(count, SEATS) for seating in rotations(ordered(line_up, block))]
 
 
 @dataclass(frozen=True)
