@@ -77,17 +77,22 @@ def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixt
     for game in range(games):
         for table in tables:
             if len(table) > 1:
-                seats = _seats(settings, table, game)
+                seats = _seats(settings, table, day, game)
                 yield Fixture(day=day, entrants=table, seats=seats, seed=seed, map=game_map)
     for table in tables:
         if len(table) == 1 and settings.system == "swiss":
             yield Fixture(day=day, entrants=table, seats=(), seed=seed, result=FixtureResult(kind="bye"))
 
 
-def _seats(settings: LeagueSettings, table: tuple[int, ...], game: int) -> tuple[int | None, ...]:
+def _seats(settings: LeagueSettings, table: tuple[int, ...], day: int, game: int) -> tuple[int | None, ...]:
+    """Return the entrants on the four seats (None: the random bot) of game number `game` of a table on a day.
+
+    At a table of four, the order around the map is random, because a weak neighbour is an advantage.
+    """
     if settings.table == "duel":
         return tuple(table[side] for side in SEATINGS[game])
     seats = [*table, *[None] * (SEATS - len(table))]
+    random.Random(f"{settings.seed}/{day}/{table}").shuffle(seats)
     turn = ROTATIONS[game]
     return tuple(seats[turn:] + seats[:turn])
 
