@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from behaviours.rollout.learned import scores_of
+from behaviours.rollout.move_features import FEATURES
 from sim.game import MAX_LIFE
 
 #: Values of `PolicyParams.fear`.
@@ -47,8 +49,11 @@ class PolicyParams(BaseModel):
     )
 
 
-#: `PolicyParams` as a record for kernels.
-POLICY_PARAMS = np.dtype((np.record, [(name, "i4") for name in PolicyParams.model_fields]))
+#: A policy as a record for kernels: the fields of `PolicyParams`, or a learned policy. `learned` is 1 for a learned policy, and
+#: `scores` has its scores (`behaviours.rollout.learned`).
+POLICY_PARAMS = np.dtype(
+    (np.record, [*((name, "i4") for name in (*PolicyParams.model_fields, "learned")), ("scores", "i1", FEATURES)])
+)
 #: numba's type of an array of policies.
 POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
 #: One record of `POLICY_PARAMS`.
@@ -72,9 +77,14 @@ LIBRARY = (
 
 
 @lru_cache(maxsize=64)
-def compiled_policies(policies: tuple[PolicyParams, ...]) -> NDArray[np.void]:
-    """Return policies as an array of `POLICY_PARAMS` records. The array comes from a cache: do not change it."""
-    compiled = np.zeros(len(policies), POLICY_PARAMS)
+def compiled_policies(policies: tuple[PolicyParams, ...], learned: tuple[str, ...] = ()) -> NDArray[np.void]:
+    """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then the learned policies with these texts.
+
+    The array comes from a cache: do not change it. Raises `ValueError` for a faulty text.
+    """
+    compiled = np.zeros(len(policies) + len(learned), POLICY_PARAMS)
     for name in PolicyParams.model_fields:
-        compiled[name] = [int(getattr(params, name)) for params in policies]
+        compiled[name][: len(policies)] = [int(getattr(params, name)) for params in policies]
+    for record, text in zip(compiled[len(policies) :], learned, strict=True):
+        record["learned"], record["scores"] = 1, scores_of(text)
     return compiled

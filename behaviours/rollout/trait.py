@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from behaviours.base import SearchInfo, SplitBehaviour, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
+from behaviours.rollout.learned import scores_of
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
@@ -32,6 +33,11 @@ _SEED = 1
 #: The fields of `PLAN_STATS` in the order in which `Rollout.statistics` yields them.
 _FIELDS = ("total", "count", "first", "plies")
 _TOTAL, _COUNT, _FIRST, _PLIES = range(4)
+
+
+def _check_learned(text: str) -> str:
+    scores_of(text)
+    return text
 
 
 class Rollout(SplitBehaviour):
@@ -98,6 +104,11 @@ class Rollout(SplitBehaviour):
     rivals: tuple[PolicyParams, ...] = Field(
         (), max_length=64, description="policies that rivals may have (none: the built-in library)"
     )
+    learned: tuple[Annotated[str, AfterValidator(_check_learned)], ...] = Field(
+        (),
+        max_length=64,
+        description="further policies that rivals may have: texts of learned policies, from `vindibot tune imitate`",
+    )
     weights: NetWorthWeights = Field(
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
     )
@@ -122,6 +133,10 @@ class Rollout(SplitBehaviour):
         sums = sum(part[-1] for part in played)
         return self._info(view, played[0][-1, _FIRST], sums, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE)))
 
+    def policies(self) -> NDArray[np.void]:
+        """Return the policies of the playouts (`POLICY_PARAMS` records): ours first, then those that rivals may have."""
+        return compiled_policies((self.params, *(self.rivals or LIBRARY)), self.learned)
+
     def _plans(self, view: View) -> NDArray[np.int16]:
         limit = self._limit(view)
         wanted = self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines
@@ -139,7 +154,7 @@ class Rollout(SplitBehaviour):
         """
         tables, plans, limit = map_tables_of(view.map), self._plans(view), self._limit(view)
         weights = self._compiled_weights(view)
-        policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
+        policies = self.policies()
         players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view, part), np.arange(len(plans))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vindibot.arena import Elsewhere, Tournament
-    from vindibot.tuning import MatchOutcome, TuneStudy
+    from vindibot.tuning import LearnedPolicy, MatchOutcome, TuneStudy
 
 #: Smallest number of seconds between two lines about the progress of a study.
 EVERY = 15.0
@@ -53,6 +53,7 @@ def tune_command() -> None:
       vindibot tune promote mybot-tuned.toml mybot               tests it, and stores it as a version
       vindibot tune games --out data.npz                         plays games, and stores positions
       vindibot tune fit data.npz strong --trait search           fits the evaluation to how these games ended
+      vindibot tune imitate strong games.jsonl                   learns how the bots in these games move
 
     These commands need the extra tune: python -m pip install 'vindibot[tune]'
     """
@@ -472,3 +473,64 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
     comments = [f"Weights fitted to {data.name}, target {target}. No game shows yet that they are better."]
     write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
     say(console, f"bot: {short(path)}")
+
+
+@tune_command.command("imitate", short_help="Learn how bots move, as opponent models of a bot.")
+@click.argument("bot", shell_complete=complete_bots)
+@click.argument("records", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
+@click.option(
+    "--trait", default="rollout", show_default=True, metavar="LABEL", help="the label of the trait that gets the models"
+)
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0.05, 0.9),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="expected share of the maps that are for validation only",
+)
+@click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
+def imitate(bot: str, records: tuple[Path, ...], only: tuple[str, ...], trait: str, holdout: float, out: Path | None) -> None:
+    """Learn how the bots in RECORDS move, and write a bot that extends BOT and has these opponent models.
+
+    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. Each bot in RECORDS gets a model, which
+    predicts its moves. The table says how often, on maps that the fit did not use, and how often the best model of the built-in
+    library does. After Ctrl-C, the models that are ready are written.
+
+    \b
+    Example:
+      vindibot tune imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
+    """
+    from vindibot.base import plain_table, say, terminal
+    from vindibot.config import load_bot, short
+    from vindibot.tuning import decisions_of, fit_policy, imitating_text, learned_by, require_extra, write_tuned
+
+    require_extra()
+    loaded = load_bot(bot)
+    learned_by(loaded, trait)
+    path = out or Path(f"{loaded.name}-learned.toml")
+    console = terminal()
+    say(console, "reading the games", "dim")
+    decisions = decisions_of(records, holdout, only)
+    found: list[LearnedPolicy] = []
+    interrupted = False
+    try:
+        for name in sorted(decisions):
+            policy = fit_policy(name, decisions.pop(name), lambda text: say(console, text, "dim"))
+            found.append(policy)
+    except KeyboardInterrupt:
+        interrupted = True
+    if found:
+        table = plain_table(
+            "bot", "for fitting", "for validation", "predicted", "by the library", "log likelihood", left=("bot",)
+        )
+        for one in found:
+            shares = f"{one.accuracy:.1%}", f"{one.library:.1%}", f"{one.likelihood:.3f}"
+            table.add_row(one.bot, str(one.fitted), str(one.held), *shares)
+        console.print(table)
+        write_tuned(path, imitating_text(loaded, trait, found, path))
+        say(console, f"bot: {short(path)}")
+    if interrupted:
+        say(console, "interrupted: the other bots have no model", "yellow")
+        sys.exit(interrupts.INTERRUPTED)

@@ -24,7 +24,6 @@ from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.outcomes import play_outcomes
 from behaviours.rollout.plans import plans_of_moves
 from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch, Players
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import UsageError
@@ -105,7 +104,7 @@ class Valuer:
     def __init__(self, trait: Rollout, nodes: int = NODES, rounds: int = ROUNDS, seed: int = SEED) -> None:
         self._trait, self._nodes, self._rounds, self._seed = trait, nodes, rounds, seed
         self._weights = compiled_weights(Weights(**trait.weights.model_dump()))
-        self._policies = compiled_policies((trait.params, *(trait.rivals or LIBRARY)))
+        self._policies = trait.policies()
 
     def outcomes(self, view: View) -> Outcomes:
         """Return the outcomes of the best plan of each move that has an effect. The view's hero must be to move."""

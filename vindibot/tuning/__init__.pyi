@@ -20,6 +20,13 @@ from .fitting import (
     FITTED as FITTED,
     fit as fit,
 )
+from .imitation import (
+    LearnedPolicy as LearnedPolicy,
+    decisions_of as decisions_of,
+    fit_policy as fit_policy,
+    imitating_text as imitating_text,
+    learned_by as learned_by,
+)
 from .promotion import (
     MatchOutcome as MatchOutcome,
     Promotion as Promotion,

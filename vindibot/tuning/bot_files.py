@@ -34,11 +34,11 @@ def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments
             everything = full_parameters(behaviour) | {"weight": spec.weight}
             traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
     name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
-    content = {"name": name, "version": bot.version, "extends": _reference(bot, path), "traits": traits}
+    content = {"name": name, "version": bot.version, "extends": reference(bot, path), "traits": traits}
     return head(comments) + tomli_w.dumps(content)
 
 
-def _reference(bot: Bot, path: Path) -> str:
+def reference(bot: Bot, path: Path) -> str:
     """Return the value of `extends` in a bot file at `path` that extends `bot`: a name if possible, else the absolute path."""
     file = Path(bot.path)
     if file.parent == path.resolve().parent:

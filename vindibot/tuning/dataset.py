@@ -137,8 +137,12 @@ def is_positions(path: Path) -> bool:
 
 def for_validation(digest: str, share: float) -> bool:
     """Return whether the map with this digest is for validation only. `share` (0..1) is the expected share of such maps."""
-    number = int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=4).digest(), "big")
-    return number < share * 2**32
+    return map_number(digest) < share * 2**32
+
+
+def map_number(digest: str) -> int:
+    """Return a number (0 to 2**32 - 1) that depends on the digest of a map as if it were random."""
+    return int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=4).digest(), "big")
 
 
 def rounds_of(name: str, rounds: int, every: int) -> range:
