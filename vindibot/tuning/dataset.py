@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -243,6 +243,16 @@ def _fight_features(games: NDArray[np.void], tables: Any) -> dict[str, _Floats]:
     return found
 
 
+def finished_games(paths: Iterable[Path]) -> Iterator[tuple[Path, GameRecord]]:
+    """Yield each game in files of game records that was finished without a crash or a forfeit, with its file, and only once."""
+    seen: set[tuple[Path, str]] = set()
+    for path in paths:
+        for record in read_records(path):
+            if record.ending == Reason.FINISHED and CRASH not in record.moves and (path, record.id) not in seen:
+                seen.add((path, record.id))
+                yield path, record
+
+
 def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
     """Return the positions of all games in files of game records that were finished without a crash or a forfeit.
 
@@ -252,23 +262,18 @@ def dataset_of(paths: Iterable[Path], every: int, holdout: float) -> Dataset:
     parts: list[dict[str, NDArray[Any]]] = []
     bots: list[tuple[str, ...]] = []
     maps: dict[str, int] = {}
-    seen: set[tuple[Path, str]] = set()
-    for path in paths:
-        for record in read_records(path):
-            if record.ending != Reason.FINISHED or CRASH in record.moves or (path, record.id) in seen:
-                continue
-            seen.add((path, record.id))
-            try:
-                part = positions_of(record, every)
-            except GameRecordError as problem:
-                raise UsageError(f"{short(path)}: {problem.message}") from None
-            if not part:
-                continue
-            number = maps.setdefault(record.game_map().digest, len(maps))
-            size = len(part["left"])
-            part |= {"game": np.full(size, len(bots), np.int32), "map": np.full(size, number, np.int32)}
-            bots.append(record.names)
-            parts.append(part)
+    for path, record in finished_games(paths):
+        try:
+            part = positions_of(record, every)
+        except GameRecordError as problem:
+            raise UsageError(f"{short(path)}: {problem.message}") from None
+        if not part:
+            continue
+        number = maps.setdefault(record.game_map().digest, len(maps))
+        size = len(part["left"])
+        part |= {"game": np.full(size, len(bots), np.int32), "map": np.full(size, number, np.int32)}
+        bots.append(record.names)
+        parts.append(part)
     if not parts:
         raise UsageError("these files have no finished game without a crash or a forfeit")
     columns = {name: np.concatenate([part[name] for part in parts]) for name in (*COLUMNS, *SINGLES)}

@@ -22,12 +22,12 @@ from behaviours.rollout.learned import MAX_SCORE, SCORE_UNIT, scores_of, scores_
 from behaviours.rollout.move_features import DRINKS, FEATURES, SLOTS, features_of_moves, kind_of
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, compiled_policies
-from sim.game import CRASH, STAY
+from sim.game import STAY
 from vindibot.base import UsageError, short
 from vindibot.config import LONGEST_NAME, Bot
-from vindibot.games import GameHistory, GameRecordError, Reason, read_records
+from vindibot.games import GameHistory, GameRecordError
 from vindibot.tuning.bot_files import head, reference
-from vindibot.tuning.dataset import map_number
+from vindibot.tuning.dataset import finished_games, map_number
 
 Floats = NDArray[np.float64]
 
@@ -95,30 +95,28 @@ def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()
     names: set[str] = set()
     maps: set[str] = set()
     policies, weights = compiled_policies(LIBRARY), compiled_weights(Weights())
-    for path in paths:
-        for record in read_records(path):
-            names |= set(record.names)
-            chosen = [name for name in record.names if not bots or name in bots]
-            if record.ending != Reason.FINISHED or CRASH in record.moves or not chosen:
+    for path, record in finished_games(paths):
+        names |= set(record.names)
+        chosen = [name for name in record.names if not bots or name in bots]
+        if not chosen:
+            continue
+        try:
+            history, where = GameHistory.of(record), record.game_map()
+        except GameRecordError as problem:
+            raise UsageError(f"{short(path)}: {problem.message}") from None
+        tables = map_tables_of(where)
+        maps.add(where.digest)
+        for ply in history:
+            if ply.mover is None or ply.move is None or record.names[ply.mover] not in chosen:
                 continue
-            try:
-                history, where = GameHistory.of(record), record.game_map()
-            except GameRecordError as problem:
-                raise UsageError(f"{short(path)}: {problem.message}") from None
-            tables = map_tables_of(where)
-            maps.add(where.digest)
-            for ply in history:
-                name = record.names[ply.mover or 0]
-                if name not in chosen or ply.mover is None or ply.move is None:
-                    continue
-                features = np.zeros((5, SLOTS), np.int16)
-                features_of_moves(ply.before, tables, ply.mover, features)
-                done = _effective(features, ply.move)
-                guesses = (
-                    follow(ply.before, 0, ply.mover, tables, weights, policies, number, NO_GOAL) for number in range(len(LIBRARY))
-                )
-                known = [_effective(features, guess) == done for guess in guesses]
-                found.setdefault(name, []).append((features, done, known, where.digest))
+            features = np.zeros((5, SLOTS), np.int16)
+            features_of_moves(ply.before, tables, ply.mover, features)
+            done = _effective(features, ply.move)
+            known = [
+                _effective(features, follow(ply.before, 0, ply.mover, tables, weights, policies, number, NO_GOAL)) == done
+                for number in range(len(LIBRARY))
+            ]
+            found.setdefault(record.names[ply.mover], []).append((features, done, known, where.digest))
     unknown = sorted(set(bots) - names)
     if unknown:
         raise UsageError(f"--bot {unknown[0]}: no game of this bot; the bots are {', '.join(sorted(names))}")
