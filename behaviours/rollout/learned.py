@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.rollout.move_features import FEATURES, SLOTS, features_of_move
+from behaviours.rollout.move_features import FEATURES, SLOTS, features_of_move, near_enemies
 from sim.game import STAY
 from sim.kernels import kernel
 
@@ -46,22 +46,17 @@ def scores_of(text: str) -> NDArray[np.int8]:
 
 
 @kernel
-def _score(units: NDArray[np.int8], features: NDArray[np.int16]) -> int:
-    """Return the score of a move with these features, in units."""
-    score = int64(0)
-    for slot in range(SLOTS):
-        score += int64(units[uintp(features[uintp(slot)])])
-    return score
-
-
-@kernel
 def likeliest_move(game: GameRecord, tables: MapRecord, units: NDArray[np.int8], hero: int) -> int:
     """Return the move (0..4) of `hero` (0..3) with the largest score; the first of them if there are several."""
-    features = np.zeros(SLOTS, np.int16)
     best, choice = int64(-(1 << 40)), int64(STAY)
+    near = near_enemies(game, tables, hero)
     for move in range(5):
-        if features_of_move(game, tables, hero, move, features):
-            score = _score(units, features)
-            if score > best:
-                best, choice = score, int64(move)
+        features = features_of_move(game, tables, hero, move, near)
+        if features[0] < 0:
+            continue
+        score = int64(0)
+        for slot in range(SLOTS):
+            score += int64(units[uintp(features[slot])])
+        if score > best:
+            best, choice = score, int64(move)
     return choice

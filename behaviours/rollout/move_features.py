@@ -48,6 +48,9 @@ _MINE_BINS, _TAVERN_BINS, _ENEMY_BINS = 8, 7, 5
 #: Number of bins of a hero's mines: none, one or two, more.
 _WEALTH = 3
 
+#: The features of a move, a number per slot.
+MoveFeatures = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+
 #: The first feature of each group. Feature 0 means no feature.
 _KIND = 1
 _OWNER = _KIND + 4 * _LIVES
@@ -98,13 +101,56 @@ def _turn(last: int, move: int) -> int:
 
 
 @kernel
-def features_of_move(game: GameRecord, tables: MapRecord, hero: int, move: int, found: NDArray[np.int16]) -> bool:
-    """Write the features of a move (0..4) of `hero` (0..3) into `found` (int16[`SLOTS`]).
+def near_enemies(game: GameRecord, tables: MapRecord, hero: int) -> int:
+    """Return a bit mask of the enemies that may be within `NEAR` moves after a move: bit s for hero (`hero` + s) & 3."""
+    mask, pos = int64(0), int64(game.hero[uintp(hero)].pos)
+    for step in range(1, 4):
+        other = game.hero[uintp((hero + step) & 3)]
+        if not other.crashed and tables.to_square[uintp(pos * CELLS + int64(other.pos))] <= NEAR + 1:
+            mask |= int64(1) << step
+    return mask
 
-    Return whether the move has an effect or is a stay. If not, `found` does not change.
+
+@kernel
+def _enemy_features(
+    game: GameRecord, tables: MapRecord, enemy: int, square: int, life: int, wealth: int, beside: int
+) -> tuple[int, int, int, int, int]:
+    """Return facts about an enemy after a move to `square` with `life`: features of the slots 4 and 7, then dies, kills, close.
+
+    - dies: the bin of its mines if our blow kills it, otherwise -1.
+    - kills: 2 if it is beside us and its blow kills us, 1 if it is two moves away and its blow kills us, otherwise 0.
+    - close: 1 if it is within `CLOSE` moves, otherwise 0.
+
+    `wealth` is the bin of our mines. `beside` is 1 if we are beside a tavern and can pay for a beer.
     """
+    other = game.hero[uintp(enemy)]
+    distance = int64(tables.to_square[uintp(square * CELLS + int64(other.pos))])
+    if distance > NEAR or distance == 0:
+        return int64(0), int64(0), int64(-1), int64(0), int64(0)
+    other_life, other_wealth = int64(other.life), _wealth(int64(other.mines))
+    dies = distance == 1 and other_life <= BLOW
+    kills = 3 - distance if distance <= 2 and life <= BLOW and not dies else int64(0)
+    blows = (max(life, int64(1)) + BLOW - 1) // BLOW - (other_life + BLOW - 1) // BLOW
+    fight = (_bin(distance, 3, NEAR) - 1) * _BLOWS + min(max(blows, int64(-2)), int64(2)) + 2
+    guarded = int64(other.gold >= BEER_COST and tables.to_tavern[uintp(int64(other.pos))] == 1)
+    return (
+        _ENEMY + (fight * _WEALTH + other_wealth) * _WEALTH + wealth,
+        _GUARD + (fight * 2 + guarded) * 2 + beside,
+        other_wealth if dies else int64(-1),
+        kills,
+        int64(distance <= CLOSE),
+    )
+
+
+@kernel
+def features_of_move(game: GameRecord, tables: MapRecord, hero: int, move: int, near: int) -> MoveFeatures:
+    """Return the features of a move (0..4) of `hero` (0..3): a tuple of `SLOTS` numbers. `near` is from `near_enemies`.
+
+    The first number is -1 if the move has no effect and is not a stay.
+    """
+    zero = int64(0)
     if move != STAY and not has_effect(game, hero, move):
-        return False
+        return (int64(-1), zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
     me = game.hero[uintp(hero)]
     square, life, mines = int64(me.pos), int64(me.life), int64(me.mines)
     pays = int64(me.gold >= BEER_COST)
@@ -118,57 +164,56 @@ def features_of_move(game: GameRecord, tables: MapRecord, hero: int, move: int, 
     elif tile >= MINE:
         kind, then = int64(TAKES), life - MINE_COST
     tenth = min(life // 10, int64(_LIVES - 1))
-    for slot in range(SLOTS):
-        found[uintp(slot)] = 0
-    found[0] = _KIND + kind * _LIVES + tenth
-    away = int64(AWAY)
+    away, taken = int64(AWAY), zero
     if kind == TAKES:
-        away, owner = int64(0), tile - MINE - 1
+        away, owner = zero, tile - MINE - 1
         richer = 0 <= owner < 4 and int64(game.hero[uintp(owner & 3)].mines) > mines
-        found[1] = _OWNER + (0 if owner < 0 else (2 if richer else 1))
+        taken = _OWNER + (zero if owner < 0 else (int64(2) if richer else int64(1)))
     else:
         mine = int64(nearest_foreign(game, tables, hero, square))
         if mine != NO_MINE:
             away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
-    found[2] = _TO_MINE + _bin(away, 4, 9) * _BLOWS + min(max(life - 1, int64(0)) // BLOW, int64(_BLOWS - 1))
-    tavern = int64(0) if kind == DRINKS else int64(tables.to_tavern[uintp(square)])
-    found[3] = _TO_TAVERN + (_bin(tavern, 3, 8) * _LIVES + tenth) * 2 + pays
+    tavern = zero if kind == DRINKS else int64(tables.to_tavern[uintp(square)])
     beside = int64(pays == 1 and tables.to_tavern[uintp(square)] == 1)
-    close, killed, kill = int64(0), int64(0), int64(-1)
-    for step in range(1, 4):
-        other = game.hero[uintp((hero + step) & 3)]
-        distance = int64(tables.to_square[uintp(square * CELLS + int64(other.pos))])
-        if other.crashed or distance > NEAR or distance == 0:
-            continue
-        other_life, wealth = int64(other.life), _wealth(int64(other.mines))
-        dies = distance == 1 and other_life <= BLOW
-        if dies:
-            kill = max(kill, wealth)
-        if distance <= 2 and then <= BLOW and not dies:
-            killed = max(killed, 3 - distance)
-        if distance <= CLOSE:
-            close = int64(1)
-        blows = (max(then, int64(1)) + BLOW - 1) // BLOW - (other_life + BLOW - 1) // BLOW
-        fight = (_bin(distance, 3, NEAR) - 1) * _BLOWS + min(max(blows, int64(-2)), int64(2)) + 2
-        guarded = int64(other.gold >= BEER_COST and tables.to_tavern[uintp(int64(other.pos))] == 1)
-        found[uintp(3 + step)] = _ENEMY + (fight * _WEALTH + wealth) * _WEALTH + _wealth(mines)
-        found[uintp(6 + step)] = _GUARD + (fight * 2 + guarded) * 2 + beside
-    if kill >= 0:
-        found[10] = _KILL + kill
-    found[11] = _KILLED + killed
-    found[12] = _turn(int64(me.last_dir), move)
-    found[13] = _DEAD_END + min(int64(tables.dead_end[uintp(square)]), int64(3)) * 2 + close
-    if kind == STAYS:
-        found[14] = _STAY + beside * 2 + close
-    return True
+    wealth = _wealth(mines)
+    first, first_guard, second, second_guard, third, third_guard = zero, zero, zero, zero, zero, zero
+    kill, killed, close = int64(-1), zero, zero
+    if near & 2:
+        first, first_guard, dies, kills, here = _enemy_features(game, tables, (hero + 1) & 3, square, then, wealth, beside)
+        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
+    if near & 4:
+        second, second_guard, dies, kills, here = _enemy_features(game, tables, (hero + 2) & 3, square, then, wealth, beside)
+        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
+    if near & 8:
+        third, third_guard, dies, kills, here = _enemy_features(game, tables, (hero + 3) & 3, square, then, wealth, beside)
+        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
+    return (
+        _KIND + kind * _LIVES + tenth,
+        taken,
+        _TO_MINE + _bin(away, 4, 9) * _BLOWS + min(max(life - 1, zero) // BLOW, int64(_BLOWS - 1)),
+        _TO_TAVERN + (_bin(tavern, 3, 8) * _LIVES + tenth) * 2 + pays,
+        first,
+        second,
+        third,
+        first_guard,
+        second_guard,
+        third_guard,
+        _KILL + kill if kill >= 0 else zero,
+        _KILLED + killed,
+        _turn(int64(me.last_dir), move),
+        _DEAD_END + min(int64(tables.dead_end[uintp(square)]), int64(3)) * 2 + close,
+        _STAY + beside * 2 + close if kind == STAYS else zero,
+    )
 
 
 @entry(types.void(GAMES, MAP_TABLES_ARRAY, types.int64, types.Array(types.int16, 2, "C")))
 def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, found: NDArray[np.int16]) -> None:
     """Write the features of all five moves of `hero` (0..3) in ``games[0]`` into `found` (int16[5, `SLOTS`]).
 
-    A move without an effect gets -1 in slot 0, except a stay. It must be the turn of `hero`.
+    A move without an effect gets -1 in slot 0 and 0 in the others, except a stay. It must be the turn of `hero`.
     """
+    near = near_enemies(games[0], tables_array[0], hero)
     for move in range(5):
-        if not features_of_move(games[0], tables_array[0], hero, move, found[move]):
-            found[move, 0] = -1
+        features = features_of_move(games[0], tables_array[0], hero, move, near)
+        for slot in range(SLOTS):
+            found[move, slot] = features[slot]

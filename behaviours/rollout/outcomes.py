@@ -20,7 +20,7 @@ from behaviours.rollout.playouts import (
     Batch,
     Players,
     Scene,
-    draw_policies,
+    draw_rivals,
     own_move,
     rival_move,
 )
@@ -99,14 +99,14 @@ def play_outcomes(
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
-    scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
+    scratch, drawn = games[:1].copy(), np.zeros((3, 4), np.int64)
     game: GameRecord = scratch[0]
     spent, met = int64(0), int64(0)
     for scenario in range(batch.begin, batch.end):
         if spent >= batch.limit:
             break
         for place, number in enumerate(batch.chosen):
-            state = draw_policies(players.draws, drawn, setup.seed, scenario)
+            state = draw_rivals(players.draws, players.goals, drawn, setup.seed, scenario)
             scratch[0] = games[0]
             moves[met, place] = -1
             plan = batch.plans[number]

@@ -73,7 +73,7 @@ def test_known_weights_are_found_again() -> None:
     assert found.after[-1].r2 > found.before[-1].r2
     assert found.entropy[1] < found.entropy[0]
     assert all(abs(predicted - observed) < 0.1 for predicted, observed in found.calibration)
-    assert found.tables["mines"].shape == (8, 11)
+    assert found.one_hot.tables["mines"].shape == (8, 11)
     assert found.bins[-1].r2 > 0.3
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,14 +30,19 @@ if TYPE_CHECKING:
 @click.option(
     "--without", multiple=True, metavar="LABEL", help="validate only with games of this bot, and fit without them; repeatable"
 )
+@click.option("--one-hot", is_flag=True, help="write the one-hot tables instead of the weights")
 @click.option("--out", type=PATH, metavar="FILE", help="the fitted bot  [default: BOT-fitted.toml beside DATA]")
-def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], out: Path | None) -> None:
+def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], one_hot: bool, out: Path | None) -> None:
     """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.
+
+    With --one-hot, the bot gets one-hot tables instead. They replace the formula for the value of mines and life, and in the
+    trait search also the value of near mines and taverns.
 
     The report says how well the weights predict how games end. It does not say whether a bot with these weights plays better:
     test the bot with vindibot tune promote.
     """
     from behaviours.common.evaluation import Weights
+    from behaviours.common.one_hot import BINS, NET_WORTH_FEATURES
     from vindibot.base import plain_table, say, terminal
     from vindibot.config import load_bot, short
     from vindibot.tuning import (
@@ -63,8 +68,11 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
     weights = getattr(behaviours.get(trait), "weights", None)
     if weights is None:
         raise UsageError(f"--trait {trait}: {loaded.name} has no trait {trait!r} with weights of an evaluation")
+    if weights.one_hot and not one_hot:
+        raise UsageError(f"{loaded.name} has one-hot tables instead of some weights: fit them with --one-hot")
     dataset = Dataset.load(data)
-    result = fit_weights(dataset, Weights(**weights.model_dump()), without)
+    features = [name for name in BINS if isinstance(weights, Weights) or name in NET_WORTH_FEATURES]
+    result = fit_weights(dataset, Weights(**weights.model_dump()), without, features)
     console = terminal()
     shown = [[*row[:5], row[7]] for row in coefficient_rows(result)]
     for heads, rows, left in (
@@ -82,12 +90,15 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
     fields = type(weights).model_fields
     found = {name: value for name, value in result.weights(target).items() if name in FITTED and name in fields}
     ends = {name: declared_range(fields[name]) for name in found}
-    inside = {
+    inside: dict[str, Any] = {
         f"traits.{trait}.weights.{name}": min(max(value, ends[name][0] or 0.0), ends[name][1] or value)
         for name, value in found.items()
     }
+    if one_hot:
+        inside = {f"traits.{trait}.weights.one_hot": result.one_hot.rounded_tables()}
     path = out or data.with_name(f"{loaded.name}-fitted.toml")
-    comments = [f"Weights fitted to {data.name}, target {target}. No game shows yet that they are better."]
+    what = "One-hot tables" if one_hot else "Weights"
+    comments = [f"{what} fitted to {data.name}, target {'lead' if one_hot else target}. No game shows yet that they are better."]
     write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
     say(console, f"bot: {short(path)}")
 

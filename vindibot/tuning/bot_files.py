@@ -19,11 +19,11 @@ from vindibot.tuning.space import full_parameters, with_values
 MARK = "# Made by vindibot tune"
 
 
-def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
+def tuned_text(bot: Bot, values: Mapping[str, Any], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
     """Return the text of a bot file at `path`, for a bot that extends `bot` and has other values of some parameters.
 
-    `values` has these values by key. `comments` are the lines of the comment at the start. The new name is the name of `bot` with
-    `suffix`, at most `LONGEST_NAME` characters.
+    `values` has these values by key; a value is a number or a table. `comments` are the lines of the comment at the start. The
+    new name is the name of `bot` with `suffix`, at most `LONGEST_NAME` characters.
     """
     tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}
@@ -35,7 +35,16 @@ def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments
             traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
     name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
     content = {"name": name, "version": bot.version, "extends": reference(bot, path), "traits": traits}
-    return head(comments) + tomli_w.dumps(content)
+    return head(comments) + _toml(content)
+
+
+def _toml(content: Mapping[str, Any]) -> str:
+    """Return a table as TOML. Each list of numbers is on one line."""
+    return re.sub(r"\[\s+((?:[-+.\de]+,\s+)+)\]", _joined, tomli_w.dumps(content))
+
+
+def _joined(numbers: re.Match[str]) -> str:
+    return f"[{' '.join(numbers[1].split()).rstrip(',')}]"
 
 
 def reference(bot: Bot, path: Path) -> str:
@@ -78,7 +87,7 @@ def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str]) 
     for spec, behaviour in bot.build():
         table = {"use": spec.use} if spec.use != spec.label else {}
         traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(behaviour))
-    return head(comments) + tomli_w.dumps({"name": name, "version": version, "traits": traits})
+    return head(comments) + _toml({"name": name, "version": version, "traits": traits})
 
 
 @dataclass(frozen=True)

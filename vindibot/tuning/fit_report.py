@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from behaviours.common.one_hot import BINS, LEFT_BINS
 from vindibot.arena import Curve, Range, lines, ranges
 from vindibot.tuning.dataset import Dataset
 from vindibot.tuning.fitting import Coefficient, FitResult, Quality
@@ -36,6 +37,13 @@ def _remark(one: Coefficient) -> str:
     return "at its limit" if one.limited else ""
 
 
+#: Names of the features of the one-hot model.
+FEATURE_NAMES = {
+    "life": "life",
+    "mines": "own mines",
+    "tavern": "distance to the nearest tavern",
+    "mine": "distance to the nearest mine of others",
+}
 QUALITY_HEADS = ("round", "positions", "R2", "fitted", "bins", "rank", "fitted", "bins")
 
 
@@ -95,6 +103,7 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
             quality_rows(result),
             _by_round(result.before, result.after, result.bins),
         ),
+        *(_one_hot_part(result, name) for name in result.one_hot.tables),
         ReportPart(
             "Calibration",
             ["Ten groups of heroes by their predicted probability to end first: its mean, and the share that ended first."],
@@ -103,6 +112,25 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
             [lines([Curve("predicted", 0, predicted), Curve("observed", 1, observed)], "Calibration", "group", "percent")],
         ),
     ]
+
+
+def _one_hot_part(result: FitResult, feature: str) -> ReportPart:
+    """Return the section about the one-hot table of a feature: one row per bin of the feature."""
+    table, errors = result.one_hot.tables[feature], result.one_hot.errors[feature]
+    worth = result.one_hot_worth.get(feature)
+    words = ["Gold per round left, +- its standard error. Each column is a bin of the rounds left."]
+    if worth is not None:
+        words.append(f"Without this feature, R2 on validation changes by {-worth:+.4f}.")
+    rows = [
+        [name, *(f"{value:+.2f} +- {error:.2f}" for value, error in zip(table[:, number], errors[:, number], strict=True))]
+        for number, name in enumerate(_bin_names(BINS[feature]))
+    ]
+    return ReportPart(f"One-hot table: {FEATURE_NAMES[feature]}", words, (feature, *_bin_names(LEFT_BINS)), rows)
+
+
+def _bin_names(ends: Sequence[int]) -> list[str]:
+    lows = [0, *(end + 1 for end in ends)]
+    return [*(str(end) if low == end else f"{low} to {end}" for low, end in zip(lows, ends, strict=False)), f"{lows[-1]} or more"]
 
 
 def _by_round(*kinds: Mapping[int, Quality]) -> Sequence[str]:

@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import Weights
+from behaviours.common.one_hot import BINS
 from sim.game import BEER_HEALS, MAX_LIFE, SEATS
 from vindibot.base import UsageError
 from vindibot.tuning.dataset import Dataset
+from vindibot.tuning.one_hot_fit import OneHotFit, fit_one_hot, leads
 from vindibot.tuning.space import declared_range
 
 Floats = NDArray[np.float64]
@@ -40,16 +42,6 @@ _STEP = 1e-4
 MOST = 100_000
 #: First rounds of the phases. A report has the quality for each phase.
 PHASES = (0, 50, 100, 150, 200, 250)
-#: The bins of the one-hot model (see `_fit_bins`): the largest value of each bin, by feature, and for the rounds left.
-BINS = {
-    "life": (20, 30, 40, 50, 60, 70, 80, 90, 99),
-    "mines": (0, 1, 2, 3, 4, 5, 6, 8, 10, 14),
-    "tavern": (1, 2, 3, 5, 8, 12),
-    "mine": (1, 2, 3, 5, 8, 12),
-}
-LEFT_BINS = (5, 15, 30, 60, 100, 150, 200)
-#: The ridge of the one-hot model: the fit of each bin gets this number of further positions in which the bin has no effect.
-_BIN_RIDGE = 20.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,7 @@ class FitResult:
     - `calibration`: pairs (predicted, observed) of the probability to end first, for groups of heroes.
     - `entropy`: the cross-entropy on validation before and after the fit, in nats per position.
     - `scale`: `a` and `b` of the scale of the target first (see the module).
-    - `tables`: the one-hot model, see `_fit_bins`.
+    - `one_hot`: the one-hot model. `one_hot_worth` has, by feature, the amount by which its R2 falls without the feature.
     - `positions`: number of positions for fitting and for validation.
     """
 
@@ -109,7 +101,8 @@ class FitResult:
     calibration: tuple[tuple[float, float], ...]
     entropy: tuple[float, float]
     scale: tuple[float, float]
-    tables: Mapping[str, Floats]
+    one_hot: OneHotFit
+    one_hot_worth: Mapping[str, float]
     positions: tuple[int, int]
 
     def weights(self, target: str = "lead") -> dict[str, float]:
@@ -155,12 +148,6 @@ def values(columns: PositionColumns, weights: Sequence[float] | Floats) -> Float
     return found
 
 
-def leads(worth: Floats) -> Floats:
-    """Return each hero's value less the mean of its rivals' values (n x 4)."""
-    found: Floats = (worth - worth.mean(axis=1, keepdims=True)) * (SEATS / (SEATS - 1))
-    return found
-
-
 def _errors(columns: PositionColumns, weights: Floats) -> Floats:
     """Return the errors of the predicted lead, in gold per round left (n x 4)."""
     return (leads(columns.data["final"]) - leads(values(columns, weights))) / columns.left
@@ -180,10 +167,12 @@ def _start(weights: Weights) -> Floats:
     return np.array([getattr(weights, name) for name in FITTED], float)
 
 
-def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] = ()) -> FitResult:
+def fit(
+    dataset: Dataset, start: Weights | None = None, without: Sequence[str] = (), features: Sequence[str] = tuple(BINS)
+) -> FitResult:
     """Fit the weights to the positions of a dataset, and return the result. `start` has the weights before the fit.
 
-    For `without` see `Dataset.split`.
+    For `without` see `Dataset.split`. `features` are the features of the one-hot model.
 
     Raises `UsageError` if there are too few games for fitting or for validation.
     """
@@ -198,7 +187,7 @@ def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] =
     worth = {name: _worth(columns, check, found, name) for name in LINEAR}
     scale = _fit_scale(columns, found)
     first, first_spread = _fit_first(columns, np.concatenate([found, scale]))
-    tables, bins = _fit_bins(_thinned(training), _thinned(held))
+    one_hot = fit_one_hot(_thinned(training), _thinned(held), features)
     scale_before = _fit_scale(columns, before)
     entropies = tuple(float(-_log_chances(check, point).mean()) for point in (np.concatenate([before, scale_before]), first))
     rounds = _thinned(held).columns["round"]
@@ -208,11 +197,12 @@ def fit(dataset: Dataset, start: Weights | None = None, without: Sequence[str] =
         _coefficients(before, first[: len(FITTED)], first_spread, {}),
         _qualities(leads(values(check, before)), truth, rounds, check),
         _qualities(leads(values(check, found)), truth, rounds, check),
-        _qualities(bins, truth, rounds, check),
+        _qualities(one_hot.predicted, truth, rounds, check),
         _calibration(check, first),
         (entropies[0], entropies[1]),
         (float(first[-2]), float(first[-1])),
-        tables,
+        one_hot,
+        {name: _r2(one_hot.predicted, truth, check) - _r2(other, truth, check) for name, other in one_hot.without.items()},
         (len(training), len(held)),
     )
 
@@ -340,40 +330,6 @@ def _fit_first(columns: PositionColumns, start: Floats) -> tuple[Floats, Floats]
     np.add.at(sums, columns.games, scaled)
     errors = np.sqrt(np.maximum(np.diag(curve @ (sums.T @ sums) @ curve), 0)) * sizes
     return found, errors[: len(FITTED)]
-
-
-def _fit_bins(training: Dataset, held: Dataset) -> tuple[dict[str, Floats], Floats]:
-    """Fit the one-hot model to `training`. Return its tables by feature, and the predicted leads for `held` (n x 4).
-
-    A table has one row per bin of the rounds left and one column per bin of the feature. Its entries are in gold per round left.
-    The model adds the entries of all features. The model predicts the change of the lead until the end of the game, per round
-    left.
-    """
-    design, check = _one_hot(training), _one_hot(held)
-    columns = training.columns
-    target = ((leads(columns["final"].astype(float)) - leads(columns["gold"].astype(float))) / columns["left"][:, None]).ravel()
-    curve = design.T @ design + _BIN_RIDGE * np.eye(design.shape[1])
-    found = np.linalg.solve(curve, design.T @ target)
-    predicted = (check @ found).reshape(-1, SEATS) * held.columns["left"][:, None] + leads(held.columns["gold"].astype(float))
-    tables, begin = {}, 0
-    for name, ends in BINS.items():
-        size = (len(LEFT_BINS) + 1) * (len(ends) + 1)
-        tables[name] = found[begin : begin + size].reshape(len(LEFT_BINS) + 1, -1)
-        begin += size
-    return tables, predicted
-
-
-def _one_hot(dataset: Dataset) -> Floats:
-    """Return the design matrix of the one-hot model (4n x columns): the bins of each hero less the mean of its rivals' bins."""
-    left = np.searchsorted(LEFT_BINS, dataset.columns["left"])[:, None]
-    parts = []
-    for name, ends in BINS.items():
-        bins = left * (len(ends) + 1) + np.searchsorted(ends, dataset.columns[name])
-        hot = np.zeros((len(dataset), SEATS, (len(LEFT_BINS) + 1) * (len(ends) + 1)), np.float32)
-        np.put_along_axis(hot, bins[:, :, None], 1, axis=2)
-        hot -= hot.mean(axis=1, keepdims=True)
-        parts.append(hot.reshape(len(dataset) * SEATS, -1) * np.float32(SEATS / (SEATS - 1)))
-    return np.concatenate(parts, axis=1)
 
 
 def _coefficients(before: Floats, found: Floats, errors: Floats, worth: Mapping[str, float]) -> tuple[Coefficient, ...]:

@@ -127,7 +127,7 @@ class ParameterSpace:
         return with_values(self.bot, self.written(point))
 
 
-def with_values(bot: Bot, values: Mapping[str, int | float]) -> Bot:
+def with_values(bot: Bot, values: Mapping[str, Any]) -> Bot:
     """Return a bot with other values of some parameters. `values` has these values by key. The new digest is empty."""
     traits = []
     for spec in bot.traits:
