@@ -18,7 +18,7 @@ from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord,
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
-from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
+from behaviours.rollout.policy_params import FEARLESS, POLICY_ARRAY, PolicyParams, PolicyRecord, compiled_policies
 from behaviours.rollout.repetition import REPEATS, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
@@ -52,6 +52,8 @@ RolloutParamsRecord = Any
 PlanStatsRecord = Any
 
 
+#: The policy of rivals on the way to their goals. It avoids no enemy.
+_BOLD = compiled_policies((PolicyParams(fear=FEARLESS),))
 #: Goals of rivals that have none.
 _NO_GOALS = np.full((4, DRAWS), NO_GOAL, np.int64)
 #: Rows of the array that describes the rivals in a scenario: the number of each hero's policy, its goal, and the number of its
@@ -65,13 +67,14 @@ class Players(NamedTuple):
     ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
     (`behaviours.rollout.repetition`). ``goals[hero]`` has `DRAWS` goals of a rival, or `NO_GOAL` (int64[4, `DRAWS`]); each
-    scenario draws one of them. Until a rival has reached its goal, it goes there by our policy.
+    scenario draws one of them. Until a rival has reached its goal, it follows the policy ``bold[0]``.
     """
 
     policies: NDArray[np.void]
     draws: NDArray[np.int64]
     repeats: NDArray[np.int8]
     goals: NDArray[np.int64] = _NO_GOALS
+    bold: NDArray[np.void] = _BOLD
 
 
 class Batch(NamedTuple):
@@ -94,12 +97,13 @@ class Scene(NamedTuple):
     tables: MapRecord
     weights: WeightsRecord
     params: PolicyRecord
+    bold: PolicyRecord
     setup: RolloutParamsRecord
 
 
 _INT64S = types.Array(types.int64, 1, "C")
 _INT64_ROWS = types.Array(types.int64, 2, "C")
-PLAYERS = tuple_of([POLICY_ARRAY, _INT64_ROWS, REPEATS, _INT64_ROWS], Players)
+PLAYERS = tuple_of([POLICY_ARRAY, _INT64_ROWS, REPEATS, _INT64_ROWS, POLICY_ARRAY], Players)
 BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
 ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
@@ -197,7 +201,7 @@ def rival_move(
         params = policies[uintp(drawn[_POLICY, uintp(mover)])]
         return opponent_move(game, scene.tables, scene.weights, params, repeats, mover), state
     drawn[_SPENT, uintp(mover)] += 1
-    move = int64(policy_move(game, scene.tables, scene.weights, scene.params, mover, goal))
+    move = int64(policy_move(game, scene.tables, scene.weights, scene.bold, mover, goal))
     if goal == GOAL_TAVERN and tile_at(game, int64(game.hero[uintp(mover)].pos) + OFFSET[uintp(move)]) == TAVERN:
         drawn[_GOAL, uintp(mover)] = NO_GOAL
     return move, state
@@ -290,7 +294,7 @@ def play_plans(
     our first ply. The reason is that a hunted hero changes its play, so later kills are less certain. The call ends early when
     ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
-    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], players.bold[0], setups[0])
     policies, draws, repeats, goals = players.policies, players.draws, players.repeats, players.goals
     scratch, drawn = games[:1].copy(), np.zeros((3, 4), np.int64)
     spent = int64(0)

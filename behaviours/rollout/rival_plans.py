@@ -1,8 +1,8 @@
 """Plans of rivals: the goals that each rival probably has.
 
-The playouts of `behaviours.rollout.playouts` simulate the plans of a rival from its seat, as they simulate our plans. A rival
-plays by our policy, and its rivals play by their opponent models. So this is one step of level-k thinking: we answer to rivals
-that answer to the models.
+The playouts of `behaviours.rollout.playouts` simulate the plans of a rival from its seat, as they simulate our plans. There a
+rival plays by our policy, and its rivals play by their opponent models. So this is one step of level-k thinking: we answer to
+rivals that answer to the models. When we simulate our own plans, a rival on the way to its goal is bold: it avoids no enemy.
 """
 
 from __future__ import annotations

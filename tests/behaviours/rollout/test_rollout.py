@@ -112,7 +112,7 @@ def by_hand(
 ) -> tuple[float, int]:
     """Return the outcome and the first move of one playout, step by step in Python. `goals` are goals of rivals."""
     games, me = games.copy(), mover(games)
-    tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
+    tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3], PolicyParams(fear=0)))
     plans, first = {me: [goal for goal in plan if goal != NO_GOAL], **{hero: [goal] for hero, goal in goals.items()}}, -1
     spent = dict.fromkeys(range(4), 0)
     rounds: list[float] = []
@@ -150,7 +150,7 @@ def by_hand(
                 break
             del plan[0]
             spent[hero] = 0
-        goal, number = plan[0] if plan else NO_GOAL, 0 if plan or hero == me else 1
+        goal, number = plan[0] if plan else NO_GOAL, 0 if hero == me else 2 if plan else 1
         move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, hero, tables, WEIGHTS, policies, number, goal)
         spent[hero] += 1
         drinks = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 == TAVERN
