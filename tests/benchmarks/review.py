@@ -69,7 +69,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("games", type=Path)
-    parser.add_argument("--bot", default="strong")
+    parser.add_argument("--bot", default="versions/strong-1")
     parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--positions", type=int, default=500)

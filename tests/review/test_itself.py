@@ -23,7 +23,7 @@ MOST = 0.02
 
 @pytest.mark.slow
 def test_a_bot_that_reviews_itself_marks_at_most_two_moves_in_a_hundred() -> None:
-    bot = load_bot("strong")
+    bot = load_bot("versions/strong-1")
     history = GameHistory(first=generate(3, size=14).new_game(max_turns=PLIES))
     recent = [np.zeros(0, GAME)] * 4
     while history.last["status"].item(0) == RUNNING:

@@ -19,7 +19,7 @@ NODES = 300_000
 
 @pytest.fixture(scope="module")
 def reviewer() -> Reviewer:
-    return Reviewer(load_bot("strong"), NODES, 40, Thresholds())
+    return Reviewer(load_bot("versions/strong-1"), NODES, 40, Thresholds())
 
 
 def position_of(planted: Planted, move: int) -> TurnPosition:

@@ -44,7 +44,7 @@ REPLACED = (
 
 @pytest.fixture(scope="module")
 def reviewer() -> Reviewer:
-    return Reviewer(load_bot("strong"), NODES, ROUNDS, Thresholds())
+    return Reviewer(load_bot("versions/strong-1"), NODES, ROUNDS, Thresholds())
 
 
 def reviewed(number: int, ply: int, move: str, reviewer: Reviewer) -> ReviewedTurn:

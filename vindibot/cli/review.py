@@ -20,8 +20,8 @@ from vindibot.cli.parameters import PATH, RECORDING
     "--bot",
     metavar="BOT",
     shell_complete=complete_bots,
-    help="the bot whose playouts value the moves  [default: strong]; with --compare and --tests: the bot to ask  [default: the"
-    " bot of the recording]",
+    help="the bot whose playouts value the moves  [default: versions/strong-1]; with --compare and --tests: the bot to ask"
+    "  [default: the bot of the recording]",
 )
 @click.option("--nodes", type=click.IntRange(min=1000), metavar="N", help="play out N plies per turn  [default: 750000]")
 @click.option(

@@ -7,6 +7,7 @@ from .bots import (
     import_path as import_path,
     load_bot as load_bot,
     make_importable as make_importable,
+    name_to_load as name_to_load,
     named_modules as named_modules,
 )
 from .files import (

@@ -37,7 +37,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
-from vindibot.config.files import TomlFile, find, read_chain
+from vindibot.config.files import TomlFile, find, look_up, read_chain
 from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.signature import bot_digest
 
@@ -149,6 +149,16 @@ class Bot:
         """Build all traits, in the order of the file. Makes the bot's folders importable."""
         make_importable(self.folders)
         return [(trait, trait.build()) for trait in self.traits]
+
+
+def name_to_load(bot: Bot, beside: Path | None = None) -> str | None:
+    """Return a name with which `load_bot` finds the file of `bot`, for example ``sparring/raider``, or None if there is none."""
+    file = Path(bot.path)
+    for name in (file.stem, f"{file.parent.name}/{file.stem}"):
+        found = look_up(name, beside=beside, folder="bots")
+        if found is not None and found.resolve() == file:
+            return name
+    return None
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:

@@ -29,8 +29,8 @@ from vindibot.review.run import ReviewSettings, review_games, where
 from vindibot.review.store import ReviewFile
 from vindibot.review.values import NODES, ROUNDS
 
-#: The default bot whose playouts value the moves.
-REVIEWER = "strong"
+#: The default bot whose playouts value the moves. The thresholds were chosen with this version.
+REVIEWER = "versions/strong-1"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vindibot.base import VindibotError, die_with_parent, printable, short
-from vindibot.config import Bot, build, cores, digest_of
+from vindibot.config import Bot, build, cores, digest_of, name_to_load
 from vindibot.engine import Needs, context, warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.review.positions import HEROES, TurnPosition, positions
@@ -50,7 +50,7 @@ class ReviewSettings:
         return ReviewHeader(
             game=game,
             heroes=ids,
-            bot=self.bot.name,
+            bot=name_to_load(self.bot) or self.bot.name,
             digest=digest,
             nodes=self.nodes,
             rounds=self.rounds,

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from vindibot.base import Output, UsageError, create, printable, short
-from vindibot.config import LONGEST_NAME, Bot, load_bot, look_up
+from vindibot.config import LONGEST_NAME, Bot, load_bot, name_to_load
 from vindibot.tuning.space import full_parameters, with_values
 
 #: The first line of a tuned bot.
@@ -52,11 +52,7 @@ def reference(bot: Bot, path: Path) -> str:
     file = Path(bot.path)
     if file.parent == path.resolve().parent:
         return file.name
-    for name in (file.stem, f"{file.parent.name}/{file.stem}"):
-        found = look_up(name, beside=path.resolve().parent, folder="bots")
-        if found is not None and found.resolve() == file:
-            return name
-    return str(file)
+    return name_to_load(bot, path.resolve().parent) or str(file)
 
 
 def write_tuned(path: Path, text: str) -> None:
