@@ -27,6 +27,8 @@ BINS = {
 NET_WORTH_FEATURES = ("life", "mines")
 #: The largest number of rounds left in each bin of the rounds left. Larger numbers are in one more bin.
 LEFT_BINS = (5, 15, 30, 60, 100, 150, 200)
+#: Number of rows of a table.
+ROWS = len(LEFT_BINS) + 1
 #: The tables cover at most this number of own plies left. More plies count as this number.
 MAX_PLIES = 512
 #: Distances above this number count as this number.
@@ -36,7 +38,7 @@ _SIZES = {"life": MAX_LIFE + 1, "mines": MAX_MINES + 1, "tavern": FAR + 1, "mine
 #: Fields of a record with compiled tables: whether there are tables (`one_hot`), whether distances have tables (`distances`), the
 #: bin of each number of plies left, and a table per feature with one row per bin of the rounds left.
 ONE_HOT_FIELDS: dict[str, Any] = {"one_hot": "u1", "distances": "u1", "left_bin": ("u1", MAX_PLIES + 1)} | {
-    f"{name}_gain": ("f8", (len(LEFT_BINS) + 1) * size) for name, size in _SIZES.items()
+    f"{name}_gain": ("f8", ROWS * size) for name, size in _SIZES.items()
 }
 
 _Table = tuple[tuple[FiniteFloat, ...], ...]
@@ -50,15 +52,15 @@ class OneHotTables(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    life: _Table = Field(description="gold per round left, by the life of the hero")
-    mines: _Table = Field(description="gold per round left, by the number of own mines")
-    tavern: _Table = Field((), description="gold per round left, by the distance to the nearest tavern")
-    mine: _Table = Field((), description="gold per round left, by the distance to the nearest mine of others")
+    life: _Table = Field(max_length=ROWS, description="gold per round left, by the life of the hero")
+    mines: _Table = Field(max_length=ROWS, description="gold per round left, by the number of own mines")
+    tavern: _Table = Field((), max_length=ROWS, description="gold per round left, by the distance to the nearest tavern")
+    mine: _Table = Field((), max_length=ROWS, description="gold per round left, by the distance to the nearest mine of others")
 
     @field_validator(*BINS)
     @classmethod
     def _check_shape(cls, table: _Table, info: ValidationInfo) -> _Table:
-        rows, columns = len(LEFT_BINS) + 1, len(BINS[str(info.field_name)]) + 1
+        rows, columns = ROWS, len(BINS[str(info.field_name)]) + 1
         if table and (len(table) != rows or any(len(row) != columns for row in table)):
             raise ValueError(f"must have {rows} rows of {columns} numbers")
         return table

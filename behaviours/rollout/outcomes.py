@@ -20,7 +20,7 @@ from behaviours.rollout.playouts import (
     Batch,
     Players,
     Scene,
-    draw_rivals,
+    draw_policies,
     own_move,
     rival_move,
 )
@@ -98,15 +98,15 @@ def play_outcomes(
     is a mine that we got by a kill, except by a kill in our first ply. ``moves[s, p]`` are the first moves of the playout, -1
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
-    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], players.bold[0], setups[0])
-    scratch, drawn = games[:1].copy(), np.zeros((3, 4), np.int64)
+    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     game: GameRecord = scratch[0]
     spent, met = int64(0), int64(0)
     for scenario in range(batch.begin, batch.end):
         if spent >= batch.limit:
             break
         for place, number in enumerate(batch.chosen):
-            state = draw_rivals(players.draws, players.goals, drawn, setup.seed, scenario)
+            state = draw_policies(players.draws, drawn, setup.seed, scenario)
             scratch[0] = games[0]
             moves[met, place] = -1
             plan = batch.plans[number]

@@ -36,7 +36,7 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
     plans: (near goal, near goal), (direction, near mine or tavern), and (tavern, uncontested mine). Near goals are all goals
     except the uncontested mines.
     """
-    near, far = goals_of(view, mines, uncontested_mines)
+    near, far = _goals(view, mines, uncontested_mines)
     moves = [GOAL_MOVE + move for move in view.moves]
     plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far, *moves))]
     if two_goal_plans:
@@ -52,15 +52,15 @@ def plans_of_moves(view: View, mines: int, uncontested_mines: int = 3) -> dict[i
     Each plan is the direction, and then a plan of `plans_of` that does not begin with a direction. So the plans of two directions
     differ only in their first move.
     """
-    near, far = goals_of(view, mines, uncontested_mines)
+    near, far = _goals(view, mines, uncontested_mines)
     rest = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far))]
     rest += [(first, second) for first in near for second in near if first != second]
     rest += [(GOAL_TAVERN, goal) for goal in far if GOAL_TAVERN in near]
     return {move: np.array([(GOAL_MOVE + move, *goals) for goals in rest], np.int16) for move in view.moves}
 
 
-def goals_of(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], list[int]]:
-    """Return the near goals of the hero of `view`, and the uncontested mines farther away (see `plans_of`)."""
+def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], list[int]]:
+    """Return the near goals, and the uncontested mines farther away."""
     tables, pos = map_tables_of(view.map)[0], view.pos
     numbers = [int(mine) for mine in tables["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
     foreign = [mine for mine in numbers if int(view.cells[int(tables["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]

@@ -18,7 +18,7 @@ from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord,
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
-from behaviours.rollout.policy_params import FEARLESS, POLICY_ARRAY, PolicyParams, PolicyRecord, compiled_policies
+from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
@@ -29,8 +29,6 @@ from sim.rules import play, tile_at
 MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
 #: Number of policy numbers per hero. Each scenario draws one of them.
 DRAWS = 64
-#: Added to the seed of the random generator that draws the goals of rivals.
-_GOAL_SEED = 1 << 20
 #: Unit of `epsilon` in kernels: 1/1000.
 EPSILON_UNIT = 1000
 
@@ -52,29 +50,17 @@ RolloutParamsRecord = Any
 PlanStatsRecord = Any
 
 
-#: The policy of rivals on the way to their goals. It avoids no enemy.
-_BOLD = compiled_policies((PolicyParams(fear=FEARLESS),))
-#: Goals of rivals that have none.
-_NO_GOALS = np.full((4, DRAWS), NO_GOAL, np.int64)
-#: Rows of the array that describes the rivals in a scenario: the number of each hero's policy, its goal, and the number of its
-#: plies on the way to this goal.
-_POLICY, _GOAL, _SPENT = range(3)
-
-
 class Players(NamedTuple):
     """Policies of all heroes.
 
     ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
-    (`behaviours.rollout.repetition`). ``goals[hero]`` has `DRAWS` goals of a rival, or `NO_GOAL` (int64[4, `DRAWS`]); each
-    scenario draws one of them. Until a rival has reached its goal, it follows the policy ``bold[0]``.
+    (`behaviours.rollout.repetition`).
     """
 
     policies: NDArray[np.void]
     draws: NDArray[np.int64]
     repeats: NDArray[np.int8]
-    goals: NDArray[np.int64] = _NO_GOALS
-    bold: NDArray[np.void] = _BOLD
 
 
 class Batch(NamedTuple):
@@ -97,13 +83,11 @@ class Scene(NamedTuple):
     tables: MapRecord
     weights: WeightsRecord
     params: PolicyRecord
-    bold: PolicyRecord
     setup: RolloutParamsRecord
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-_INT64_ROWS = types.Array(types.int64, 2, "C")
-PLAYERS = tuple_of([POLICY_ARRAY, _INT64_ROWS, REPEATS, _INT64_ROWS, POLICY_ARRAY], Players)
+PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS], Players)
 BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
 ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
@@ -186,42 +170,23 @@ def rival_move(
 ) -> tuple[int, int]:
     """Return the move of the rival to move in a playout, and the next state of the random generator.
 
-    `drawn` describes the rivals (see `draw_rivals`); their goals may change. `state` is the state of the random generator.
+    ``drawn[hero]`` is the policy number of a rival, `state` the state of the random generator.
     """
     mover = int64(game.turn) & 3
-    goal = drawn[_GOAL, uintp(mover)]
-    if goal != NO_GOAL and _reached(game, scene.tables, mover, goal, drawn[_SPENT, uintp(mover)]):
-        goal = int64(NO_GOAL)
-        drawn[_GOAL, uintp(mover)] = goal
     state = next_random(state)
     if below(state, EPSILON_UNIT) < scene.setup.epsilon:
         state = next_random(state)
         return below(state, 5), state
-    if goal == NO_GOAL:
-        params = policies[uintp(drawn[_POLICY, uintp(mover)])]
-        return opponent_move(game, scene.tables, scene.weights, params, repeats, mover), state
-    drawn[_SPENT, uintp(mover)] += 1
-    move = int64(policy_move(game, scene.tables, scene.weights, scene.bold, mover, goal))
-    if goal == GOAL_TAVERN and tile_at(game, int64(game.hero[uintp(mover)].pos) + OFFSET[uintp(move)]) == TAVERN:
-        drawn[_GOAL, uintp(mover)] = NO_GOAL
-    return move, state
+    return opponent_move(game, scene.tables, scene.weights, policies[uintp(drawn[uintp(mover)])], repeats, mover), state
 
 
 @kernel
-def draw_rivals(draws: NDArray[np.int64], goals: NDArray[np.int64], drawn: NDArray[np.int64], seed: int, scenario: int) -> int:
-    """Draw the policies and the goals of all heroes in a scenario, and return the state of the random generator.
-
-    `drawn` (int64[3, 4]) gets the number of each hero's policy, its goal, and 0 plies on the way to this goal.
-    """
-    state = uint64(random_state(seed + _GOAL_SEED, scenario))
-    for hero in range(4):
-        state = next_random(state)
-        drawn[_GOAL, hero] = goals[hero, below(state, DRAWS)]
-        drawn[_SPENT, hero] = 0
+def draw_policies(draws: NDArray[np.int64], drawn: NDArray[np.int64], seed: int, scenario: int) -> int:
+    """Write the policy numbers of all heroes in a scenario into `drawn`, and return the state of the random generator."""
     state = uint64(random_state(seed, scenario))
     for hero in range(4):
         state = next_random(state)
-        drawn[_POLICY, hero] = draws[hero, below(state, DRAWS)]
+        drawn[hero] = draws[hero, below(state, DRAWS)]
     return state
 
 
@@ -238,7 +203,7 @@ def _play_out(
 ) -> None:
     """Play out a plan from the position in `game`, which changes, and add the outcome to `stat`.
 
-    `drawn` describes the rivals (see `draw_rivals`). `state` is the state of the random generator.
+    ``drawn[hero]`` is the policy number of a rival, `state` the state of the random generator.
     """
     setup = scene.setup
     me = int64(setup.me)
@@ -294,15 +259,15 @@ def play_plans(
     our first ply. The reason is that a hunted hero changes its play, so later kills are less certain. The call ends early when
     ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
-    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], players.bold[0], setups[0])
-    policies, draws, repeats, goals = players.policies, players.draws, players.repeats, players.goals
-    scratch, drawn = games[:1].copy(), np.zeros((3, 4), np.int64)
+    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    policies, draws, repeats = players.policies, players.draws, players.repeats
+    scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)
     for scenario in range(batch.begin, batch.end):
         if stop[0] or spent >= batch.limit:
             return
         for number in batch.chosen:
-            state = draw_rivals(draws, goals, drawn, setup.seed, scenario)
+            state = draw_policies(draws, drawn, setup.seed, scenario)
             scratch[0] = games[0]
             stat = stats[number]
             before = stat.plies

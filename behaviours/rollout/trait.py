@@ -19,7 +19,6 @@ from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
-from behaviours.rollout.rival_plans import rival_goals
 from sim.game import PLIES_PER_ROUND, STAY
 
 #: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
@@ -28,8 +27,6 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts gets a value at least this much gold below the value of the best plan with many playouts.
 UNSURE = 1.0
-#: Largest share of the budget of nodes for the plans of rivals.
-_RIVAL_SHARE = 0.1
 #: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to the seed, so
 #: each part has different scenarios.
 _SEED = 1
@@ -112,12 +109,6 @@ class Rollout(SplitBehaviour):
         max_length=64,
         description="further policies that rivals may have: texts of learned policies, from `vindibot tune imitate`",
     )
-    rival_plans: float = Field(
-        0, ge=0, le=1, description="share of scenarios in which a rival follows one of its best plans (0: rivals have no plans)"
-    )
-    rival_heat: float = Field(
-        3, ge=0.1, le=1000, description="difference of outcomes, in gold, at which a rival's plan is e times less likely"
-    )
     weights: NetWorthWeights = Field(
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
     )
@@ -146,16 +137,6 @@ class Rollout(SplitBehaviour):
         """Return the policies of the playouts (`POLICY_PARAMS` records): ours first, then those that rivals may have."""
         return compiled_policies((self.params, *(self.rivals or LIBRARY)), self.learned)
 
-    def players(self, view: View, part: int = 0) -> tuple[Players, int]:
-        """Return the policies and the goals of all heroes, and the number of plies played to find the goals."""
-        weights, policies = self._compiled_weights(view), self.policies()
-        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
-        if not self.rival_plans:
-            return players, 0
-        tables, setup, limit = map_tables_of(view.map), self._setup(view, part), int(_RIVAL_SHARE * self._limit(view))
-        goals, spent = rival_goals(view, tables, weights, players, setup, limit, self.rival_plans, self.rival_heat)
-        return players._replace(goals=goals), spent
-
     def _plans(self, view: View) -> NDArray[np.int16]:
         limit = self._limit(view)
         wanted = self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines
@@ -173,8 +154,8 @@ class Rollout(SplitBehaviour):
         """
         tables, plans, limit = map_tables_of(view.map), self._plans(view), self._limit(view)
         weights = self._compiled_weights(view)
-        players, spent = self.players(view, part)
-        limit -= spent
+        policies = self.policies()
+        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view, part), np.arange(len(plans))
         rows: list[NDArray[np.float64]] = []

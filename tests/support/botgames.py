@@ -32,9 +32,7 @@ BOTS = [
     *sorted(_MEASURED.glob("with-*.toml")),
     _MEASURED / "strong-with-classics.toml",
 ]
-MAP, ROUNDS = "m3", 40
-#: Nodes per move, and more nodes for bots that play differently only with more.
-NODES, MORE_NODES = 1000, {"strong": 20_000, "strong-2": 20_000}
+MAP, ROUNDS, NODES = "m3", 40, 1000
 
 
 def file_of(path: Path) -> Path:
@@ -47,9 +45,9 @@ def transcript(bot: Bot) -> str:
 
     It has a heading, then a line per round with the moves, gold, mines and life of heroes 1 to 4 and a digest of all votes.
     """
-    games, nodes = named_map(MAP).new_game(max_turns=4 * ROUNDS), MORE_NODES.get(bot.name, NODES)
-    seats = [InProcessSeat(bot, Limits(nodes=nodes), seed) for seed in range(4)]
-    lines = [f"bot {bot.name}", f"version {bot.version}", f"map {MAP} {map_of(games).digest}", f"nodes {nodes}", ""]
+    games = named_map(MAP).new_game(max_turns=4 * ROUNDS)
+    seats = [InProcessSeat(bot, Limits(nodes=NODES), seed) for seed in range(4)]
+    lines = [f"bot {bot.name}", f"version {bot.version}", f"map {MAP} {map_of(games).digest}", f"nodes {NODES}", ""]
     for me, seat in enumerate(seats):
         seat.start(games, me)
     moves: list[str] = []

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from behaviours.base import View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
+from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.outcomes import play_outcomes
 from behaviours.rollout.plans import plans_of_moves
-from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch
+from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch, Players
 from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import UsageError
@@ -103,6 +104,7 @@ class Valuer:
     def __init__(self, trait: Rollout, nodes: int = NODES, rounds: int = ROUNDS, seed: int = SEED) -> None:
         self._trait, self._nodes, self._rounds, self._seed = trait, nodes, rounds, seed
         self._weights = compiled_weights(Weights(**trait.weights.model_dump()))
+        self._policies = trait.policies()
 
     def outcomes(self, view: View) -> Outcomes:
         """Return the outcomes of the best plan of each move that has an effect. The view's hero must be to move."""
@@ -114,7 +116,7 @@ class Valuer:
         moves = sorted(by_move)
         plans = np.concatenate([by_move[move] for move in moves])
         firsts = np.repeat(moves, [len(by_move[move]) for move in moves])
-        players, _ = trait.players(view)
+        players = Players(self._policies, *model_opponents(view, self._weights, self._policies, trait.likelihood_weight))
         setup = np.zeros(1, ROLLOUT_PARAMS)
         setup["me"], setup["plies"], setup["seed"] = view.me, plies, self._seed
         setup["epsilon"] = round(EPSILON_UNIT * trait.epsilon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from tests.support.reference import reference
 from tests.support.reference_policy import ReferencePolicy
 
 WEIGHTS = compiled_weights(Weights())
-EMPTY: Mapping[int, int] = {}
 
 
 def random_policy(rng: np.random.Generator) -> PolicyParams:
@@ -92,29 +91,23 @@ def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
     return games
 
 
-def played_out(
-    games: Games, plans: NDArray[np.int16], begin: int, end: int, goals: Mapping[int, int] = EMPTY, **changes: Any
-) -> NDArray[np.void]:
-    """Return the statistics of all plans, if every rival follows the second of two policies. `goals` are goals of rivals."""
+def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
+    """Return the statistics of all plans, if every rival follows the second of two policies."""
     trait = Rollout(**{"epsilon": 0, **changes})
     view = View(games, mover(games))
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
-    aims = np.array([[goals.get(hero, NO_GOAL)] * DRAWS for hero in range(4)])
-    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats(), aims)
+    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats())
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
     stop = np.zeros(1, np.int64)
     play_plans(games, map_tables_of(view.map), weights, players, trait._setup(view), batch, stats, stop)
     return stats
 
 
-def by_hand(
-    games: Games, plan: list[int], trait: Rollout, discount: float, goals: Mapping[int, int] = EMPTY
-) -> tuple[float, int]:
-    """Return the outcome and the first move of one playout, step by step in Python. `goals` are goals of rivals."""
+def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
+    """Return the outcome and the first move of one playout, step by step in Python."""
     games, me = games.copy(), mover(games)
-    tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3], PolicyParams(fear=0)))
-    plans, first = {me: [goal for goal in plan if goal != NO_GOAL], **{hero: [goal] for hero, goal in goals.items()}}, -1
-    spent = dict.fromkeys(range(4), 0)
+    tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
+    plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
     penalty, rounds_left = 0.0, len(range(int(games[0].turn), int(games[0].max_turns), 4))
 
@@ -138,29 +131,27 @@ def by_hand(
             break
         hero, pos, life = mover(games), int(games[0].hero[mover(games)].pos), int(games[0].hero[me].life)
         drinks, before, mines = False, position_value(), int(games[0].hero[me].mines)
-        if hero == me and ply:
-            rounds.append(before)
-        plan = plans.get(hero, [])
-        while plan and plan[0] < GOAL_MOVE:
-            mine = int(tables[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
-            beside = mine and abs(mine - pos) in (1, 32)
-            if spent[hero] <= (12 if plan[0] >= GOAL_HERO else 40) and not (
-                mine and (int(games[0].cell[mine]) & 15 == 4 + hero or (beside and games[0].hero[hero].life <= 20))
-            ):
-                break
-            del plan[0]
-            spent[hero] = 0
-        goal, number = plan[0] if plan else NO_GOAL, 0 if hero == me else 2 if plan else 1
-        move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, hero, tables, WEIGHTS, policies, number, goal)
-        spent[hero] += 1
-        drinks = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 == TAVERN
-        if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
-            del plan[0]
-            spent[hero] = 0
         if hero == me:
+            if ply:
+                rounds.append(before)
+            while plan and plan[0] < GOAL_MOVE:
+                mine = int(tables[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
+                beside = mine and abs(mine - pos) in (1, 32)
+                if spent <= (12 if plan[0] >= GOAL_HERO else 40) and not (
+                    mine and (int(games[0].cell[mine]) & 15 == 4 + me or (beside and life <= 20))
+                ):
+                    break
+                plan, spent = plan[1:], 0
+            goal = plan[0] if plan else NO_GOAL
+            move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, tables, WEIGHTS, policies, 0, goal)
+            spent += 1
+            target = pos + [0, -32, 32, 1, -1][move]
+            drinks = int(games[0].cell[target]) & 15 == TAVERN
+            if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
+                plan, spent = plan[1:], 0
             first = move if first < 0 else first
         else:
-            drinks = False
+            move = follow(games, 0, hero, tables, WEIGHTS, policies, 1, NO_GOAL)
         takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 > TAVERN
         step(games, 0, move)
         if hero == me and ply and not takes and games[0].hero[me].mines > mines:
@@ -190,18 +181,6 @@ def test_playouts_equal_those_played_by_hand(seed: int) -> None:
         assert stat["first"] == first
         assert stat["count"] == 1
         assert stat["total"] == pytest.approx(outcome, abs=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_rivals_with_goals_play_as_by_hand(seed: int) -> None:
-    """Rival 1 goes to a mine, rival 2 to a tavern, and rival 3 follows our hero."""
-    games = games_under_way(seed, 4 * 15 * (seed + 1))
-    goals = {1: seed, 2: GOAL_TAVERN, 3: GOAL_HERO}
-    trait, plans = Rollout(lead_rounds=0), plans_of(View(games, mover(games)), 3)
-    stats = played_out(games, plans, 0, 1, goals, lead_rounds=0)
-    outcomes = [by_hand(games, plan, trait, trait.round_discount, goals)[0] for plan in plans.tolist()]
-    assert stats["total"] == pytest.approx(outcomes, abs=1e-6)
-    assert (stats["total"] != played_out(games, plans, 0, 1, lead_rounds=0)["total"]).any(), "the goals change nothing"
 
 
 def test_scenarios_add_up_and_change_nothing() -> None:
