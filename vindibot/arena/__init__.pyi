@@ -63,7 +63,10 @@ from .summary import (
     Summary as Summary,
     summarise as summarise,
 )
-from .table import show as show
+from .table import (
+    evidence as evidence,
+    show as show,
+)
 from .tournament import (
     Tournament as Tournament,
     interruptible as interruptible,

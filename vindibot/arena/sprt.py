@@ -69,6 +69,11 @@ class SprtState:
     distinct: float | None = None
     los: float | None = None
 
+    @property
+    def by_mean(self) -> bool:
+        """Whether the mean score decided: the LLR is within its bounds, but the mean is five standard errors outside."""
+        return self.verdict in ("H0", "H1") and self.lower < self.llr < self.upper
+
 
 @dataclass(frozen=True)
 class EloEstimate:

@@ -166,10 +166,19 @@ def signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}"
 
 
+#: Said beside the log likelihood ratio if `SprtState.by_mean`.
+BY_MEAN = "the mean score is five standard errors beyond both"
+
+
 def llr_text(state: SprtState) -> str:
     """Return the log likelihood ratio of a test and its bounds in words."""
     bounds = f"{signed(state.lower)} .. {signed(state.upper)}"
     return f"LLR {signed(state.llr)} in {bounds} after {counted(state.blocks, 'block')}"
+
+
+def evidence(state: SprtState) -> str:
+    """Return in one line why a test of two bots has its verdict."""
+    return f"{llr_text(state)}; {BY_MEAN}" if state.by_mean else llr_text(state)
 
 
 def verdict_line(a: str, b: str, state: SprtState) -> str:
@@ -199,8 +208,8 @@ def match_lines(match: MatchSummary) -> list[str]:
         f"  {points(sprt.elo1)} points rather than {points(sprt.elo0)}, alpha {sprt.alpha:g}, beta {sprt.beta:g}",
         f"  {llr_text(state)}",
     ]
-    if state.verdict in ("H0", "H1") and state.lower < state.llr < state.upper:
-        lines.append("  the mean score is five standard errors beyond both")
+    if state.by_mean:
+        lines.append(f"  {BY_MEAN}")
     if size is None:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
     return [

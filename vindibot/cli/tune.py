@@ -147,7 +147,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
     from vindibot.arena import Elsewhere, Stop, local_workers, stopping
     from vindibot.base import counted, log, plain_table, say
-    from vindibot.config import cores, short
+    from vindibot.config import cores, name_to_load, short
     from vindibot.engine import warm
     from vindibot.tuning import (
         EFFECT_HEADS,
@@ -219,10 +219,8 @@ def _play(study: TuneStudy, console: Console) -> int:
         "These games do not show that this bot is stronger: test it with vindibot tune promote.",
     ]
     write_tuned(out, tuned_text(study.space.bot, values, out, comments))
-    say(
-        console,
-        f"bot: {short(out)}; test it with: vindibot tune promote {shlex.quote(short(out))} {shlex.quote(study.space.bot.path)}",
-    )
+    parent = name_to_load(study.space.bot) or short(study.space.bot.path)
+    say(console, f"bot: {short(out)}; test it with: vindibot tune promote {shlex.quote(short(out))} {shlex.quote(parent)}")
     return 0
 
 

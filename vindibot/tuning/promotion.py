@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from vindibot.arena import ArenaSettings, Tournament, prepare, summarise
+from vindibot.arena import ArenaSettings, Tournament, evidence, prepare, summarise
 from vindibot.base import Output, VindibotError, short
 from vindibot.config import Bot, load_bot, load_config, standard_maps
 from vindibot.tuning.bot_files import Family, family_name
@@ -87,7 +87,7 @@ class Promotion:
         assert summary.match is not None
         state = summary.match.state
         words = {"H1": "is stronger than", "H0": "is not stronger by enough than"}.get(state.verdict, "has no verdict against")
-        text = f"{self.candidate.name} {words} its parent {self.parent.name}: LLR {state.llr:+.2f} after {state.blocks} blocks"
+        text = f"{self.candidate.name} {words} its parent {self.parent.name}: {evidence(state)}"
         return self._add(MatchOutcome(state.verdict == "H1", text, summary.games))
 
     def against(self, name: str) -> MatchOutcome | None:
