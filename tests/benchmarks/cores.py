@@ -1,10 +1,14 @@
-"""The trait `rollout` on one worker and on two workers: plies of playouts in 200 ms, measured by turns in one run."""
+"""The trait `rollout` on one worker and on two workers: plies of playouts in 200 ms, measured alternately in one run.
+
+Two bots with one worker each, which think at the same time, show how many plies two cores can play without a common vote.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from contextlib import AsyncExitStack
+from itertools import chain
 
 import numpy as np
 import psutil
@@ -22,6 +26,8 @@ from vindibot.engine.worker import TraitPlan
 SECONDS, TURNS = 0.2, 40
 #: Number of first turns that do not count, because workers build tables in them.
 WARM_UP = 4
+#: The numbers of workers of the bots that think at the same time, by the name of the measurement.
+BOTS = {"one worker": (1,), "two workers": (2,), "two bots": (1, 1)}
 #: The traits with their parameters: alone, and beside a trait that cannot be split.
 ROLLOUT = TraitPlan("behaviours.rollout:Rollout", {"nodes": 10**12})
 SEARCH = TraitPlan("behaviours.search:Search", {"nodes": 30_000})
@@ -57,22 +63,23 @@ async def counted(pool: Pool, games: Games) -> tuple[int, float]:
     return (entry.info.nodes or 0) if entry.info is not None else 0, processor_seconds(pool) - before
 
 
-async def measured(plans: tuple[TraitPlan, ...]) -> dict[int, NDArray[np.float64]]:
-    """Return plies and processor seconds of each turn (float64[turns, 2]), by the number of workers. The pools alternate."""
-    found: dict[int, list[tuple[int, float]]] = {1: [], 2: []}
+async def measured(plans: tuple[TraitPlan, ...]) -> dict[str, NDArray[np.float64]]:
+    """Return plies and processor seconds of each turn (float64[turns, 2]), by the names in `BOTS`. They alternate."""
+    found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in BOTS}
     async with AsyncExitStack() as stack:
-        pools = {workers: pool(workers, *plans) for workers in found}
-        for one in pools.values():
+        pools = {name: [pool(workers, *plans) for workers in bots] for name, bots in BOTS.items()}
+        for one in chain(*pools.values()):
             await one.start()
             stack.push_async_callback(one.close)
         for games in positions():
-            for workers, one in pools.items():
-                found[workers].append(await counted(one, games))
-    return {workers: np.array(turns[WARM_UP:]) for workers, turns in found.items()}
+            for name, bots in pools.items():
+                turns = await asyncio.gather(*(counted(one, games) for one in bots))
+                found[name].append(np.sum(turns, axis=0))
+    return {name: np.array(turns[WARM_UP:]) for name, turns in found.items()}
 
 
 def rows() -> list[Row]:
-    """Return the plies in 200 ms with one and with two workers, for rollout alone and for rollout beside a search.
+    """Return the plies in 200 ms with two workers and of two bots, as ratios to one worker.
 
     On a busy machine two workers get no second core. Even then, the plies per second of processor time show the loss.
     """
@@ -80,10 +87,15 @@ def rows() -> list[Row]:
         plan.build()  # imports the kernels
     kernels.warm()
     found = []
-    for name, plans in (("rollout", (ROLLOUT,)), ("rollout, search", (ROLLOUT, SEARCH))):
+    for traits, plans in (("rollout", (ROLLOUT,)), ("rollout, search", (ROLLOUT, SEARCH))):
         turns = asyncio.run(measured(plans))
-        one, two = (float(np.median(turns[workers][:, 0])) for workers in (1, 2))
-        cost = [turns[workers][:, 0].sum() / turns[workers][:, 1].sum() for workers in (1, 2)]
-        note = f"one worker {one / 1e6:.2f} million, 1.9x wanted; plies per processor second {cost[1] / cost[0]:.2f}x"
-        found.append(Row(f"plies in 200 ms on 2 workers: {name}", f"{two / 1e6:.2f} million", f"{two / one:.2f}x", note))
+        plies = {name: float(np.median(turns[name][:, 0])) for name in BOTS}
+        cost = {name: turns[name][:, 0].sum() / turns[name][:, 1].sum() for name in BOTS}
+        one, two, apart = plies.values()
+        note = (
+            f"one worker {one / 1e6:.2f} million, 1.9x wanted; two bots of one worker each {apart / one:.2f}x; "
+            f"plies per processor second {cost['two workers'] / cost['one worker']:.2f}x, "
+            f"of two bots {cost['two bots'] / cost['one worker']:.2f}x"
+        )
+        found.append(Row(f"plies in 200 ms on 2 workers: {traits}", f"{two / 1e6:.2f} million", f"{two / one:.2f}x", note))
     return found
