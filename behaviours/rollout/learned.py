@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.rollout.move_features import FEATURES, SLOTS, features_of_move, near_enemies
+from behaviours.rollout.move_features import FEATURES, SLOTS, features_of_move, mover_of
 from sim.game import STAY
 from sim.kernels import kernel
 
@@ -49,9 +49,9 @@ def scores_of(text: str) -> NDArray[np.int8]:
 def likeliest_move(game: GameRecord, tables: MapRecord, units: NDArray[np.int8], hero: int) -> int:
     """Return the move (0..4) of `hero` (0..3) with the largest score; the first of them if there are several."""
     best, choice = int64(-(1 << 40)), int64(STAY)
-    near = near_enemies(game, tables, hero)
+    mover = mover_of(game, tables, hero)
     for move in range(5):
-        features = features_of_move(game, tables, hero, move, near)
+        features = features_of_move(game, tables, hero, mover, move)
         if features[0] < 0:
             continue
         score = int64(0)

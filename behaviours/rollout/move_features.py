@@ -24,6 +24,8 @@ Distances are numbers of moves on the board without heroes. The thirst of the tu
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -31,9 +33,23 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from behaviours.common.policy import nearest_foreign
-from sim.game import AIR, BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, TAVERN, Games
-from sim.kernels import entry, kernel
-from sim.rules import has_effect, tile_at
+from sim.game import (
+    AIR,
+    BEER_COST,
+    BEER_HEALS,
+    BLOW,
+    CELLS,
+    GAMES,
+    LAST_MINE,
+    MAX_LIFE,
+    MINE,
+    MINE_COST,
+    OFFSET,
+    STAY,
+    TAVERN,
+    Games,
+)
+from sim.kernels import entry, inlined, kernel
 
 #: Number of features of one move.
 SLOTS = 15
@@ -43,8 +59,10 @@ STAYS, STEPS, TAKES, DRINKS = range(4)
 NEAR, CLOSE = 8, 3
 #: Number of bins of life (0 to 9, 10 to 19, ...), and of life in steps of a blow (1 to 20, 21 to 40, ...).
 _LIVES, _BLOWS = 10, 5
-#: Number of bins of the distance to a mine, to a tavern and to an enemy.
-_MINE_BINS, _TAVERN_BINS, _ENEMY_BINS = 8, 7, 5
+#: The largest distance of each bin but the last, for the distance to a mine, to a tavern and to an enemy.
+_MINE_ENDS, _TAVERN_ENDS, _ENEMY_ENDS = (0, 1, 2, 3, 4, 6, 9), (0, 1, 2, 3, 5, 8), (1, 2, 3, 5)
+#: Number of bins of these distances.
+_MINE_BINS, _TAVERN_BINS, _ENEMY_BINS = len(_MINE_ENDS) + 1, len(_TAVERN_ENDS) + 1, len(_ENEMY_ENDS) + 1
 #: Number of bins of a hero's mines: none, one or two, more.
 _WEALTH = 3
 
@@ -66,20 +84,50 @@ _STAY = _DEAD_END + 4 * 2
 #: Number of features, including feature 0.
 FEATURES = _STAY + 2 * 2
 
+# Tables are faster than comparisons: the bin of each distance (0..`AWAY`), and the number of blows that kill a hero with a life.
+_MINE_BIN, _TAVERN_BIN, _FIGHT_BIN = (
+    np.searchsorted(ends, np.arange(AWAY + 1)).astype(np.uint8) for ends in (_MINE_ENDS, _TAVERN_ENDS, _ENEMY_ENDS)
+)
+_BLOWS_TO_KILL = np.maximum(-(-np.arange(MAX_LIFE + 1) // BLOW), 1).astype(np.uint8)
+#: The row of distances of a crashed enemy: that of square 0, which is a wall, so every square is `AWAY`.
+_NOWHERE = 0
+
+
+class Enemy(NamedTuple):
+    """What the features of all moves of a hero need to know about one of its enemies.
+
+    - `row`: where its distances to all squares begin in the table `to_square`.
+    - `blows`: the number of blows that kill it.
+    - `wealth`: the bin of its mines.
+    - `fight`, `guard`: its first feature in the slots 4 to 6, and in the slots 7 to 9.
+    """
+
+    row: int
+    blows: int
+    wealth: int
+    fight: int
+    guard: int
+
+
+class Mover(NamedTuple):
+    """What the features of all moves of a hero have in common: its state, and its enemies in the order of their moves.
+
+    `pays` is 1 if it can pay for a beer, `last` is its last direction (-1: none).
+    """
+
+    pos: int
+    life: int
+    mines: int
+    pays: int
+    last: int
+    first: Enemy
+    second: Enemy
+    third: Enemy
+
 
 def kind_of(feature: int) -> int:
     """Return the kind of a move from the feature in its slot 0. For -1 (no effect) the result is negative."""
     return (feature - _KIND) // _LIVES
-
-
-@kernel
-def _bin(distance: int, singles: int, wide: int) -> int:
-    """Return the bin of a distance: a bin for each of 0 to `singles`, then bins up to `singles` + 2, `wide`, and beyond."""
-    if distance <= singles:
-        return distance
-    if distance <= singles + 2:
-        return singles + 1
-    return singles + 2 if distance <= wide else singles + 3
 
 
 @kernel
@@ -100,98 +148,102 @@ def _turn(last: int, move: int) -> int:
     return int64(_DIRECTION + 1) if (last - 1) ^ 1 == move - 1 else int64(0)  # directions 1, 2 and 3, 4 are opposite
 
 
-@kernel
-def near_enemies(game: GameRecord, tables: MapRecord, hero: int) -> int:
-    """Return a bit mask of the enemies that may be within `NEAR` moves after a move: bit s for hero (`hero` + s) & 3."""
-    mask, pos = int64(0), int64(game.hero[uintp(hero)].pos)
-    for step in range(1, 4):
-        other = game.hero[uintp((hero + step) & 3)]
-        if not other.crashed and tables.to_square[uintp(pos * CELLS + int64(other.pos))] <= NEAR + 1:
-            mask |= int64(1) << step
-    return mask
+@inlined
+def _enemy(game: GameRecord, tables: MapRecord, wealth: int, enemy: int) -> Enemy:
+    """Return what the features need to know about the hero `enemy` (0..3). `wealth` is the bin of our mines."""
+    other = game.hero[uintp(enemy)]
+    there, its = int64(other.pos), _wealth(int64(other.mines))
+    guarded = int64((other.gold >= BEER_COST) & (tables.to_tavern[uintp(there)] == 1))
+    return Enemy(
+        int64(_NOWHERE) if other.crashed else there * CELLS,
+        int64(_BLOWS_TO_KILL[uintp(int64(other.life))]),
+        its,
+        _ENEMY + its * _WEALTH + wealth,
+        _GUARD + guarded * 2,
+    )
 
 
-@kernel
-def _enemy_features(
-    game: GameRecord, tables: MapRecord, enemy: int, square: int, life: int, wealth: int, beside: int
-) -> tuple[int, int, int, int, int]:
+@inlined
+def mover_of(game: GameRecord, tables: MapRecord, hero: int) -> Mover:
+    """Return what the features of all moves of `hero` (0..3) have in common."""
+    me = game.hero[uintp(hero)]
+    wealth = _wealth(int64(me.mines))
+    return Mover(
+        int64(me.pos),
+        int64(me.life),
+        int64(me.mines),
+        int64(me.gold >= BEER_COST),
+        int64(me.last_dir),
+        _enemy(game, tables, wealth, (hero + 1) & 3),
+        _enemy(game, tables, wealth, (hero + 2) & 3),
+        _enemy(game, tables, wealth, (hero + 3) & 3),
+    )
+
+
+@inlined
+def _enemy_features(tables: MapRecord, enemy: Enemy, square: int, life: int, beside: int) -> tuple[int, int, int, int, int]:
     """Return facts about an enemy after a move to `square` with `life`: features of the slots 4 and 7, then dies, kills, close.
 
     - dies: the bin of its mines if our blow kills it, otherwise -1.
     - kills: 2 if it is beside us and its blow kills us, 1 if it is two moves away and its blow kills us, otherwise 0.
     - close: 1 if it is within `CLOSE` moves, otherwise 0.
 
-    `wealth` is the bin of our mines. `beside` is 1 if we are beside a tavern and can pay for a beer.
+    `beside` is 1 if we are beside a tavern and can pay for a beer.
     """
-    other = game.hero[uintp(enemy)]
-    distance = int64(tables.to_square[uintp(square * CELLS + int64(other.pos))])
-    if distance > NEAR or distance == 0:
-        return int64(0), int64(0), int64(-1), int64(0), int64(0)
-    other_life, other_wealth = int64(other.life), _wealth(int64(other.mines))
-    dies = distance == 1 and other_life <= BLOW
-    kills = 3 - distance if distance <= 2 and life <= BLOW and not dies else int64(0)
-    blows = (max(life, int64(1)) + BLOW - 1) // BLOW - (other_life + BLOW - 1) // BLOW
-    fight = (_bin(distance, 3, NEAR) - 1) * _BLOWS + min(max(blows, int64(-2)), int64(2)) + 2
-    guarded = int64(other.gold >= BEER_COST and tables.to_tavern[uintp(int64(other.pos))] == 1)
+    zero = int64(0)
+    distance = int64(tables.to_square[uintp(enemy.row + square)])
+    near = (distance <= NEAR) & (distance > 0)
+    dies = (distance == 1) & (enemy.blows == 1)
+    kills = near & (distance <= 2) & (life <= BLOW) & (not dies)
+    more = int64(_BLOWS_TO_KILL[uintp(life)]) - enemy.blows
+    fight = int64(_FIGHT_BIN[uintp(distance)]) * _BLOWS + min(max(more, int64(-2)), int64(2)) + 2
     return (
-        _ENEMY + (fight * _WEALTH + other_wealth) * _WEALTH + wealth,
-        _GUARD + (fight * 2 + guarded) * 2 + beside,
-        other_wealth if dies else int64(-1),
-        kills,
-        int64(distance <= CLOSE),
+        enemy.fight + fight * (_WEALTH * _WEALTH) if near else zero,
+        enemy.guard + fight * 4 + beside if near else zero,
+        enemy.wealth if dies else int64(-1),
+        3 - distance if kills else zero,
+        int64(near & (distance <= CLOSE)),
     )
 
 
-@kernel
-def features_of_move(game: GameRecord, tables: MapRecord, hero: int, move: int, near: int) -> MoveFeatures:
-    """Return the features of a move (0..4) of `hero` (0..3): a tuple of `SLOTS` numbers. `near` is from `near_enemies`.
+@inlined
+def features_of_move(game: GameRecord, tables: MapRecord, hero: int, mover: Mover, move: int) -> MoveFeatures:
+    """Return the features of a move (0..4) of `hero` (0..3): a tuple of `SLOTS` numbers. `mover` is ``mover_of(.., hero)``.
 
     The first number is -1 if the move has no effect and is not a stay.
     """
     zero = int64(0)
-    if move != STAY and not has_effect(game, hero, move):
-        return (int64(-1), zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    me = game.hero[uintp(hero)]
-    square, life, mines = int64(me.pos), int64(me.life), int64(me.mines)
-    pays = int64(me.gold >= BEER_COST)
-    target = square + OFFSET[uintp(move)]
-    tile = int64(AIR) if move == STAY else int64(tile_at(game, target))
-    kind, then = int64(STAYS), life
-    if move != STAY and tile == AIR:
-        kind, square = int64(STEPS), target
-    elif tile == TAVERN:
-        kind, then = int64(DRINKS), min(life + BEER_HEALS, int64(MAX_LIFE))
-    elif tile >= MINE:
-        kind, then = int64(TAKES), life - MINE_COST
-    tenth = min(life // 10, int64(_LIVES - 1))
-    away, taken = int64(AWAY), zero
-    if kind == TAKES:
-        away, owner = zero, tile - MINE - 1
-        richer = 0 <= owner < 4 and int64(game.hero[uintp(owner & 3)].mines) > mines
-        taken = _OWNER + (zero if owner < 0 else (int64(2) if richer else int64(1)))
-    else:
+    square, life, pays = mover.pos, mover.life, mover.pays
+    kind, then, away, taken = int64(STAYS), life, int64(AWAY), zero
+    if move != STAY:
+        target = square + OFFSET[uintp(move)]
+        there = int64(game.cell[uintp(target)])
+        if there == AIR:
+            kind, square = int64(STEPS), target
+        elif there == TAVERN and pays:
+            kind, then = int64(DRINKS), min(life + BEER_HEALS, int64(MAX_LIFE))
+        elif MINE <= there <= LAST_MINE and there != MINE + 1 + hero:
+            kind, then, away, owner = int64(TAKES), max(life - MINE_COST, zero), zero, there - MINE - 1
+            richer = 0 <= owner < 4 and int64(game.hero[uintp(owner & 3)].mines) > mover.mines
+            taken = _OWNER + (zero if owner < 0 else (int64(2) if richer else int64(1)))
+        else:
+            return (int64(-1), zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    if kind != TAKES:
         mine = int64(nearest_foreign(game, tables, hero, square))
         if mine != NO_MINE:
             away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
-    tavern = zero if kind == DRINKS else int64(tables.to_tavern[uintp(square)])
-    beside = int64(pays == 1 and tables.to_tavern[uintp(square)] == 1)
-    wealth = _wealth(mines)
-    first, first_guard, second, second_guard, third, third_guard = zero, zero, zero, zero, zero, zero
-    kill, killed, close = int64(-1), zero, zero
-    if near & 2:
-        first, first_guard, dies, kills, here = _enemy_features(game, tables, (hero + 1) & 3, square, then, wealth, beside)
-        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
-    if near & 4:
-        second, second_guard, dies, kills, here = _enemy_features(game, tables, (hero + 2) & 3, square, then, wealth, beside)
-        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
-    if near & 8:
-        third, third_guard, dies, kills, here = _enemy_features(game, tables, (hero + 3) & 3, square, then, wealth, beside)
-        kill, killed, close = max(kill, dies), max(killed, kills), max(close, here)
+    to_tavern = int64(tables.to_tavern[uintp(square)])
+    beside = int64((pays == 1) & (to_tavern == 1))
+    first, first_guard, dies_1, kills_1, close_1 = _enemy_features(tables, mover.first, square, then, beside)
+    second, second_guard, dies_2, kills_2, close_2 = _enemy_features(tables, mover.second, square, then, beside)
+    third, third_guard, dies_3, kills_3, close_3 = _enemy_features(tables, mover.third, square, then, beside)
+    kill, killed, close = max(dies_1, dies_2, dies_3), max(kills_1, kills_2, kills_3), close_1 | close_2 | close_3
+    tenth, blows = min(life // 10, int64(_LIVES - 1)), min(max(life - 1, zero) // BLOW, int64(_BLOWS - 1))
     return (
         _KIND + kind * _LIVES + tenth,
         taken,
-        _TO_MINE + _bin(away, 4, 9) * _BLOWS + min(max(life - 1, zero) // BLOW, int64(_BLOWS - 1)),
-        _TO_TAVERN + (_bin(tavern, 3, 8) * _LIVES + tenth) * 2 + pays,
+        _TO_MINE + int64(_MINE_BIN[uintp(away)]) * _BLOWS + blows,
+        _TO_TAVERN + (int64(_TAVERN_BIN[uintp(zero if kind == DRINKS else to_tavern)]) * _LIVES + tenth) * 2 + pays,
         first,
         second,
         third,
@@ -200,7 +252,7 @@ def features_of_move(game: GameRecord, tables: MapRecord, hero: int, move: int, 
         third_guard,
         _KILL + kill if kill >= 0 else zero,
         _KILLED + killed,
-        _turn(int64(me.last_dir), move),
+        _turn(mover.last, move),
         _DEAD_END + min(int64(tables.dead_end[uintp(square)]), int64(3)) * 2 + close,
         _STAY + beside * 2 + close if kind == STAYS else zero,
     )
@@ -212,8 +264,8 @@ def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, f
 
     A move without an effect gets -1 in slot 0 and 0 in the others, except a stay. It must be the turn of `hero`.
     """
-    near = near_enemies(games[0], tables_array[0], hero)
+    mover = mover_of(games[0], tables_array[0], hero)
     for move in range(5):
-        features = features_of_move(games[0], tables_array[0], hero, move, near)
+        features = features_of_move(games[0], tables_array[0], hero, mover, move)
         for slot in range(SLOTS):
             found[move, slot] = features[slot]
