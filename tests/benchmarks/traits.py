@@ -20,6 +20,8 @@ from behaviours.route.trait import Route
 from sim.game import Games, mover
 from sim.generator import generate
 from tests.benchmarks import Row
+from tests.support.paths import TOP
+from vindibot.config import load_bot
 from vindibot.devtools.bench import self_play
 from vindibot.testing import votes
 
@@ -73,17 +75,35 @@ def planning() -> Row:
     return Row("Route, 40 mines on 28x28, the whole game ahead", f"{np.percentile(times, 50):.1f} ms", note=note)
 
 
+def speed(rollout: Rollout, games: Games) -> float:
+    """Return the millions of plies per second that playouts from a position simulate."""
+    here = View(games, mover(games), budget=Budget(nodes=NODES))
+    begin = time.perf_counter()
+    *_, last = rollout.vote(here)
+    return (last.nodes or 0) / (time.perf_counter() - begin) / 1e6
+
+
 def playing_out(kept: list[Games]) -> Row:
     """Measure the plies per second of rollouts, and the number of plans."""
-    speeds, counts = [], []
-    for games in kept:
-        here = View(games, mover(games), budget=Budget(nodes=NODES))
-        begin = time.perf_counter()
-        *_, last = Rollout().vote(here)
-        speeds.append((last.nodes or 0) / (time.perf_counter() - begin) / 1e6)
-        counts.append(len(plans_of(here, Rollout().mines)))
+    speeds = [speed(Rollout(), games) for games in kept]
+    counts = [len(plans_of(View(games, mover(games)), Rollout().mines)) for games in kept]
     note = f"min {min(speeds):.1f}, {np.median(counts):.0f} plans (at most {max(counts)}), {len(kept)} positions"
     return Row(f"Rollout, {NODES:,} plies played out", f"{np.median(speeds):.1f} M plies/s", note=note)
+
+
+def rollout_of(version: str) -> Rollout:
+    """Return the trait `rollout` of a version of the bot `strong`."""
+    bot = load_bot(TOP / "config" / "bots" / "versions" / f"{version}.toml")
+    return next(trait for _, trait in bot.build() if isinstance(trait, Rollout))
+
+
+def learned_models(kept: list[Games]) -> Row:
+    """Measure the plies per second with the opponent models of `strong-2`, half of which are learned, and of `strong-1`."""
+    plain, learned = (rollout_of(name) for name in ("strong-1", "strong-2"))
+    pairs = np.array([(speed(plain, games), speed(learned, games)) for games in kept])
+    without, with_models = np.median(pairs, axis=0)
+    ratio = f"{np.median(pairs[:, 1] / pairs[:, 0]):.2f}"
+    return Row("Rollout of strong-2", f"{with_models:.1f} M plies/s", ratio, f"of strong-1: {without:.1f} M plies/s")
 
 
 def rows() -> list[Row]:
@@ -99,4 +119,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return [*found, planning(), playing_out(kept)]
+    return [*found, planning(), playing_out(kept), learned_models(kept)]
