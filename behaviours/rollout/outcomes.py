@@ -40,6 +40,7 @@ def _play_on(
     policies: NDArray[np.void],
     drawn: NDArray[np.int64],
     repeats: NDArray[np.int8],
+    situations: NDArray[np.int64],
     state: int,
     moves: NDArray[np.int8],
 ) -> tuple[int, int]:
@@ -57,7 +58,7 @@ def _play_on(
             move, tile, part, spent = own_move(game, scene, plan, part, spent)
             hunts = plies > 0 and tile <= TAVERN
         else:
-            move, state = rival_move(game, scene, policies, drawn, repeats, state)
+            move, state = rival_move(game, scene, policies, drawn, repeats, situations, state)
         if plies < len(moves):
             moves[plies] = move
         play(game, move, None)
@@ -99,6 +100,7 @@ def play_outcomes(
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    policies, repeats, situations = players.policies, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     game: GameRecord = scratch[0]
     spent, met = int64(0), int64(0)
@@ -111,7 +113,7 @@ def play_outcomes(
             moves[met, place] = -1
             plan = batch.plans[number]
             line = moves[met, place]
-            plies, stolen = _play_on(game, scene, plan, players.policies, drawn, players.repeats, state, line)
+            plies, stolen = _play_on(game, scene, plan, policies, drawn, repeats, situations, state, line)
             spent += plies
             ends[met, place, int64(setup.me), 3] = stolen
             for hero in range(4):

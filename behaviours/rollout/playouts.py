@@ -20,6 +20,7 @@ from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
+from behaviours.rollout.situations import SITUATIONS, recalled_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
@@ -32,12 +33,13 @@ DRAWS = 64
 #: Unit of `epsilon` in kernels: 1/1000.
 EPSILON_UNIT = 1000
 
-#: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, and
-#: the `seed`. All other fields are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
+#: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the
+#: `seed`, and `recalled_moves` (0 or 1). All other fields are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale`
+#: are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
-        [(name, "i8") for name in ("me", "plies", "epsilon", "seed")]
+        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves")]
         + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
@@ -55,12 +57,13 @@ class Players(NamedTuple):
 
     ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
-    (`behaviours.rollout.repetition`).
+    (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.situations`).
     """
 
     policies: NDArray[np.void]
     draws: NDArray[np.int64]
     repeats: NDArray[np.int8]
+    situations: NDArray[np.int64]
 
 
 class Batch(NamedTuple):
@@ -87,7 +90,7 @@ class Scene(NamedTuple):
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS], Players)
+PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS, SITUATIONS], Players)
 BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
 ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
@@ -166,6 +169,7 @@ def rival_move(
     policies: NDArray[np.void],
     drawn: NDArray[np.int64],
     repeats: NDArray[np.int8],
+    situations: NDArray[np.int64],
     state: int,
 ) -> tuple[int, int]:
     """Return the move of the rival to move in a playout, and the next state of the random generator.
@@ -177,6 +181,10 @@ def rival_move(
     if below(state, EPSILON_UNIT) < scene.setup.epsilon:
         state = next_random(state)
         return below(state, 5), state
+    if scene.setup.recalled_moves:
+        move: int = recalled_move(situations, game, scene.tables, mover)
+        if move >= 0:
+            return move, state
     return opponent_move(game, scene.tables, scene.weights, policies[uintp(drawn[uintp(mover)])], repeats, mover), state
 
 
@@ -198,6 +206,7 @@ def _play_out(
     policies: NDArray[np.void],
     drawn: NDArray[np.int64],
     repeats: NDArray[np.int8],
+    situations: NDArray[np.int64],
     state: int,
     stat: PlanStatsRecord,
 ) -> None:
@@ -225,7 +234,7 @@ def _play_out(
             if first:
                 stat.first, first = move, False
         else:
-            move, state = rival_move(game, scene, policies, drawn, repeats, state)
+            move, state = rival_move(game, scene, policies, drawn, repeats, situations, state)
         life = int64(game.hero[me].life)
         play(game, move, None)
         if hunts and int64(game.hero[me].mines) > mines:
@@ -260,7 +269,7 @@ def play_plans(
     ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
-    policies, draws, repeats = players.policies, players.draws, players.repeats
+    policies, draws, repeats, situations = players.policies, players.draws, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)
     for scenario in range(batch.begin, batch.end):
@@ -271,5 +280,5 @@ def play_plans(
             scratch[0] = games[0]
             stat = stats[number]
             before = stat.plies
-            _play_out(scratch[0], scene, batch.plans[number], policies, drawn, repeats, state, stat)
+            _play_out(scratch[0], scene, batch.plans[number], policies, drawn, repeats, situations, state, stat)
             spent += stat.plies - before

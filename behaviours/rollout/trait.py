@@ -94,6 +94,10 @@ class Rollout(SplitBehaviour):
         le=5,
         description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
+    recalled_moves: bool = Field(
+        False,
+        description="whether a rival near an enemy makes the same move in playouts as the last time it was in the same situation",
+    )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(
         100_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
@@ -187,6 +191,7 @@ class Rollout(SplitBehaviour):
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
+        setup["recalled_moves"] = self.recalled_moves
         setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
         return setup

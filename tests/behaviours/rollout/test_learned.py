@@ -181,7 +181,7 @@ def test_a_rival_that_moves_by_a_learned_policy_is_recognised() -> None:
         index = number if mover(games) == 2 else 1
         step(games, 0, follow(games, 0, mover(games), tables, WEIGHTS, policies, index, NO_GOAL))
     view = View(seen[-1], 0, recent=np.concatenate(seen[:-1][-24:]), budget=Budget(nodes=1000))
-    draws, _ = model_opponents(view, WEIGHTS, policies, trait.likelihood_weight)
+    draws, *_ = model_opponents(view, WEIGHTS, policies, trait.likelihood_weight)
     assert (draws[2] == number).mean() > 0.5
     assert (draws[1] == number).mean() < 0.5
 

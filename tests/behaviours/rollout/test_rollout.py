@@ -19,6 +19,7 @@ from behaviours.rollout.playouts import DRAWS, PLAN_STATS, Batch, Players, play_
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from behaviours.rollout.repetition import no_repeats
+from behaviours.rollout.situations import no_situations
 from behaviours.rollout.trait import compare_plans
 from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
@@ -96,7 +97,7 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     trait = Rollout(**{"epsilon": 0, **changes})
     view = View(games, mover(games))
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
-    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats())
+    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats(), no_situations())
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
     stop = np.zeros(1, np.int64)
     play_plans(games, map_tables_of(view.map), weights, players, trait._setup(view), batch, stats, stop)
@@ -209,12 +210,12 @@ def test_the_policy_of_a_rival_is_found(number: int) -> None:
         step(games, 0, move)
     seen = seen[-RECENT_TURNS - 1 :]
     hits = np.zeros((4, len(policies)), np.int64)
-    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, no_repeats())
+    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, no_repeats(), no_situations())
     assert hits[1, 1 + number] == hits[2, 1 + number] == RECENT_TURNS == max(hits[1])
     assert hits[3].max() < RECENT_TURNS
     assert not hits[0].any()
     view = View(seen[-1], 0, recent=np.concatenate(seen[:-1]))
-    drawn, _ = model_opponents(view, WEIGHTS, policies, 0.7)
+    drawn, *_ = model_opponents(view, WEIGHTS, policies, 0.7)
     equal = [params for params in range(1, len(policies)) if hits[1, params] >= RECENT_TURNS - 3]
     assert np.isin(drawn[1], equal).mean() > 0.7
     assert set(model_opponents(view, WEIGHTS, policies, 0)[0].ravel().tolist()) == set(range(1, len(policies)))
@@ -240,7 +241,7 @@ def test_moves_made_twice_on_a_square_are_repeated_moves() -> None:
         done[pos] = move if hero == 2 else done.get(pos, -1)
         step(games, 0, move)
     hits, repeats = np.zeros((4, 2), np.int64), no_repeats()
-    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, repeats)
+    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, repeats, no_situations())
     assert hits[1, 1] >= 19 - 4 > hits[1, 0]
     squares = {int(game["hero"]["pos"][0, 1]) for game in seen[1:]}
     assert len(squares) == 2
@@ -283,7 +284,7 @@ def test_missing_rounds_are_skipped() -> None:
     hits = np.zeros((4, 1), np.int64)
     policies = compiled_policies((PolicyParams(),))
     tables = map_tables_of(map_of(turns[0]))
-    count_hits(np.concatenate(turns), 0, tables, WEIGHTS, policies, hits, no_repeats())
+    count_hits(np.concatenate(turns), 0, tables, WEIGHTS, policies, hits, no_repeats(), no_situations())
     assert hits.max() <= 3
 
 
