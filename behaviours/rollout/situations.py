@@ -50,7 +50,9 @@ def situation_of(game: GameRecord, tables: MapRecord, hero: int) -> int:
         enemy = game.hero[uintp((hero + step) & 3)]
         there = int64(enemy.pos)
         situation <<= _HERO_BITS
-        if tables.to_square[uintp(pos * CELLS + there)] <= NEAR:
+        # Squares that are farther apart than NEAR rows and columns need no look into the table, which is slow.
+        apart = abs((there >> 5) - (pos >> 5)) + abs((there & 31) - (pos & 31))
+        if apart <= NEAR and tables.to_square[uintp(pos * CELLS + there)] <= NEAR:
             near = True
             situation |= (there << _STRENGTH_BITS) | ((int64(enemy.life) + 19) // 20)
     return situation if near else int64(0)
