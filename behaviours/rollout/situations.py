@@ -12,7 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uint64, uintp
-from sim.game import CELLS
+from sim.game import CELLS, STRIDE
 from sim.kernels import kernel
 
 #: Largest distance of an enemy that is near, in moves.
@@ -51,7 +51,7 @@ def situation_of(game: GameRecord, tables: MapRecord, hero: int) -> int:
         there = int64(enemy.pos)
         situation <<= _HERO_BITS
         # Squares that are farther apart than NEAR rows and columns need no look into the table, which is slow.
-        apart = abs((there >> 5) - (pos >> 5)) + abs((there & 31) - (pos & 31))
+        apart = abs(there // STRIDE - pos // STRIDE) + abs(there % STRIDE - pos % STRIDE)
         if apart <= NEAR and tables.to_square[uintp(pos * CELLS + there)] <= NEAR:
             near = True
             situation |= (there << _STRENGTH_BITS) | ((int64(enemy.life) + 19) // 20)
