@@ -97,13 +97,19 @@ def rollout_of(version: str) -> Rollout:
     return next(trait for _, trait in bot.build() if isinstance(trait, Rollout))
 
 
-def learned_models(kept: list[Games]) -> Row:
-    """Measure the plies per second with the opponent models of `strong-2`, half of which are learned, and of `strong-1`."""
-    plain, learned = (rollout_of(name) for name in ("strong-1", "strong-2"))
-    pairs = np.array([(speed(plain, games), speed(learned, games)) for games in kept])
-    without, with_models = np.median(pairs, axis=0)
-    ratio = f"{np.median(pairs[:, 1] / pairs[:, 0]):.2f}"
-    return Row("Rollout of strong-2", f"{with_models:.1f} M plies/s", ratio, f"of strong-1: {without:.1f} M plies/s")
+def versions(kept: list[Games]) -> list[Row]:
+    """Measure the plies per second of the later versions of `strong`, as a ratio to `strong-1`.
+
+    Half of the opponent models of `strong-2` are learned. `strong-3` has the same models and `recalled_moves`.
+    """
+    traits = {name: rollout_of(name) for name in ("strong-1", "strong-2", "strong-3")}
+    speeds = np.array([[speed(trait, games) for trait in traits.values()] for games in kept])
+    first, *others = np.median(speeds, axis=0)
+    ratios = np.median(speeds[:, 1:] / speeds[:, :1], axis=0)
+    return [
+        Row(f"Rollout of {name}", f"{rate:.1f} M plies/s", f"{ratio:.2f}", f"of strong-1: {first:.1f} M plies/s")
+        for name, rate, ratio in zip([*traits][1:], others, ratios, strict=True)
+    ]
 
 
 def rows() -> list[Row]:
@@ -119,4 +125,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return [*found, planning(), playing_out(kept), learned_models(kept)]
+    return [*found, planning(), playing_out(kept), *versions(kept)]
