@@ -80,11 +80,14 @@ def find(use: str) -> type[Behaviour]:
     raise BehaviourError(f"there is no trait {use!r}{hint}; a trait of your own is written module:Class")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` with the word of `known` that is most similar to `word`, or "" if none is similar."""
+def nearest(word: str, known: Iterable[str], *, prefix: str = "") -> str:
+    """Return `` (did you mean 'x'?)`` with the word of `known` that is most similar to `word`, or "" if none is similar.
+
+    `prefix` is put before the word of `known`.
+    """
     folded = {name.replace("_", "-").lower(): name for name in known}
     found = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
-    return f" (did you mean {folded[found[0]]!r}?)" if found else ""
+    return f" (did you mean {prefix + folded[found[0]]!r}?)" if found else ""
 
 
 def _load(use: str, path: str) -> type[Behaviour]:

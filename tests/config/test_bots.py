@@ -251,6 +251,10 @@ def test_a_bad_parameter_names_the_file_it_stands_in() -> None:
 def test_an_unknown_bot() -> None:
     with pytest.raises(UsageError, match=r"""^there is no bot "sed" \(did you mean 'seed'\?\); looked in """):
         load_bot("sed")
+    with pytest.raises(UsageError, match=r"""there is no bot "sparring/huntr" \(did you mean 'sparring/hunter'\?\)"""):
+        load_bot("sparring/huntr")
+    with pytest.raises(UsageError, match=r"""^there is no bot "sparring/nobody"; looked in """):
+        load_bot("sparring/nobody")
     with pytest.raises(UsageError, match=r"^there is no bot file /nowhere/seed\.toml$"):
         load_bot("/nowhere/seed.toml")
 

@@ -91,12 +91,15 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     project = next((place / name for place in there if folder and name and holds((place / name).is_dir)), None)
     if project is not None:
         raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
-    stems = sorted({found.stem for place in there if place.is_dir() for found in place.glob("*.toml")})
     wanted = Path(name)
     if wanted.is_absolute() or wanted.expanduser() != wanted:
         raise UsageError(f"there is no {kind} file {name}")
     looked = ", ".join(short(place) for place in there if place.is_dir())
-    raise UsageError(f"there is no {kind} {shown(name)}{nearest(wanted.stem, stems)}; looked in {looked}")
+    folders = [place / wanted.parent for place in there if holds((place / wanted.parent).is_dir)]
+    stems = sorted({found.stem for parent in folders for found in parent.glob("*.toml")})
+    prefix = "" if wanted.parent == Path() else f"{wanted.parent.as_posix()}/"
+    hint = nearest(wanted.stem, stems, prefix=prefix)
+    raise UsageError(f"there is no {kind} {shown(name)}{hint}; looked in {looked}")
 
 
 @dataclass(frozen=True)
