@@ -1,0 +1,75 @@
+"""The intervals of the document on strength: computed a second way, by SciPy's own tests."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.support import compare
+from tests.support.arenagames import made_up, rotations
+from vindibot.arena.results import GameLine
+
+BOTS = ("strong", "a", "b", "c")
+
+
+def tournament(strength: float, seed: int) -> list[GameLine]:
+    ratings = {"strong": strength, "a": 0.0, "b": 50.0, "c": -50.0}
+    return made_up(rotations(BOTS), ratings, 12, np.random.default_rng(seed))
+
+
+def won_by_block(games: list[GameLine]) -> list[float]:
+    return [np.mean([game.winner == "strong" for game in games if game.block == block]) for block in range(12)]
+
+
+def stored(path: Path, games: list[GameLine]) -> str:
+    path.write_text("".join(game.encode() + "\n" for game in games))
+    return str(path)
+
+
+def test_an_interval_is_that_of_a_t_test() -> None:
+    games = tournament(150, 1)
+    mean, low, high = compare.interval(compare.by_block(compare.games_of([games], "strong"))[:, 0])
+    expected = stats.ttest_1samp(won_by_block(games), 0).confidence_interval(0.95)
+    assert (mean, low, high) == pytest.approx((np.mean(won_by_block(games)), expected.low, expected.high))
+
+
+def test_the_printed_difference_is_that_of_a_paired_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = tournament(0, 1), tournament(300, 2)
+    assert compare.main(["strong", stored(tmp_path / "n", new), "--base", stored(tmp_path / "o", old)]) == 0
+    expected = stats.ttest_rel(won_by_block(new), won_by_block(old)).confidence_interval(0.95)
+    difference = np.mean(won_by_block(new)) - np.mean(won_by_block(old))
+    table = capsys.readouterr().out.partition("differences to the base\n")[2]
+    assert f"won {difference:+13.3f} ({expected.low:+.3f} .. {expected.high:+.3f})" in table
+
+
+def test_the_points_are_near_the_true_difference() -> None:
+    inside = 0
+    for seed in range(20):
+        base, games = (compare.games_of([tournament(strength, seed)], "strong") for strength in (0.0, 200.0))
+        whole, low, high = compare.points(base, games)
+        assert low < whole < high
+        inside += low < 200 < high
+    assert inside >= 15
+
+
+def test_a_tie_for_the_most_gold_is_no_win() -> None:
+    game = tournament(0, 1)[0]
+    seats = tuple(seat.model_copy(update={"gold": 10}) for seat in game.seats)
+    assert compare.figures(game.model_copy(update={"seats": seats}), "strong")[:2].tolist() == [0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["weak", "FILE"], "'weak' has 0 seats, not 1"),
+        (["strong", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["strong", "FILE", "--base", "FILE", "FILE"], "1 results files, but 2 to compare with"),
+    ],
+)
+def test_bad_input(arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = stored(tmp_path / "results", tournament(0, 1))
+    with pytest.raises(SystemExit) as ended:
+        compare.main([name if one == "FILE" else one for one in arguments])
+    assert ended.value.code == 2
+    assert expected in capsys.readouterr().err

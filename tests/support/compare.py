@@ -1,0 +1,116 @@
+"""Print what one bot did in results of the arena, with intervals: ``python -m tests.support.compare BOT RESULTS ...``.
+
+With ``--base RESULTS ...`` the bot of each results file is compared with the bot of the same label in a second file, in the games
+that both files have. The tables of ``docs/strength.md`` with intervals of games won, deaths and stalled rounds are from here.
+
+The bot has one seat in every game. Intervals are 95 % intervals of Student's t over blocks. The interval of the points is from
+the jackknife over blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from vindibot.arena.results import GameLine, ResultsError, read_results
+
+Floats = NDArray[np.float64]
+#: A game: the number of its file, its block, its number in the block.
+Key = tuple[int, int, int]
+
+#: What is measured in each game. `ahead` is the share of the rivals with less gold; equal gold counts half. `share` is the bot's
+#: share of the final gold of all four heroes.
+FIGURES = ("won", "ahead", "deaths", "stalled", "share")
+
+
+def figures(game: GameLine, bot: str) -> Floats:
+    """Return the figures of the bot in a game, in the order of `FIGURES`. Raises ValueError unless it has exactly one seat."""
+    if game.bots.count(bot) != 1:
+        raise ValueError(f"block {game.block}, game {game.game}: {bot!r} has {game.bots.count(bot)} seats, not 1")
+    seat = game.seats[game.bots.index(bot)]
+    rivals = np.array([one.gold for one in game.seats if one is not seat])
+    ahead = np.mean((seat.gold > rivals) + 0.5 * (seat.gold == rivals))
+    whole = max(1, seat.gold + int(rivals.sum()))
+    return np.array([game.winner == bot, ahead, seat.deaths, seat.stalled or 0, seat.gold / whole], dtype=np.float64)
+
+
+def games_of(files: Iterable[Sequence[GameLine]], bot: str) -> dict[Key, Floats]:
+    """Return the figures of the bot in each game of these files."""
+    return {(number, *game.key): figures(game, bot) for number, games in enumerate(files) for game in games}
+
+
+def by_block(games: dict[Key, Floats]) -> Floats:
+    """Return the mean figures of each block (blocks x figures)."""
+    blocks = sorted({key[:2] for key in games})
+    return np.array([np.mean([found for key, found in games.items() if key[:2] == block], axis=0) for block in blocks])
+
+
+def interval(values: Floats) -> tuple[float, float, float]:
+    """Return the mean of the values and its 95 % interval. With one value, the interval is not a number."""
+    if len(values) < 2:
+        return float(values.mean()), np.nan, np.nan
+    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
+
+
+def rating(ahead: float) -> float:
+    """Return the Elo points above a rival at which a bot is ahead of it in this share (0..1) of the games."""
+    with np.errstate(divide="ignore"):
+        return float(400 * (np.log10(ahead) - np.log10(1 - ahead)))
+
+
+def points(base: dict[Key, Floats], games: dict[Key, Floats]) -> tuple[float, float, float]:
+    """Return the difference of the ratings of two bots against the same rivals, and its interval."""
+    column = FIGURES.index("ahead")
+    before, after = by_block(base)[:, column], by_block(games)[:, column]
+    count = len(after)
+    whole = rating(after.mean()) - rating(before.mean())
+    left_out = np.arange(count) != np.arange(count)[:, None]
+    parts = [rating(after[kept].mean()) - rating(before[kept].mean()) for kept in left_out] if count > 1 else [np.nan]
+    _, low, high = interval(count * whole - (count - 1) * np.array(parts))
+    return whole, low, high
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the figures. Return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.support.compare", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("bot", help="label of the bot, the same in all files")
+    parser.add_argument("results", nargs="+", type=Path, help="results files")
+    parser.add_argument("--base", nargs="+", type=Path, default=[], help="results files to compare with, in the same order")
+    given = parser.parse_args(arguments)
+    if given.base and len(given.base) != len(given.results):
+        parser.error(f"{len(given.results)} results files, but {len(given.base)} to compare with")
+    try:
+        games = games_of([read_results(path) for path in given.results], given.bot)
+        base = games_of([read_results(path) for path in given.base], given.bot)
+    except (ResultsError, ValueError) as problem:
+        parser.error(str(problem))
+    if given.base:
+        both = base.keys() & games.keys()
+        base, games = ({key: of[key] for key in both} for of in (base, games))
+    if not games:
+        parser.error("no games")
+    blocks = by_block(games)
+    print(f"{len(games)} games in {len(blocks)} blocks")
+    for column, name in enumerate(FIGURES):
+        print("{:8} {:8.3f} ({:.3f} .. {:.3f})".format(name, *interval(blocks[:, column])))
+    stalled, won = (np.array([found[FIGURES.index(name)] for found in games.values()]) for name in ("stalled", "won"))
+    for what, chosen in (("won", won == 1), ("not won", won == 0)):
+        print(f"stalled in {chosen.sum()} games {what}: {stalled[chosen].mean() if chosen.any() else np.nan:.1f}")
+    if given.base:
+        before = by_block(base)
+        print("differences to the base")
+        for column, name in enumerate(FIGURES):
+            print("{:8} {:+8.3f} ({:+.3f} .. {:+.3f})".format(name, *interval((blocks - before)[:, column])))
+        print("{:8} {:+8.1f} ({:+.1f} .. {:+.1f})".format("points", *points(base, games)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
