@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import re
@@ -171,7 +172,11 @@ async def test_under_the_debugger(mine: Path, monkeypatch: pytest.MonkeyPatch, c
 
     def debug(keys: str, *more: str) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
-        main(["turn", str(recording.path), "--turn", "8", "--pdb", *more], standalone_mode=False)
+        gc.disable()  # Hypothesis times the garbage collection, and the debugger would quit in its function
+        try:
+            main(["turn", str(recording.path), "--turn", "8", "--pdb", *more], standalone_mode=False)
+        finally:
+            gc.enable()
         return capsys.readouterr().out
 
     stopped = debug("p 1000 + view.turn\nc\n", "--trait", "greets")
