@@ -1,6 +1,6 @@
 """Learned policies: a table of scores, fitted to the moves of a bot in recorded games (`vindibot tune imitate`).
 
-The score of a move is the sum of the scores of its features (`behaviours.rollout.move_features`). The fit makes exp(score)
+The score of a move is the sum of the scores of its features (`behaviours.net.move_features`). The fit makes exp(score)
 proportional to the probability of the move: a conditional logit model (McFadden 1974). In playouts the policy always makes the
 move with the largest score.
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.rollout.move_features import FEATURES, SLOTS, features_of_move, mover_of
+from behaviours.net.move_features import FEATURES, SLOTS, features_of_move, mover_of
 from sim.game import STAY
 from sim.kernels import kernel
 

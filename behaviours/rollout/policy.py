@@ -9,7 +9,7 @@ The rules, in this order:
 5. Otherwise the hero goes to its goal. Without a goal it goes to a prey (an enemy worth killing), the nearest mine or a tavern.
    It avoids squares where an enemy would strike first and win.
 
-A learned policy (`behaviours.rollout.learned`) does not use these rules.
+A learned policy (`behaviours.net.network`) does not use these rules.
 """
 
 from __future__ import annotations

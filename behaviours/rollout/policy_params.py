@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.rollout.learned import scores_of
-from behaviours.rollout.move_features import FEATURES
+from behaviours.net.move_features import FEATURES
 from sim.game import MAX_LIFE
 
 #: Values of `PolicyParams.fear`.
@@ -50,7 +50,7 @@ class PolicyParams(BaseModel):
 
 
 #: A policy as a record for kernels: the fields of `PolicyParams`, or a learned policy. `learned` is 1 for a learned policy, and
-#: `scores` has its scores (`behaviours.rollout.learned`).
+#: `scores` has its scores (`behaviours.net.network`).
 POLICY_PARAMS = np.dtype(
     (np.record, [*((name, "i4") for name in (*PolicyParams.model_fields, "learned")), ("scores", "i1", FEATURES)])
 )

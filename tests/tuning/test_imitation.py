@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from behaviours.rollout.learned import SCORE_UNIT, scores_of
-from behaviours.rollout.move_features import FEATURES, SLOTS
+from behaviours.net.move_features import FEATURES, SLOTS
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.tuning import imitation

@@ -1,4 +1,4 @@
-"""Fits policies to recorded moves: `behaviours.rollout.learned` describes these policies.
+"""Fits policies to recorded moves: `behaviours.net.network` describes these policies.
 
 A **decision** is one turn of a hero: the features of its five moves, and the move that it made. A move without an effect counts
 as a stay. The fit maximises the likelihood of the decisions, less a penalty on large scores (ridge). The decisions on some maps
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout.learned import MAX_SCORE, SCORE_UNIT, scores_of, scores_text
-from behaviours.rollout.move_features import DRINKS, FEATURES, SLOTS, features_of_moves, kind_of
+from behaviours.net.move_features import DRINKS, FEATURES, SLOTS, features_of_moves, kind_of
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import STAY
@@ -69,7 +69,7 @@ class MoveDecisions:
 class LearnedPolicy:
     """A fitted policy, and how well it predicts the decisions for validation.
 
-    - `bot`: the label of the bot. `text`: the text of the policy (see `behaviours.rollout.learned`).
+    - `bot`: the label of the bot. `text`: the text of the policy (see `behaviours.net.network`).
     - `fitted`, `held`: number of decisions for fitting, and for validation.
     - `accuracy`: share of the decisions in which the bot made the likeliest move.
     - `likelihood`: mean logarithm of the probability of the bot's move.

@@ -14,7 +14,7 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout import Rollout
 from behaviours.rollout.learned import MAX_SCORE, SCORE_UNIT, scores_of, scores_text
-from behaviours.rollout.move_features import (
+from behaviours.net.move_features import (
     DRINKS,
     FEATURES,
     SLOTS,

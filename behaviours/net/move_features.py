@@ -1,6 +1,6 @@
 """Features of a move: a few whole numbers that say what the move leads to.
 
-A learned policy (`behaviours.rollout.learned`) chooses a move by its features. All features are one-hot: each of `SLOTS` slots
+A learned policy (`behaviours.net.network`) chooses a move by its features. All features are one-hot: each of `SLOTS` slots
 has the number of one feature, or 0 for no feature. So the score of a move is a sum of `SLOTS` entries of a table.
 
 =====  ==========================================================================================
@@ -125,6 +125,7 @@ class Mover(NamedTuple):
     third: Enemy
 
 
+@inlined
 def kind_of(feature: int) -> int:
     """Return the kind of a move from the feature in its slot 0. For -1 (no effect) the result is negative."""
     return (feature - _KIND) // _LIVES

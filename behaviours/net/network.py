@@ -1,0 +1,299 @@
+"""Nets: small networks over one-hot features (`behaviours.net.features`), with whole numbers as weights.
+
+A network has a **row** of weights per feature, one weight for each hidden unit. The sum of the rows of all features is the input
+of the hidden units, whose output is max(0, input). The result is the sum of their outputs, each times an output weight, and of a
+linear part: one weight per feature. There are no other biases, because some features occur in every decision.
+
+A **net** has a network for the scores of moves, and may have a second network for the value of a position. The score of a move
+counts the features of the position and of the move. The value counts the features of the position and of Stay.
+
+All weights are whole numbers of 1 / `UNIT` in 16 bits, and all sums are exact. So a net makes the same moves on every machine.
+
+A **file of nets** (.npz) has one or more nets. It names the groups of features, their sizes and the version of the features. A
+file with other features is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from behaviours.common.kernel_types import int64, uintp
+from behaviours.common.map_tables import MAP_TABLES_ARRAY
+from behaviours.net.features import FEATURES, FOUND_ARRAY, GROUPS, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
+from behaviours.net.move_features import FEATURES as BASIC_FEATURES
+from sim.game import GAMES, STAY, Games
+from sim.kernel_types import INT64S, array_of, record
+from sim.kernels import entry, kernel
+
+#: Number of units in a weight of 1. A weight is a whole number of units, -`MOST` to `MOST`.
+UNIT, MOST = 1024, 32767
+#: Largest number of hidden units. It is a multiple of `LANES`.
+MAX_HIDDEN, LANES = 128, 16
+#: The version of the features. It is raised when the same numbers mean other features.
+FEATURES_VERSION = 1
+#: The names and sizes of the groups of features, as a file of nets holds them.
+_NAMES = [f"{name}: {size}" for name, size in GROUPS.items()]
+_FORMAT = "vindibot nets 1"
+
+#: A network for kernels: the number of `hidden` units, the `rows` one after the other (`hidden` weights each), the `linear` part,
+#: and the output weights (`out`).
+NETWORK = record(hidden="i8", rows=("i2", FEATURES * MAX_HIDDEN), linear=("i2", FEATURES), out=("i2", MAX_HIDDEN))
+#: numba's type of an array of networks.
+NETWORKS = array_of(NETWORK)
+#: Memory of the kernels: the inputs of the hidden units from the position alone, and from the position and a move.
+UNITS = record(state=("i4", MAX_HIDDEN), move=("i4", MAX_HIDDEN))
+UNITS_ARRAY = array_of(UNITS)
+#: One record of `NETWORK` and of `UNITS`.
+NetworkRecord = Any
+UnitsRecord = Any
+
+
+class NetError(ValueError):
+    """A file of nets cannot be read, or a net has wrong weights. The message says what is wrong."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """The weights of a network, in units of 1 / `UNIT`.
+
+    `rows` is int16[`FEATURES`, hidden], `linear` is int16[`FEATURES`], `out` is int16[hidden]. Raises `NetError` for other shapes.
+    """
+
+    rows: NDArray[np.int16]
+    linear: NDArray[np.int16]
+    out: NDArray[np.int16]
+
+    def __post_init__(self) -> None:
+        hidden = self.hidden
+        if hidden > MAX_HIDDEN or hidden % LANES:
+            raise NetError(f"{hidden} hidden units: a multiple of {LANES} up to {MAX_HIDDEN} is possible")
+        for name, shape in (("rows", (FEATURES, hidden)), ("linear", (FEATURES,)), ("out", (hidden,))):
+            weights = getattr(self, name)
+            if weights.shape != shape or weights.dtype != np.int16:
+                raise NetError(f"{name} must be int16 of the shape {shape}, not {weights.dtype} of {weights.shape}")
+
+    @property
+    def hidden(self) -> int:
+        """The number of hidden units."""
+        return len(self.out)
+
+    @classmethod
+    def rounded(cls, rows: NDArray[np.floating[Any]], linear: NDArray[np.floating[Any]], out: NDArray[np.floating[Any]]) -> Network:
+        """Return the network with these weights (floats), rounded to units. Weights beyond `MOST` units are cut off."""
+        return cls(*(np.clip(np.rint(weights * UNIT), -MOST, MOST).astype(np.int16) for weights in (rows, linear, out)))
+
+    @classmethod
+    def linear_only(cls, linear: NDArray[np.int16]) -> Network:
+        """Return the network without hidden units whose linear part begins with these weights; the others are 0."""
+        full = np.zeros(FEATURES, np.int16)
+        full[: len(linear)] = linear
+        return cls(np.zeros((FEATURES, 0), np.int16), full, np.zeros(0, np.int16))
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether only features of `behaviours.net.move_features` count, and there are no hidden units."""
+        return not self.hidden and not self.linear[BASIC_FEATURES:].any()
+
+
+@dataclass(frozen=True)
+class Net:
+    """A net: the network for the scores of moves (`policy`), perhaps one for the `value` of a position, and what is known of it.
+
+    `about` has facts as JSON values: how the net was made.
+    """
+
+    policy: Network
+    value: Network | None = None
+    name: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def save_nets(nets: Sequence[Net]) -> bytes:
+    """Return the contents of a file of nets."""
+    arrays: dict[str, NDArray[Any]] = {
+        "format": np.array(_FORMAT),
+        "version": np.array(FEATURES_VERSION),
+        "features": np.array(_NAMES),
+        "nets": np.array([json.dumps({"name": net.name, "about": net.about, "value": net.value is not None}) for net in nets]),
+    }
+    for number, net in enumerate(nets):
+        for part, network in (("policy", net.policy), ("value", net.value)):
+            if network is not None:
+                for name in ("rows", "linear", "out"):
+                    arrays[f"{number}.{part}.{name}"] = getattr(network, name)
+    contents = io.BytesIO()
+    np.savez_compressed(contents, allow_pickle=False, **arrays)
+    return contents.getvalue()
+
+
+def load_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `NetError` for a file that cannot be read, or that has other features."""
+    try:
+        stamp = path.stat()
+    except OSError as problem:
+        raise NetError(f"the file of nets {path} cannot be read: {problem.strerror}") from None
+    return _load(path, stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=32)
+def _load(path: Path, _changed: int, _size: int) -> tuple[Net, ...]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return _read(path, arrays)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+        if isinstance(problem, NetError):
+            raise
+        raise NetError(f"{path} is no file of nets, or it is damaged ({type(problem).__name__}: {problem})") from None
+
+
+def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
+    if str(arrays["format"]) != _FORMAT:
+        raise NetError(f"{path} has the format {str(arrays['format'])!r:.60}; this vindibot reads {_FORMAT!r}")
+    version, names = int(arrays["version"]), arrays["features"].tolist()
+    if version != FEATURES_VERSION or names != _NAMES:
+        raise NetError(
+            f"{path} has features of version {version}; this vindibot reads version {FEATURES_VERSION}: "
+            f"use the vindibot that wrote the file, or train the net again"
+        )
+    nets = []
+    for number, text in enumerate(arrays["nets"].tolist()):
+        facts = json.loads(text)
+        parts = {
+            part: Network(*(arrays[f"{number}.{part}.{name}"] for name in ("rows", "linear", "out")))
+            for part in ("policy", *(["value"] if facts["value"] else []))
+        }
+        nets.append(Net(parts["policy"], parts.get("value"), facts["name"], facts["about"]))
+    return tuple(nets)
+
+
+def compiled_networks(networks: Sequence[Network]) -> NDArray[np.void]:
+    """Return networks as an array of `NETWORK` records."""
+    compiled = np.zeros(len(networks), NETWORK)
+    for place, network in zip(compiled, networks, strict=True):
+        place["hidden"] = network.hidden
+        place["rows"][: network.rows.size] = network.rows.ravel()
+        place["linear"], place["out"][: network.hidden] = network.linear, network.out
+    return compiled
+
+
+# ---- Kernels ----
+
+
+@kernel
+def _add_rows(network: NetworkRecord, feature: int, units: NDArray[np.int32], hidden: int) -> None:
+    start = feature * hidden
+    for unit in range(hidden):
+        units[uintp(unit)] += np.int32(network.rows[uintp(start + unit)])
+
+
+@kernel
+def _output(network: NetworkRecord, linear: int, units: NDArray[np.int32], hidden: int) -> int:
+    """Return the result of a network, in units of 1 / `UNIT` squared, from the sum of the linear part and the hidden inputs."""
+    total = int64(0)
+    for unit in range(hidden):
+        total += int64(max(units[uintp(unit)], np.int32(0))) * int64(network.out[uintp(unit)])
+    return total + linear * UNIT
+
+
+@kernel
+def _add_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int) -> int:
+    """Set ``units.state`` to the hidden inputs of the position, and return the linear part of the position."""
+    linear = int64(0)
+    for unit in range(hidden):
+        units.state[uintp(unit)] = 0
+    for slot in range(STATE_SLOTS):
+        feature = int64(found.state[uintp(slot)])
+        linear += int64(network.linear[uintp(feature)])
+        _add_rows(network, feature, units.state, hidden)
+    return linear
+
+
+@kernel
+def _add_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
+    """Set ``units.move`` to the hidden inputs of the position and a move, and return the linear part of the move."""
+    linear = int64(0)
+    for unit in range(hidden):
+        units.move[uintp(unit)] = units.state[uintp(unit)]
+    for slot in range(MOVE_SLOTS):
+        feature = int64(found.moves[uintp(move * MOVE_SLOTS + slot)])
+        if feature > 0:
+            linear += int64(network.linear[uintp(feature)])
+            _add_rows(network, feature, units.move, hidden)
+    return linear
+
+
+@kernel
+def best_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, scores: NDArray[np.int64]) -> int:
+    """Return the move (0..4) with the largest score; the first of them if there are several.
+
+    `found` holds the features of the decision. `scores` gets the score of each move, in units of 1 / `UNIT` squared; a move without
+    an effect gets the smallest int64.
+    """
+    hidden = int64(network.hidden)
+    best, choice = int64(-(1 << 62)), int64(STAY)
+    _add_state(network, found, units, hidden)
+    for move in range(5):
+        scores[move] = -(1 << 63)
+        if found.moves[uintp(move * MOVE_SLOTS)] >= 0:
+            linear = _add_move(network, found, units, hidden, move)
+            score = _output(network, linear, units.move, hidden)
+            scores[move] = score
+            if score > best:
+                best, choice = score, int64(move)
+    return choice
+
+
+@kernel
+def value_of(network: NetworkRecord, found: FoundRecord, units: UnitsRecord) -> int:
+    """Return the value of the position for the hero whose features `found` holds, in units of 1 / `UNIT` squared."""
+    hidden = int64(network.hidden)
+    linear = _add_state(network, found, units, hidden)
+    linear += _add_move(network, found, units, hidden, int64(STAY))
+    return _output(network, linear, units.move, hidden)
+
+
+@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY, INT64S))
+def net_move(
+    networks: NDArray[np.void],
+    number: int,
+    games: Games,
+    index: int,
+    hero: int,
+    tables_array: NDArray[np.void],
+    found: NDArray[np.void],
+    units: NDArray[np.void],
+    scores: NDArray[np.int64],
+) -> int:
+    """Return `best_move` of `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code.
+
+    `found` and `units` are arrays of one record, and `scores` is int64[5]; all three are overwritten.
+    """
+    find_features(games[index], tables_array[0], hero, found[0])
+    return best_move(networks[number], found[0], units[0], scores)
+
+
+@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY))
+def net_value(
+    networks: NDArray[np.void],
+    number: int,
+    games: Games,
+    index: int,
+    hero: int,
+    tables_array: NDArray[np.void],
+    found: NDArray[np.void],
+    units: NDArray[np.void],
+) -> int:
+    """Return `value_of` for `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code."""
+    find_features(games[index], tables_array[0], hero, found[0])
+    return value_of(networks[number], found[0], units[0])
