@@ -28,10 +28,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64, uintp
+from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FEATURES, FOUND_ARRAY, GROUPS, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
-from behaviours.net.move_features import FEATURES as BASIC_FEATURES
+from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, mover_of
 from sim.game import GAMES, STAY, Games
 from sim.kernel_types import INT64S, array_of, record
 from sim.kernels import entry, kernel
@@ -188,6 +188,26 @@ def compiled_networks(networks: Sequence[Network]) -> NDArray[np.void]:
 
 
 # ---- Kernels ----
+
+
+@kernel
+def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
+    """Return the move (0..4) of `hero` (0..3) with the largest score by a network for which `Network.is_basic` is true.
+
+    `linear` is the linear part for the features of `behaviours.net.move_features`. The first of several best moves is returned.
+    """
+    best, choice = int64(-(1 << 40)), int64(STAY)
+    mover = mover_of(game, tables, hero)
+    for move in range(5):
+        features = features_of_move(game, tables, hero, mover, move)
+        if features[0] < 0:
+            continue
+        score = int64(0)
+        for slot in range(SLOTS):
+            score += int64(linear[uintp(features[slot])])
+        if score > best:
+            best, choice = score, int64(move)
+    return choice
 
 
 @kernel

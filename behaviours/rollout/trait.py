@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from behaviours.base import SearchInfo, SplitBehaviour, View
+from behaviours.base import DataFile, SearchInfo, SplitBehaviour, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout.learned import scores_of
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
@@ -35,9 +34,9 @@ _FIELDS = ("total", "count", "first", "plies")
 _TOTAL, _COUNT, _FIRST, _PLIES = range(4)
 
 
-def _check_learned(text: str) -> str:
-    scores_of(text)
-    return text
+def _check_models(path: str) -> str:
+    compiled_policies((), (path,))
+    return path
 
 
 class Rollout(SplitBehaviour):
@@ -108,10 +107,10 @@ class Rollout(SplitBehaviour):
     rivals: tuple[PolicyParams, ...] = Field(
         (), max_length=64, description="policies that rivals may have (none: the built-in library)"
     )
-    learned: tuple[Annotated[str, AfterValidator(_check_learned)], ...] = Field(
+    learned: tuple[Annotated[DataFile, AfterValidator(_check_models)], ...] = Field(
         (),
         max_length=64,
-        description="further policies that rivals may have: texts of learned policies, from `vindibot tune imitate`",
+        description="further policies that rivals may have: files of nets without hidden units, from `vindibot learn imitate`",
     )
     weights: NetWorthWeights = Field(
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"

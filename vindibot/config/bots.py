@@ -37,6 +37,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
+from vindibot.config.data_files import with_data_files
 from vindibot.config.files import TomlFile, find, look_up, read_chain
 from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.signature import bot_digest
@@ -276,8 +277,9 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
     for key, value in table.parameters.items():
         if not _finite(value):
             raise table.origins[*path, key].refuse((*path, key), f"must be finite, not {shown(value)}")
+    parameters = with_data_files(kind, table.parameters, path, lambda key: table.origins[*path, key])
     try:
-        _build(kind, table.parameters)
+        _build(kind, parameters)
     except ValidationError as problem:
 
         def file_of(full: tuple[str, ...]) -> TomlFile:
@@ -286,7 +288,7 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
         raise _refused(problem, path, file_of, [*kind.model_fields, *TraitTable.model_fields]) from None
     except Exception as problem:  # the user's own class may raise anything
         raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
-    return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", dict(table.parameters))
+    return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", parameters)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import vindibot
 from sim import sources
 from sim.ownsources import follow
+from vindibot.config.data_files import DataPath
 
 if TYPE_CHECKING:
     from vindibot.config.bots import TraitSpec
@@ -65,12 +66,16 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
     """Return a digest of a bot, as 16 hexadecimal digits.
 
     The digest covers the traits with their weights and parameters, after `extends`. It also covers the sources of the bot's own
-    traits, and of the modules that these sources import from `folders`. It does not cover other files that a trait reads.
+    traits, of the modules that these sources import from `folders`, and the contents of data files. It does not cover other files
+    that a trait reads.
     """
     traits = list(traits)
     modules = {spec.class_path.partition(":")[0] for spec in traits}
     files = own_sources((name for name in modules if name.partition(".")[0] not in sources.PACKAGES), folders)
-    said = [[spec.label, spec.class_path, spec.weight, dict(spec.parameters)] for spec in traits]
+    said = [
+        [spec.label, spec.class_path, spec.weight, {key: without_paths(value) for key, value in spec.parameters.items()}]
+        for spec in traits
+    ]
     return digest_of({"traits": said, "sources": {name: file_digest(path) for name, path in sorted(files.items())}})
 
 
@@ -104,6 +109,13 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
         if found:
             return found
     return {}
+
+
+def without_paths(value: Any) -> Any:
+    """Return the value of a parameter with the digest of the contents in place of each `DataPath`."""
+    if isinstance(value, DataPath):
+        return file_digest(Path(value))
+    return [without_paths(item) for item in value] if isinstance(value, list) else value
 
 
 def file_digest(path: Path) -> str:
