@@ -43,8 +43,8 @@ Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo]
 
 #: The mark of `DataFile` in an annotation.
 DATA_FILE = "data file"
-#: The type of a parameter that names a file. In a bot file, the name is relative to the folder of the bot file. The trait gets the
-#: absolute path. The contents of the file belong to the bot: with other contents it is another bot.
+#: The type of a parameter that names a file. A bot file names it relative to its own folder, and the trait gets the absolute
+#: path. The contents of the file belong to the bot: with other contents it is another bot.
 DataFile: TypeAlias = Annotated[str, DATA_FILE]
 
 #: Largest length of `View.recent`, in turns of ours.

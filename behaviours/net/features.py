@@ -54,15 +54,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, kind_of, mover_of
-from sim.game import BEER_COST, CELLS, GAMES, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY, Games
+from sim.game import BEER_COST, CELLS, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY
 from sim.kernel_types import array_of, record
-from sim.kernels import entry, inlined, kernel
+from sim.kernels import inlined, kernel
 from sim.rules import tile_at
 
 #: Number of slots of a move, and of a position.
@@ -141,8 +139,9 @@ FEATURES = sum(GROUPS.values())
 #: The first feature of each group, in the order of `GROUPS`.
 _FIRST = np.cumsum([0, *GROUPS.values()])[:-1].tolist()
 (
-    _ROUNDS_KIND, _SHARE_KIND, _NEAR_MINES, _SPAWN, _SECOND, _COINS, _FREE_MINE, _RICH_MINE, _RACE, _TAKEN, _CROWD, _PULL, _RICH_PULL,
-    _FEAR, _PREY, _LIFE, _SHARES, _ROUNDS, _TAVERN, _MINE, _ENEMY, _BAR, _BEST, _FREE, _LAST, _GOLD, _LEAD, _LIFE_MINES, _PULL_LIFE,
+    _ROUNDS_KIND, _SHARE_KIND, _NEAR_MINES, _SPAWN, _SECOND, _COINS, _FREE_MINE, _RICH_MINE, _RACE, _TAKEN, _CROWD, _PULL,
+    _RICH_PULL, _FEAR, _PREY, _LIFE, _SHARES, _ROUNDS, _TAVERN, _MINE, _ENEMY, _BAR, _BEST, _FREE, _LAST, _GOLD, _LEAD,
+    _LIFE_MINES, _PULL_LIFE,
 ) = _FIRST[1:]  # fmt: skip
 
 # Tables are faster than comparisons. Each holds the bin of a whole number; numbers above the largest have the bin of the largest.
@@ -159,9 +158,9 @@ _MINE_PULL[AWAY] = _ENEMY_PULL[AWAY] = 0
 #: The smallest value of each bin but the first: of a potential, and of the size of its change.
 _LEVELS, _CHANGES = (32, 128, 256, 512, 1024), (4, 32, 96)
 
-#: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other (`moves`),
-#: and the owner (0..3: hero, 4 or more: none) of each mine. The first feature of a move is -1 if the move has no effect and is
-#: not a stay.
+#: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other
+#: (`moves`), and the owner (0..3: hero, 4 or more: none) of each mine. The first feature of a move is -1 if the move has no
+#: effect and is not a stay.
 FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", MAX_MINES))
 #: numba's type of an array of these records.
 FOUND_ARRAY = array_of(FOUND)
@@ -256,7 +255,16 @@ def _enemies_from(game: GameRecord, tables: MapRecord, me: int, square: int, lif
 
 @kernel
 def _fill_state(
-    game: GameRecord, tables: MapRecord, found: FoundRecord, me: int, total: int, free: int, best: int, rounds: int, away: int, pull: int
+    game: GameRecord,
+    tables: MapRecord,
+    found: FoundRecord,
+    me: int,
+    total: int,
+    free: int,
+    best: int,
+    rounds: int,
+    away: int,
+    pull: int,
 ) -> None:
     """Write the features of the position into ``found.state``.
 
@@ -367,12 +375,3 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
         row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - here[7])
         row[uintp(base + 28)] = _FEAR + _moved(_level(fear), fear - around[1])
         row[uintp(base + 29)] = _PREY + _moved(_level(prey), prey - around[2])
-
-
-@entry(types.void(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY))
-def features_in(games: Games, index: int, hero: int, tables_array: NDArray[np.void], found: NDArray[np.void]) -> None:
-    """Write the features of a decision of `hero` (0..3) in ``games[index]`` into ``found[0]``, for Python code.
-
-    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`.
-    """
-    find_features(games[index], tables_array[0], hero, found[0])

@@ -259,6 +259,27 @@ def features_of_move(game: GameRecord, tables: MapRecord, hero: int, mover: Move
     )
 
 
+@kernel
+def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
+    """Return the move (0..4) of `hero` (0..3) with the largest score by a network without hidden units.
+
+    `linear` (int16[`FEATURES`]) is the linear part of the network, which must have no other features. Of several best
+    moves, the first is returned.
+    """
+    best, choice = int64(-(1 << 40)), int64(STAY)
+    mover = mover_of(game, tables, hero)
+    for move in range(5):
+        features = features_of_move(game, tables, hero, mover, move)
+        if features[0] < 0:
+            continue
+        score = int64(0)
+        for slot in range(SLOTS):
+            score += int64(linear[uintp(features[slot])])
+        if score > best:
+            best, choice = score, int64(move)
+    return choice
+
+
 @entry(types.void(GAMES, MAP_TABLES_ARRAY, types.int64, types.Array(types.int16, 2, "C")))
 def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, found: NDArray[np.int16]) -> None:
     """Write the features of all five moves of `hero` (0..3) in ``games[0]`` into `found` (int16[5, `SLOTS`]).

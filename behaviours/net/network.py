@@ -25,16 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import MAP_TABLES_ARRAY
-from behaviours.net.features import FEATURES, FOUND_ARRAY, GROUPS, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
-from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, mover_of
-from sim.game import GAMES, STAY, Games
-from sim.kernel_types import INT64S, array_of, record
-from sim.kernels import entry, kernel
+from behaviours.net.features import FEATURES, GROUPS
+from behaviours.net.move_features import FEATURES as BASIC_FEATURES
+from sim.kernel_types import array_of, record
 
 #: Number of units in a weight of 1. A weight is a whole number of units, -`MOST` to `MOST`.
 UNIT, MOST = 1024, 32767
@@ -51,12 +46,6 @@ _FORMAT = "vindibot nets 1"
 NETWORK = record(hidden="i8", rows=("i2", FEATURES * MAX_HIDDEN), linear=("i2", FEATURES), out=("i2", MAX_HIDDEN))
 #: numba's type of an array of networks.
 NETWORKS = array_of(NETWORK)
-#: Memory of the kernels: the inputs of the hidden units from the position alone, and from the position and a move.
-UNITS = record(state=("i4", MAX_HIDDEN), move=("i4", MAX_HIDDEN))
-UNITS_ARRAY = array_of(UNITS)
-#: One record of `NETWORK` and of `UNITS`.
-NetworkRecord = Any
-UnitsRecord = Any
 
 
 class NetError(ValueError):
@@ -67,7 +56,8 @@ class NetError(ValueError):
 class Network:
     """The weights of a network, in units of 1 / `UNIT`.
 
-    `rows` is int16[`FEATURES`, hidden], `linear` is int16[`FEATURES`], `out` is int16[hidden]. Raises `NetError` for other shapes.
+    `rows` is int16[`FEATURES`, hidden], `linear` is int16[`FEATURES`], `out` is int16[hidden]. Raises `NetError` for other
+    shapes.
     """
 
     rows: NDArray[np.int16]
@@ -89,7 +79,9 @@ class Network:
         return len(self.out)
 
     @classmethod
-    def rounded(cls, rows: NDArray[np.floating[Any]], linear: NDArray[np.floating[Any]], out: NDArray[np.floating[Any]]) -> Network:
+    def rounded(
+        cls, rows: NDArray[np.floating[Any]], linear: NDArray[np.floating[Any]], out: NDArray[np.floating[Any]]
+    ) -> Network:
         """Return the network with these weights (floats), rounded to units. Weights beyond `MOST` units are cut off."""
         return cls(*(np.clip(np.rint(weights * UNIT), -MOST, MOST).astype(np.int16) for weights in (rows, linear, out)))
 
@@ -185,135 +177,3 @@ def compiled_networks(networks: Sequence[Network]) -> NDArray[np.void]:
         place["rows"][: network.rows.size] = network.rows.ravel()
         place["linear"], place["out"][: network.hidden] = network.linear, network.out
     return compiled
-
-
-# ---- Kernels ----
-
-
-@kernel
-def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
-    """Return the move (0..4) of `hero` (0..3) with the largest score by a network for which `Network.is_basic` is true.
-
-    `linear` is the linear part for the features of `behaviours.net.move_features`. The first of several best moves is returned.
-    """
-    best, choice = int64(-(1 << 40)), int64(STAY)
-    mover = mover_of(game, tables, hero)
-    for move in range(5):
-        features = features_of_move(game, tables, hero, mover, move)
-        if features[0] < 0:
-            continue
-        score = int64(0)
-        for slot in range(SLOTS):
-            score += int64(linear[uintp(features[slot])])
-        if score > best:
-            best, choice = score, int64(move)
-    return choice
-
-
-@kernel
-def _add_rows(network: NetworkRecord, feature: int, units: NDArray[np.int32], hidden: int) -> None:
-    start = feature * hidden
-    for unit in range(hidden):
-        units[uintp(unit)] += np.int32(network.rows[uintp(start + unit)])
-
-
-@kernel
-def _output(network: NetworkRecord, linear: int, units: NDArray[np.int32], hidden: int) -> int:
-    """Return the result of a network, in units of 1 / `UNIT` squared, from the sum of the linear part and the hidden inputs."""
-    total = int64(0)
-    for unit in range(hidden):
-        total += int64(max(units[uintp(unit)], np.int32(0))) * int64(network.out[uintp(unit)])
-    return total + linear * UNIT
-
-
-@kernel
-def _add_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int) -> int:
-    """Set ``units.state`` to the hidden inputs of the position, and return the linear part of the position."""
-    linear = int64(0)
-    for unit in range(hidden):
-        units.state[uintp(unit)] = 0
-    for slot in range(STATE_SLOTS):
-        feature = int64(found.state[uintp(slot)])
-        linear += int64(network.linear[uintp(feature)])
-        _add_rows(network, feature, units.state, hidden)
-    return linear
-
-
-@kernel
-def _add_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
-    """Set ``units.move`` to the hidden inputs of the position and a move, and return the linear part of the move."""
-    linear = int64(0)
-    for unit in range(hidden):
-        units.move[uintp(unit)] = units.state[uintp(unit)]
-    for slot in range(MOVE_SLOTS):
-        feature = int64(found.moves[uintp(move * MOVE_SLOTS + slot)])
-        if feature > 0:
-            linear += int64(network.linear[uintp(feature)])
-            _add_rows(network, feature, units.move, hidden)
-    return linear
-
-
-@kernel
-def best_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, scores: NDArray[np.int64]) -> int:
-    """Return the move (0..4) with the largest score; the first of them if there are several.
-
-    `found` holds the features of the decision. `scores` gets the score of each move, in units of 1 / `UNIT` squared; a move without
-    an effect gets the smallest int64.
-    """
-    hidden = int64(network.hidden)
-    best, choice = int64(-(1 << 62)), int64(STAY)
-    _add_state(network, found, units, hidden)
-    for move in range(5):
-        scores[move] = -(1 << 63)
-        if found.moves[uintp(move * MOVE_SLOTS)] >= 0:
-            linear = _add_move(network, found, units, hidden, move)
-            score = _output(network, linear, units.move, hidden)
-            scores[move] = score
-            if score > best:
-                best, choice = score, int64(move)
-    return choice
-
-
-@kernel
-def value_of(network: NetworkRecord, found: FoundRecord, units: UnitsRecord) -> int:
-    """Return the value of the position for the hero whose features `found` holds, in units of 1 / `UNIT` squared."""
-    hidden = int64(network.hidden)
-    linear = _add_state(network, found, units, hidden)
-    linear += _add_move(network, found, units, hidden, int64(STAY))
-    return _output(network, linear, units.move, hidden)
-
-
-@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY, INT64S))
-def net_move(
-    networks: NDArray[np.void],
-    number: int,
-    games: Games,
-    index: int,
-    hero: int,
-    tables_array: NDArray[np.void],
-    found: NDArray[np.void],
-    units: NDArray[np.void],
-    scores: NDArray[np.int64],
-) -> int:
-    """Return `best_move` of `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code.
-
-    `found` and `units` are arrays of one record, and `scores` is int64[5]; all three are overwritten.
-    """
-    find_features(games[index], tables_array[0], hero, found[0])
-    return best_move(networks[number], found[0], units[0], scores)
-
-
-@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY))
-def net_value(
-    networks: NDArray[np.void],
-    number: int,
-    games: Games,
-    index: int,
-    hero: int,
-    tables_array: NDArray[np.void],
-    found: NDArray[np.void],
-    units: NDArray[np.void],
-) -> int:
-    """Return `value_of` for `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code."""
-    find_features(games[index], tables_array[0], hero, found[0])
-    return value_of(networks[number], found[0], units[0])

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field
 from behaviours.base import Behaviour, DataFile, View, Votes
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND
-from behaviours.net.network import UNIT, UNITS, compiled_networks, load_nets, net_move
+from behaviours.net.network import UNIT, compiled_networks, load_nets
+from behaviours.net.scoring import UNITS, net_move
 
 
 def check_nets(path: str) -> str:

@@ -22,7 +22,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from behaviours.common.policy import nearest_foreign
-from behaviours.net.network import best_basic_move
+from behaviours.net.move_features import best_basic_move
 from behaviours.rollout.policy_params import FEARS_ALL, POLICY_ARRAY, PolicyRecord
 from sim.game import AIR, BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE_COST, OFFSET, STAY, TAVERN, Games
 from sim.kernels import entry, kernel

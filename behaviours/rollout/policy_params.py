@@ -81,8 +81,8 @@ LIBRARY = (
 def compiled_policies(policies: tuple[PolicyParams, ...], files: tuple[str, ...] = ()) -> NDArray[np.void]:
     """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then all nets in these files of nets.
 
-    The array comes from a cache: do not change it. Raises `behaviours.net.network.NetError` for a file that cannot be read, or that
-    has a net with hidden units or with other features than those of `behaviours.net.move_features`.
+    The array comes from a cache: do not change it. Raises `NetError` for a file that cannot be read, or that has a net with
+    hidden units or with other features than those of `behaviours.net.move_features`.
     """
     nets = [net for file in files for net in load_nets(Path(file))]
     compiled = np.zeros(len(policies) + len(nets), POLICY_PARAMS)
@@ -90,6 +90,8 @@ def compiled_policies(policies: tuple[PolicyParams, ...], files: tuple[str, ...]
         compiled[name][: len(policies)] = [int(getattr(params, name)) for params in policies]
     for record, net in zip(compiled[len(policies) :], nets, strict=True):
         if not net.policy.is_basic:
-            raise NetError(f"the net {net.name!r} cannot be an opponent model: it has hidden units, or features of whole positions")
+            raise NetError(
+                f"the net {net.name!r} cannot be an opponent model: it has hidden units, or features of whole positions"
+            )
         record["learned"], record["scores"] = 1, net.policy.linear[:FEATURES]
     return compiled

@@ -23,6 +23,7 @@ COMMANDS = (
     "challenge",
     "arena",
     "tune",
+    "learn",
     "cluster",
     "stdio",
     "serve",

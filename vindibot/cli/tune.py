@@ -15,7 +15,7 @@ import click
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.learn import fit, imitate
+from vindibot.cli.fitting import fit, imitate
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.cli.parameters import PATH, config_option
 from vindibot.tuning import DatasetSettings, PromoteSettings, TuneSettings

@@ -1,7 +1,7 @@
 """Data files of traits: files that a parameter of a trait names, such as the file of a net (`behaviours.base.DataFile`).
 
-A bot file names a data file as it names another bot file: the name is looked up beside the file with the parameter, in the current
-folder, and among the built-in bots. The trait gets the absolute path.
+A bot file names a data file as it names another bot file. The name is looked up beside the file that sets the parameter, in the
+current folder, and among the built-in bots. The trait gets the absolute path.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _names_files(field: Any) -> bool:
     """Return whether a field of a trait has the type `DataFile`, or is a list of `DataFile`."""
     from behaviours.base import DATA_FILE
 
-    return any(DATA_FILE in getattr(part, "__metadata__", ()) for part in get_args(field.annotation)) or DATA_FILE in field.metadata
+    return (
+        any(DATA_FILE in getattr(part, "__metadata__", ()) for part in get_args(field.annotation)) or DATA_FILE in field.metadata
+    )
 
 
 def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
@@ -58,4 +60,3 @@ def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
             return DataPath(candidate.resolve())
     looked = ", ".join(dict.fromkeys(short(place) for place in tried))
     raise UsageError(f"{file.refuse(path, f'names no file: there is no {shown(name)}; looked in {looked}').message}")
-

@@ -4,8 +4,8 @@ A thread has `GAMES_PER_THREAD` games, and plays them in **pieces** of `PIECE` r
 `rollout`, or a net with whole numbers as weights. In half of the games one or two seats are guests. The decisions of the other
 seats are the data from which the net learns.
 
-The reward of a decision is the change, until the hero's next turn, of its gold minus the mean gold of the other heroes, divided by
-the number of mines. Advantages are estimated by GAE (Schulman et al. 2016).
+The lead of a hero is its gold minus the mean gold of the other heroes. The reward of a decision is the change of the lead until
+the hero's next turn, divided by the number of mines. Advantages are estimated by GAE (Schulman et al. 2016).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, int64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, find_features
-from behaviours.net.network import NETWORKS, UNITS_ARRAY, best_move
+from behaviours.net.network import NETWORKS
+from behaviours.net.scoring import UNITS_ARRAY, best_move
 from behaviours.rollout.policy import NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY
 from sim.game import BLOW, GAMES, MAX_LIFE, PLIES_PER_ROUND, RUNNING
-from sim.kernel_types import FLOATS, INT64S, INT8S, tuple_of
+from sim.kernel_types import FLOATS, INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random
 from sim.rules import play
@@ -224,7 +225,9 @@ def _estimate(piece: Piece, begin: int, after: float, discount: float, trace: fl
     return total
 
 
-@entry(types.void(_TABLE, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS))
+@entry(
+    types.void(_TABLE, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
+)
 def collect(
     table: Table,
     guests: Guests,
@@ -276,7 +279,9 @@ def collect(
                     lives[hero] = game.hero[hero].life
                 play(game, move, None)
                 for hero in range(4):  # a beer never heals so much
-                    statistics[7] += int64(seats[hero] == LEARNER and lives[hero] <= BLOW and game.hero[hero].life >= MAX_LIFE - 1)
+                    statistics[7] += int64(
+                        seats[hero] == LEARNER and lives[hero] <= BLOW and game.hero[hero].life >= MAX_LIFE - 1
+                    )
             begun = False
             over = game.status != RUNNING
             if over or turn == PIECE - 1:

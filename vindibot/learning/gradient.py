@@ -48,7 +48,15 @@ _LOSS = tuple_of([types.float64] * 3, Loss)
 
 @kernel
 def _add_move(
-    parameters: Floats, base: int, gradient: Floats, moves: NDArray[np.int16], move: int, units: Floats, first: int, hidden: int, slope: float
+    parameters: Floats,
+    base: int,
+    gradient: Floats,
+    moves: NDArray[np.int16],
+    move: int,
+    units: Floats,
+    first: int,
+    hidden: int,
+    slope: float,
 ) -> None:
     """Add the gradient of the output for one move, times `slope`, to `gradient`.
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, find_features
-from behaviours.net.network import NETWORKS, UNITS, UNITS_ARRAY, Network, best_move, compiled_networks, net_move
+from behaviours.net.network import NETWORKS, Network, compiled_networks
+from behaviours.net.scoring import UNITS, UNITS_ARRAY, best_move, net_move
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Game, Games, mover
 from sim.kernel_types import INT64S
 from sim.kernels import entry
@@ -81,7 +82,13 @@ def against_net(net: Network, rival: Network, seed: int, blocks: int, rounds: in
 
 
 def against_bot(
-    net: Network, rival: Bot, seed: int, blocks: int, stopped: Callable[[], bool] = lambda: False, rounds: int = 300, nodes: int = 1000
+    net: Network,
+    rival: Bot,
+    seed: int,
+    blocks: int,
+    stopped: Callable[[], bool] = lambda: False,
+    rounds: int = 300,
+    nodes: int = 1000,
 ) -> MatchResult | None:
     """Return the result of a match against three copies of a bot, which may visit `nodes` nodes per move.
 

@@ -1,6 +1,6 @@
 """The networks of a training run: `behaviours.net.network` with floats as weights.
 
-All weights of a run are one array of float32, the **parameters**. They are the parameters of the network for moves, and then those
+All weights of a run are one array of float32, the **parameters**. First come the parameters of the network for moves, then those
 of the network for the value. Each network has its rows (`FEATURES` x hidden), its linear part (`FEATURES`) and its output weights
 (hidden), in this order.
 """
@@ -99,7 +99,7 @@ def move_output(
 ) -> float:
     """Return the result of a network for the position and a move.
 
-    ``units[:hidden]`` has the hidden inputs of the position. The outputs of the hidden units are written from ``units[first]`` on.
+    ``units[:hidden]`` has the hidden inputs of the position. The outputs of the units are written from ``units[first]`` on.
     The linear part of the position is left out.
     """
     linear = base + FEATURES * hidden
@@ -134,7 +134,9 @@ def state_linear(parameters: Floats, base: int, state: NDArray[np.int16], hidden
 
 
 @kernel
-def value_output(parameters: Floats, base: int, state: NDArray[np.int16], moves: NDArray[np.int16], units: Floats, hidden: int) -> float:
+def value_output(
+    parameters: Floats, base: int, state: NDArray[np.int16], moves: NDArray[np.int16], units: Floats, hidden: int
+) -> float:
     """Return the value of a position, by the network that begins at `base`. The outputs of the units follow ``units[hidden]``."""
     state_units(parameters, base, state, units, hidden)
     return move_output(parameters, base, moves, STAY, units, hidden, hidden) + state_linear(parameters, base, state, hidden)

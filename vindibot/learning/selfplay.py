@@ -13,19 +13,20 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from behaviours.net.network import Net, NetError, Network, load_nets, save_nets
 from vindibot.base import UsageError, VindibotError, replace, short
-from vindibot.config import Bot
-from vindibot.learning.matches import against_bot, against_net
+from vindibot.config import LONGEST_NAME, Bot, cores, explain
+from vindibot.learning.matches import against_bot, against_net, interval
 from vindibot.learning.network import parameters_of
 from vindibot.learning.settings import SelfplaySettings
 from vindibot.learning.trainer import Means, Trainer
@@ -63,7 +64,9 @@ class Row:
 class Selfplay:
     """A run of self-play in a folder. `create` begins a run, `resume` continues one, and `train` does the work."""
 
-    def __init__(self, folder: Path, trainer: Trainer, limit: Limit, rows: list[Row], seconds: float = 0.0, taken: int = 0) -> None:
+    def __init__(
+        self, folder: Path, trainer: Trainer, limit: Limit, rows: list[Row], seconds: float = 0.0, taken: int = 0
+    ) -> None:
         self.folder, self.trainer, self.limit, self.rows = folder, trainer, limit, rows
         self._seconds, self._taken = seconds, taken
 
@@ -71,7 +74,16 @@ class Selfplay:
     def create(
         cls, folder: Path, settings: SelfplaySettings, limit: Limit, models: Sequence[Network] = (), start: Net | None = None
     ) -> Selfplay:
-        """Begin a run in a new or empty folder. Raises `UsageError` if the folder has files, or cannot be made."""
+        """Begin a run in a new or empty folder. Raises `UsageError` as `check_new` does."""
+        cls.check_new(folder)
+        parameters = None if start is None else parameters_of(start, settings.hidden, settings.seed)
+        trainer = Trainer(settings, models, parameters)
+        trainer.begin()
+        return cls(folder, trainer, limit, [])
+
+    @staticmethod
+    def check_new(folder: Path) -> None:
+        """Make a folder for a run. Raises `UsageError` if it has files, or cannot be made."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             goes_on = "--resume continues this run, or " if (folder / RUN).exists() else ""
             raise UsageError(f"{short(folder)} is there already: {goes_on}name another folder")
@@ -79,10 +91,12 @@ class Selfplay:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UsageError(f"{short(folder)}: cannot be made: {problem.strerror or problem}") from None
-        parameters = None if start is None else parameters_of(start, settings.hidden, settings.seed)
-        trainer = Trainer(settings, models, parameters)
-        trainer.begin()
-        return cls(folder, trainer, limit, [])
+
+    @staticmethod
+    def check(folder: Path) -> None:
+        """Raise `UsageError` if a folder has no run."""
+        if not (folder / RUN).is_file():
+            raise UsageError(f"{short(folder)} has no run of self-play: {RUN} is missing")
 
     @classmethod
     def resume(cls, folder: Path, limit: Limit) -> Selfplay:
@@ -91,6 +105,7 @@ class Selfplay:
         Raises `UsageError` if there is no run, or if its file is damaged or of another version.
         """
         path = folder / RUN
+        cls.check(folder)
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
@@ -99,8 +114,6 @@ class Selfplay:
             facts = json.loads(str(arrays["facts"]))
             settings = SelfplaySettings.model_validate(facts["settings"])
             trainer = Trainer.restore(settings, arrays)
-        except FileNotFoundError:
-            raise UsageError(f"{short(folder)} has no run of self-play: {RUN} is missing") from None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, ValidationError) as problem:
             raise UsageError(f"{short(path)} cannot be read ({type(problem).__name__}: {problem})") from None
         old = Limit(**facts["limit"])
@@ -156,8 +169,6 @@ class Selfplay:
 
     def _match(self, stopped: Callable[[], bool], rival: Bot | None) -> dict[str, list[float]]:
         """Return the games won (0..1) with the ends of the interval, against the last snapshot and against three of `rival`."""
-        from vindibot.learning.matches import interval
-
         trainer = self.trainer
         policy = trainer.net("", {}).policy
         found: dict[str, list[float]] = {}
@@ -177,7 +188,11 @@ class Selfplay:
             "seconds": self._seconds,
             "taken": self._taken,
         }
-        arrays: dict[str, NDArray[Any]] = {"format": np.array(_FORMAT), "facts": np.array(json.dumps(facts)), **self.trainer.state()}
+        arrays: dict[str, NDArray[Any]] = {
+            "format": np.array(_FORMAT),
+            "facts": np.array(json.dumps(facts)),
+            **self.trainer.state(),
+        }
         contents = io.BytesIO()
         np.savez(contents, allow_pickle=False, **arrays)
         name = self.folder.resolve().name
@@ -187,14 +202,34 @@ class Selfplay:
             replace(self.folder / NET, save_nets([self.trainer.net(name, about)]))
             bot = self.folder / BOT
             if not bot.exists():
-                replace(bot, f'# A net that learned by self-play, without search.\n\n[traits.learned]\nnet = "{NET}"\n'.encode())
+                content = {"name": name[:LONGEST_NAME], "traits": {"learned": {"net": NET}}}
+                replace(bot, f"# A net that learned by self-play.\n{tomli_w.dumps(content)}".encode())
         except OSError as problem:
             raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
 
 
-def read_start(path: Path) -> Net:
-    """Return the first net of a file, from which a run goes on. Raises `UsageError` if it cannot be read."""
+def read_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
     try:
-        return load_nets(path)[0]
+        return load_nets(path)
     except NetError as problem:
         raise UsageError(str(problem)) from None
+
+
+def selfplay_settings(options: Mapping[str, int], changes: Sequence[str]) -> SelfplaySettings:
+    """Return settings from options by name, and from texts such as ``discount=0.995``. The default of `threads` is all cores.
+
+    Raises `UsageError` for an unknown name or a wrong value.
+    """
+    values: dict[str, Any] = {"threads": cores(), **options}
+    for text in changes:
+        name, sign, value = text.partition("=")
+        if not sign or name not in SelfplaySettings.model_fields:
+            known = ", ".join(name for name in SelfplaySettings.model_fields if name not in options)
+            raise UsageError(f"--set {text}: write NAME=VALUE; the names are {known}")
+        values[name] = value
+    try:
+        return SelfplaySettings.model_validate(values)
+    except ValidationError as problem:
+        slip = problem.errors(include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, slip['loc']))}: {explain(slip)}") from None

@@ -10,7 +10,7 @@ from behaviours.net.network import LANES, MAX_HIDDEN
 class SelfplaySettings(BaseModel):
     """The settings of a training run. Together with the number of threads they decide which net a run learns.
 
-    The step size and the factor of the entropy fall in a straight line over the run, from `step` and `entropy` to their tenth part.
+    The step size and the factor of the entropy fall in a straight line over the run, to a tenth of `step` and `entropy`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

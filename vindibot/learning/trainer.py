@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.features import FOUND
-from behaviours.net.network import UNITS, Net, Network, compiled_networks
+from behaviours.net.network import Net, Network, compiled_networks
+from behaviours.net.scoring import UNITS
 from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
@@ -95,7 +96,7 @@ class Player:
 
 @dataclass
 class Means:
-    """What happened in the pieces since the last report: sums by name of `STATISTICS` and `ERRORS`, and their number of decisions."""
+    """The sums over all pieces since the last report, by name of `STATISTICS` and `ERRORS`, and the number of their decisions."""
 
     sums: dict[str, float] = field(default_factory=dict)
     trained: int = 0

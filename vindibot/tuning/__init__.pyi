@@ -34,6 +34,7 @@ from .promotion import (
 from .report import (
     EFFECT_HEADS as EFFECT_HEADS,
     RESULT_HEADS as RESULT_HEADS,
+    ReportPart as ReportPart,
     effect_rows as effect_rows,
     result_rows as result_rows,
     study_parts as study_parts,
