@@ -73,8 +73,8 @@ def selfplay(
 ) -> None:
     """Learn a net by games against itself, in the new folder OUT.
 
-    The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which the
-    trait rollout expects rivals to play, and the nets of --rivals. The net learns by PPO, a method of reinforcement learning.
+    The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which
+    the trait rollout expects rivals to play, and the nets of --rivals. The net learns by PPO (reinforcement learning).
 
     Every ten seconds there is a row of numbers: the net's moves so far and per second, its mean reward, the entropy of its moves
     (0: it always makes the same move), the error of its values, and its deaths per 300 moves. Every three minutes the net plays
