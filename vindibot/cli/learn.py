@@ -17,6 +17,7 @@ from vindibot.cli.parameters import PATH
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from vindibot.config import Bot
     from vindibot.learning import Row, Selfplay
 
 
@@ -96,8 +97,11 @@ def selfplay(
     if idle:
         os.nice(19)
     from vindibot.base import terminal
+    from vindibot.config import load_bot
 
-    sys.exit(_train(_prepare(out, minutes, decisions, options, rivals, start, changes, resume), against, terminal()))
+    rival = load_bot(against)
+    run = _prepare(out, minutes, decisions, options, rivals, start, changes, resume)
+    sys.exit(_train(run, rival, terminal()))
 
 
 def _prepare(
@@ -130,13 +134,12 @@ def _prepare(
         return Selfplay.create(out, settings, limit, [net.policy for net in models], first)
 
 
-def _train(run: Selfplay, against: str, console: Console) -> int:
+def _train(run: Selfplay, rival: Bot, console: Console) -> int:
     from vindibot.arena import Stop, stopping
     from vindibot.base import counted, say
-    from vindibot.config import load_bot
     from vindibot.learning import HEADS, cells, matches_text, write_report
 
-    rival, stop, settings = load_bot(against), Stop(), run.trainer.settings
+    stop, settings = Stop(), run.trainer.settings
     words = f"go on with: {shlex.join(['vindibot', 'learn', 'selfplay', str(run.folder), '--resume'])}"
     say(
         console,

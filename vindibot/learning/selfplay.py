@@ -2,7 +2,7 @@
 
 The folder has these files:
 
-- `run.npz`: the state of the run. It is saved at least every `SAVE_SECONDS`, so a crash loses less than a minute.
+- `run.npz`: the state of the run. It is saved every `SAVE_SECONDS`, so a crash loses less than a minute.
 - `net.npz`: the present net. `bot.toml`: a bot that plays it.
 - `report.html`: the learning curve.
 """
@@ -79,7 +79,9 @@ class Selfplay:
         parameters = None if start is None else parameters_of(start, settings.hidden, settings.seed)
         trainer = Trainer(settings, models, parameters)
         trainer.begin()
-        return cls(folder, trainer, limit, [])
+        run = cls(folder, trainer, limit, [])
+        run.save()
+        return run
 
     @staticmethod
     def check_new(folder: Path) -> None:
