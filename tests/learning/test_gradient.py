@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from behaviours.net.scoring import UNITS
 from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, SEATS
 from sim.generator import generate
-from vindibot.learning.collecting import LEARNER, PIECE, STATISTICS, Guests, Piece, Table, begin_all, collect, new_piece
+from vindibot.learning.collecting import LEARNER, PIECE, STATISTICS, Guests, Piece, TrainingGames, begin_all, collect, new_piece
 from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
 from vindibot.learning.network import first_parameters, rounded, split
 
@@ -26,9 +27,9 @@ DISCOUNT, TRACE = 0.97, 0.9
 LOSS = Loss(0.2, 0.05, 0.5)
 
 
-def table(rounds: int = 40) -> Table:
+def table(rounds: int = 40) -> TrainingGames:
     maps = [generate(seed) for seed in range(3)]
-    return Table(
+    return TrainingGames(
         np.zeros(GAMES, GAME),
         np.zeros(GAMES, np.int64),
         np.zeros((GAMES, SEATS), np.int64),
@@ -58,7 +59,7 @@ def parameters_with_opinions() -> NDArray[np.float32]:
 
 def collected(
     parts: tuple[int, int] = (300, 300), pieces: int = 1
-) -> tuple[NDArray[np.float32], list[Piece], Table, NDArray[np.float64], Guests]:
+) -> tuple[NDArray[np.float32], list[Piece], TrainingGames, NDArray[np.float64], Guests]:
     parameters, games = parameters_with_opinions(), table()
     rivals, sums, found = guests(parts, parameters), np.zeros(len(STATISTICS)), []
     begin_all(games, rivals)
@@ -153,7 +154,7 @@ def test_rewards_of_a_game_add_up_to_its_lead() -> None:
     whole = 0
     for game in range(GAMES):
         last = np.flatnonzero(ends[game, :, 0])
-        for first, end in zip(last[:-1], last[1:], strict=True):
+        for first, end in itertools.pairwise(last.tolist()):
             assert end - first == 40  # rounds of a game
             sums = rewards[game, first + 1 : end + 1].sum(axis=0)
             assert sums.sum() == pytest.approx(0, abs=1e-3)  # the leads of four heroes

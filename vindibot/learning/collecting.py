@@ -43,7 +43,7 @@ LEARNER = -1
 STATISTICS = ("decisions", "reward", "entropy", "guest_games", "seats", "won", "games", "deaths")
 
 
-class Table(NamedTuple):
+class TrainingGames(NamedTuple):
     """The games of a thread, and what belongs to them.
 
     - `games`: the running games. `where`: the number of each game's map. `seats` (games x 4): who plays, `LEARNER` or a guest.
@@ -95,12 +95,12 @@ class Piece(NamedTuple):
     target: NDArray[np.float32]
 
 
-_TABLE = tuple_of(
+_GAMES = tuple_of(
     [
         GAMES, INT64S, types.Array(types.int64, 2, "C"), types.Array(types.uint64, 1, "C"), types.Array(types.float64, 2, "C"),
         GAMES, MAP_TABLES_ARRAY, INT8S,
     ],
-    Table,
+    TrainingGames,
 )  # fmt: skip
 _GUESTS = tuple_of([POLICY_ARRAY, NETWORKS, WEIGHT_ARRAY, INT64S, INT64S], Guests)
 _INT16_ROWS = types.Array(types.int16, 2, "C")
@@ -127,7 +127,7 @@ def _lead(game: GameRecord, hero: int) -> float:
 
 
 @kernel
-def _begin(table: Table, guests: Guests, number: int) -> None:
+def _begin(table: TrainingGames, guests: Guests, number: int) -> None:
     """Begin game `number` anew: draw its map and its guests."""
     state = table.states[number]
     state = next_random(state)
@@ -154,7 +154,7 @@ def _begin(table: Table, guests: Guests, number: int) -> None:
 
 
 @kernel
-def _count_result(table: Table, number: int, statistics: NDArray[np.float64]) -> None:
+def _count_result(table: TrainingGames, number: int, statistics: NDArray[np.float64]) -> None:
     game, seats, guests = table.games[number], table.seats[number], int64(0)
     for seat in range(4):
         guests += int64(seats[seat] != LEARNER)
@@ -171,8 +171,8 @@ def _count_result(table: Table, number: int, statistics: NDArray[np.float64]) ->
             statistics[5] += int64(ahead)
 
 
-@entry(types.void(_TABLE, _GUESTS))
-def begin_all(table: Table, guests: Guests) -> None:
+@entry(types.void(_GAMES, _GUESTS))
+def begin_all(table: TrainingGames, guests: Guests) -> None:
     """Begin all games of a table. Each begins at a random round, so that all rounds occur equally often."""
     for number in range(len(table.games)):
         _begin(table, guests, number)
@@ -226,10 +226,10 @@ def _estimate(piece: Piece, begin: int, after: float, discount: float, trace: fl
 
 
 @entry(
-    types.void(_TABLE, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
+    types.void(_GAMES, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
 )
 def collect(
-    table: Table,
+    table: TrainingGames,
     guests: Guests,
     parameters: Floats,
     hidden: int,

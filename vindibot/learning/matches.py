@@ -32,7 +32,7 @@ _MATCHES = -1
 
 
 @dataclass(frozen=True)
-class MatchResult:
+class NetMatch:
     """The result of a match. `won` and `ahead` have a number (0..1) per block.
 
     - `won`: the share of the games in which the net had more gold than every rival.
@@ -64,7 +64,7 @@ def match_map(seed: int, block: int) -> Map:
     return training_map(seed, _MATCHES, block)
 
 
-def against_net(net: Network, rival: Network, seed: int, blocks: int, rounds: int = 300) -> MatchResult:
+def against_net(net: Network, rival: Network, seed: int, blocks: int, rounds: int = 300) -> NetMatch:
     """Return the result of a match against three copies of another net."""
     networks, found, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
 
@@ -89,7 +89,7 @@ def against_bot(
     stopped: Callable[[], bool] = lambda: False,
     rounds: int = 300,
     nodes: int = 1000,
-) -> MatchResult | None:
+) -> NetMatch | None:
     """Return the result of a match against three copies of a bot, which may visit `nodes` nodes per move.
 
     Return None if `stopped` returns true, which is asked after every game.
@@ -117,12 +117,12 @@ def against_bot(
     return _result(games)
 
 
-def _result(games: list[Game]) -> MatchResult:
+def _result(games: list[Game]) -> NetMatch:
     gold = np.array([game["hero"]["gold"][0] for game in games]).reshape(-1, SEATS, SEATS).astype(np.float64)
     seats = np.arange(SEATS)
     own = gold[:, seats, seats][:, :, None]
     behind = (own > gold).sum(axis=2) + ((own == gold).sum(axis=2) - 1) / 2
-    return MatchResult(((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1), behind.mean(axis=1) / (SEATS - 1))
+    return NetMatch(((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1), behind.mean(axis=1) / (SEATS - 1))
 
 
 @entry(types.void(GAMES, MAP_TABLES_ARRAY, NETWORKS, INT64S, FOUND_ARRAY, UNITS_ARRAY))

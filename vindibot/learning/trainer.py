@@ -24,7 +24,7 @@ from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
 from sim.maps import Map
-from vindibot.learning.collecting import GAMES_PER_THREAD, MAPS, STATISTICS, Guests, Table, begin_all, collect, new_piece
+from vindibot.learning.collecting import GAMES_PER_THREAD, MAPS, STATISTICS, Guests, TrainingGames, begin_all, collect, new_piece
 from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
 from vindibot.learning.network import Floats, first_parameters, rounded
 from vindibot.learning.settings import SelfplaySettings
@@ -52,18 +52,18 @@ def training_map(seed: int, thread: int, number: int) -> Map:
 
 
 @dataclass
-class Player:
+class TrainingThread:
     """A thread of the training: its games, its memory, and the numbers of its maps."""
 
     number: int
     settings: SelfplaySettings
-    table: Table = field(init=False)
+    table: TrainingGames = field(init=False)
     maps: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         count, seed = GAMES_PER_THREAD, self.settings.seed
         self.maps = np.arange(MAPS)
-        self.table = Table(
+        self.table = TrainingGames(
             np.zeros(count, GAME),
             np.zeros(count, np.int64),
             np.zeros((count, SEATS), np.int64),
@@ -133,10 +133,10 @@ class Trainer:
         self.iteration = self.steps = self.decisions = 0
         self.models = tuple(models)
         self.snapshots: list[Network] = []
-        self.players = [Player(number, settings) for number in range(settings.threads)]
+        self.players = [TrainingThread(number, settings) for number in range(settings.threads)]
         self._gradients = [np.zeros_like(self.parameters) for _ in self.players]
         self._threads = ThreadPoolExecutor(settings.threads)
-        self._guests = self._guest_list()
+        self._guests = self._guests_now()
 
     def begin(self) -> None:
         """Draw the maps and begin all games. Call this once, unless the run is restored."""
@@ -148,7 +148,7 @@ class Trainer:
         """End the threads."""
         self._threads.shutdown(cancel_futures=True)
 
-    def _guest_list(self) -> Guests:
+    def _guests_now(self) -> Guests:
         policies, networks = compiled_policies(LIBRARY).copy(), [*self.models, *self.snapshots]
         numbers = [*range(len(policies)), *(len(policies) + number for number in range(len(networks)))]
         # Snapshots are drawn as often as all other guests together.
@@ -179,7 +179,7 @@ class Trainer:
         self.decisions += sum(map(len, found))
         self.iteration += 1
 
-    def _collect(self, player: Player) -> NDArray[np.float64]:
+    def _collect(self, player: TrainingThread) -> NDArray[np.float64]:
         sums, settings = np.zeros(len(STATISTICS)), self.settings
         collect(
             player.table, self._guests, self.parameters, settings.hidden, player.found, player.units, player.piece,
@@ -196,12 +196,12 @@ class Trainer:
 
     def _learn(self, found: Sequence[NDArray[np.int64]], passed: int, loss: Loss, step: float, means: Means) -> None:
         """Make one pass over the decisions, in steps of about ``settings.batch`` decisions of each thread."""
-        orders = [
+        shuffled = [
             np.random.default_rng([self.settings.seed, 3, self.iteration, passed, player.number]).permutation(own)
             for player, own in zip(self.players, found, strict=True)
         ]
-        steps = max(1, round(max(map(len, orders)) / self.settings.batch))
-        parts = [np.array_split(order, steps) for order in orders]
+        steps = max(1, round(max(map(len, shuffled)) / self.settings.batch))
+        parts = [np.array_split(order, steps) for order in shuffled]
         for number in range(steps):
             chosen = [part[number] for part in parts]
             errors = list(self._threads.map(self._differentiate, range(len(self.players)), chosen, [loss] * len(chosen)))
@@ -234,7 +234,7 @@ class Trainer:
         if len(self.snapshots) == SNAPSHOTS:
             del self.snapshots[1]
         self.snapshots.append(rounded(self.parameters, self.settings.hidden)[0])
-        self._guests = self._guest_list()
+        self._guests = self._guests_now()
 
     def net(self, name: str, about: dict[str, Any]) -> Net:
         """Return the present net, with whole numbers as weights."""
@@ -273,7 +273,7 @@ class Trainer:
         trainer.mean[:], trainer.square[:] = arrays["mean"], arrays["square"]
         trainer.iteration, trainer.steps, trainer.decisions = arrays["counters"].tolist()
         trainer.snapshots = found["snapshot"]
-        trainer._guests = trainer._guest_list()
+        trainer._guests = trainer._guests_now()
         for player in trainer.players:
             for name in ("games", "where", "seats", "states", "leads", "open"):
                 value = arrays[f"player.{player.number}.{name}"]
