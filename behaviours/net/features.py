@@ -1,7 +1,7 @@
 """Features of a decision: the one-hot inputs of a net (`behaviours.net.network`).
 
 A decision is one turn of a hero. It has `STATE_SLOTS` slots for the position, and `MOVE_SLOTS` slots for each of the five moves.
-Each slot has the number of one feature, or 0 for no feature. The first `SLOTS` slots of a move are those of
+Each slot has the number of one feature. Slots of a move may have 0: no feature. The first `SLOTS` slots of a move are those of
 `behaviours.net.move_features`. These are the others:
 
 =====  =============================================================================================
@@ -39,7 +39,7 @@ slot   the feature depends on
 8-10   per enemy: its distance from a tavern, its life, money for a beer
 11     the largest share of the mines of an enemy
 12     the share of the mines without an owner
-13     the rounds left, if they are few
+13     the rounds left, if they are fewer than 12
 14     the gold
 15     the lead over the best enemy, per round left and mine: gold at the end if no mine changed hands
 16     life, and the number of our mines
@@ -294,7 +294,7 @@ def _fill_state(
         lead = max(lead, int64(other.gold) + its_mines * rounds)
     state[11] = _BEST + 12 * best // total
     state[12] = _FREE + 12 * free // total
-    state[13] = _LAST + min(rounds, int64(12)) if rounds <= 12 else int64(0)
+    state[13] = _LAST + min(rounds, int64(12))
     state[14] = _GOLD + int64(_GOLD_BIN[uintp(min(gold, int64(512)))])
     ahead = gold + mines * rounds - lead
     state[15] = _LEAD + min(max(6 + (24 * ahead) // (total * (rounds + 20)), int64(0)), int64(12))

@@ -72,6 +72,8 @@ class Network:
             weights = getattr(self, name)
             if weights.shape != shape or weights.dtype != np.int16:
                 raise NetError(f"{name} must be int16 of the shape {shape}, not {weights.dtype} of {weights.shape}")
+        if self.rows[0].any() or self.linear[0]:
+            raise NetError("the weights of feature 0, which stands for no feature, must be 0")
 
     @property
     def hidden(self) -> int:

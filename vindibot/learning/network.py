@@ -2,7 +2,7 @@
 
 All weights of a run are one array of float32, the **parameters**. First come the parameters of the network for moves, then those
 of the network for the value. Each network has its rows (`FEATURES` x hidden), its linear part (`FEATURES`) and its output weights
-(hidden), in this order.
+(hidden), in this order. All parameters of feature 0, which stands for no feature, are 0.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import UNIT, Net, Network
+from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
 from sim.kernels import inlined, kernel
 
@@ -71,10 +72,17 @@ def rounded(parameters: Floats, hidden: int) -> tuple[Network, Network]:
 
 
 @inlined
-def add_row(parameters: Floats, start: int, units: Floats, first: int, hidden: int) -> None:
-    """Add the row that begins at ``parameters[start]`` to the `hidden` numbers from ``units[first]`` on."""
+def _add_rows(
+    parameters: Floats, base: int, features: NDArray[np.int16], slot: int, units: Floats, first: int, hidden: int
+) -> None:
+    """Add the rows of the `TOGETHER` features from ``features[slot]`` on to the `hidden` numbers from ``units[first]`` on."""
+    a, b = base + int64(features[uintp(slot)]) * hidden, base + int64(features[uintp(slot + 1)]) * hidden
+    c, d = base + int64(features[uintp(slot + 2)]) * hidden, base + int64(features[uintp(slot + 3)]) * hidden
+    e, f = base + int64(features[uintp(slot + 4)]) * hidden, base + int64(features[uintp(slot + 5)]) * hidden
     for unit in range(hidden):
-        units[uintp(first + unit)] += parameters[uintp(start + unit)]
+        total = (parameters[uintp(a + unit)] + parameters[uintp(b + unit)]) + parameters[uintp(c + unit)]
+        total += (parameters[uintp(d + unit)] + parameters[uintp(e + unit)]) + parameters[uintp(f + unit)]
+        units[uintp(first + unit)] += total
 
 
 @inlined
@@ -89,8 +97,8 @@ def state_units(parameters: Floats, base: int, state: NDArray[np.int16], units: 
     """Set the first `hidden` numbers of `units` to the hidden inputs of a position, by the network that begins at `base`."""
     for unit in range(hidden):
         units[unit] = 0
-    for slot in range(STATE_SLOTS):
-        add_row(parameters, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
+    for slot in range(0, STATE_SLOTS, TOGETHER):
+        _add_rows(parameters, base, state, slot, units, 0, hidden)
 
 
 @kernel
@@ -106,11 +114,11 @@ def move_output(
     total = np.float32(0)
     for unit in range(hidden):
         units[uintp(first + unit)] = units[uintp(unit)]
-    for slot in range(MOVE_SLOTS):
-        feature = int64(moves[uintp(move * MOVE_SLOTS + slot)])
-        if feature > 0:
-            total += parameters[uintp(linear + feature)]
-            add_row(parameters, base + feature * hidden, units, first, hidden)
+    begin = move * MOVE_SLOTS
+    for slot in range(begin, begin + MOVE_SLOTS):
+        total += parameters[uintp(linear + int64(moves[uintp(slot)]))]
+    for slot in range(begin, begin + MOVE_SLOTS, TOGETHER):
+        _add_rows(parameters, base, moves, slot, units, first, hidden)
     out = linear + FEATURES
     a, b, c, d = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
     for unit in range(0, hidden, 4):
