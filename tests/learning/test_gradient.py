@@ -53,7 +53,7 @@ def parameters_with_opinions() -> NDArray[np.float32]:
     rng = np.random.default_rng(1)
     for number in range(2):
         _, linear, out = split(parameters, HIDDEN, number)
-        linear[:], out[:] = rng.normal(0, 0.3, FEATURES), rng.normal(0, 0.3, HIDDEN)
+        linear[1:], out[:] = rng.normal(0, 0.3, FEATURES - 1), rng.normal(0, 0.3, HIDDEN)
     return parameters
 
 
