@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from behaviours.net.network import Net, NetError, Network, load_nets, save_nets
+from vindibot import __version__
 from vindibot.base import UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
 from vindibot.learning.matches import against_bot, against_net, interval
@@ -196,7 +197,12 @@ class Selfplay:
         contents = io.BytesIO()
         np.savez(contents, allow_pickle=False, **arrays)
         name = self.folder.resolve().name
-        about = {"settings": facts["settings"], "decisions": self.trainer.decisions, "minutes": round(self._seconds / 60, 1)}
+        about = {
+            "vindibot": __version__,
+            "settings": facts["settings"],
+            "decisions": self.trainer.decisions,
+            "minutes": round(self._seconds / 60, 1),
+        }
         try:
             replace(self.folder / RUN, contents.getvalue())
             replace(self.folder / NET, save_nets([self.trainer.net(name, about)]))

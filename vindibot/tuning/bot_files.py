@@ -60,9 +60,9 @@ def write_tuned(path: Path, text: str) -> None:
     Output(path, MARK, "vindibot tune", "--out names another file").write(text)
 
 
-def head(comments: Sequence[str]) -> str:
-    """Return the comment at the start of a file: `MARK`, then the lines in `comments`."""
-    return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (MARK.removeprefix("# ") + ".", *comments))
+def head(comments: Sequence[str], mark: str = MARK) -> str:
+    """Return the comment at the start of a file: `mark`, then the lines in `comments`."""
+    return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (mark.removeprefix("# ") + ".", *comments))
 
 
 def rounded(value: Any) -> Any:
