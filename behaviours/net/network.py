@@ -17,9 +17,6 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -42,20 +39,6 @@ FEATURES_VERSION = 1
 #: The names and sizes of the groups of features, as a file of nets holds them.
 _NAMES = [f"{name}: {size}" for name, size in GROUPS.items()]
 _FORMAT = "vindibot nets 1"
-#: The errors of numpy and zipfile for a file that is no .npz file, or is damaged.
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
 
 #: A network for kernels: the number of `hidden` units, the `rows` one after the other (`hidden` weights each), the `linear` part,
 #: and the output weights (`out`).
@@ -149,21 +132,29 @@ def load_nets(path: Path) -> tuple[Net, ...]:
     """Return the nets of a file. Raises `NetError` for a file that cannot be read, or that has other features."""
     try:
         stamp = path.stat()
+        return _load(path, stamp.st_mtime_ns, stamp.st_size)
     except OSError as problem:
-        raise NetError(f"the file of nets {path} cannot be read: {problem.strerror}") from None
-    return _load(path, stamp.st_mtime_ns, stamp.st_size)
+        raise NetError(f"the file of nets {path} cannot be read: {problem.strerror or problem}") from None
 
 
 @lru_cache(maxsize=32)
 def _load(path: Path, _changed: int, _size: int) -> tuple[Net, ...]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _read(path, arrays)
+        return _read(path, arrays_in(path.read_bytes()))
     except NetError:
         raise
-    except _DAMAGED as problem:
+    except (ValueError, TypeError, AttributeError, KeyError) as problem:
         words = " ".join(str(problem).split())
         raise NetError(f"{path} is no file of nets, or it is damaged ({type(problem).__name__}: {words:.200})") from None
+
+
+def arrays_in(contents: bytes) -> dict[str, NDArray[Any]]:
+    """Return all arrays in the contents of an .npz file. Raises `ValueError` if they are damaged, or no .npz file."""
+    try:
+        with np.load(io.BytesIO(contents), allow_pickle=False) as file:
+            return dict(file)
+    except Exception as problem:  # numpy, zipfile and zlib raise many kinds of errors for damaged files
+        raise ValueError(f"no .npz file: {type(problem).__name__}: {problem}") from None
 
 
 def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
