@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
-from behaviours.net.network import UNIT, Net, Network, compiled_networks, load_nets, save_nets
+from behaviours.net.network import MOST, UNIT, Net, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, features_in, net_move, net_value
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import compiled_policies
@@ -20,24 +21,31 @@ from sim.maps import Map, map_of
 from tests.support.nets import random_network
 from tests.support.paths import TOP
 from tests.support.positions import small_positions
-from vindibot.games import GameHistory, read_records
+from vindibot.games import GameHistory, loads, read_records
 
 #: A position, its map, and the hero that decides.
 Decision = tuple[Games, Map, int]
+DATA = TOP / "tests" / "data"
 NO_SCORE = -(1 << 63)
 WEIGHTS = compiled_weights(Weights())
 
 
 @pytest.fixture(scope="module")
 def decisions() -> list[Decision]:
-    """Return 12,000 decisions of recorded games, and decisions of random positions."""
+    """Return 12,000 decisions of recorded games, and some decisions in random positions."""
     found: list[Decision] = []
-    for record in read_records(TOP / "tests" / "data" / "games.jsonl.gz"):
+    lines = gzip.decompress((DATA / "standoffs.jsonl.gz").read_bytes()).decode().splitlines()
+    records = [loads(line) for line in lines]
+    for name in ("good.games.jsonl", "guarded-spawn.games.jsonl"):
+        records += read_records(DATA / name)
+    for record in records:
         where = record.game_map()
-        found += [(ply.before, where, ply.mover) for ply in GameHistory.of(record) if ply.mover is not None]
+        history = GameHistory.before_first_ply(record)  # some of these records stop before the end of the game
+        history.play_all(record.moves)
+        found += [(ply.before, where, ply.mover) for ply in history if ply.mover is not None]
     chosen = np.linspace(0, len(found) - 1, 12_000).astype(int)
     assert len(set(chosen)) > 10_000
-    return [found[number] for number in chosen] + [(games, map_of(games), mover(games)) for games in small_positions(3, 200)]
+    return [found[number] for number in chosen] + [(games, map_of(games), mover(games)) for games in small_positions(3, 20)]
 
 
 def features_of(decisions: list[Decision]) -> tuple[np.ndarray, np.ndarray]:
@@ -68,21 +76,24 @@ def expected(network: Network, states: np.ndarray, moves: np.ndarray) -> tuple[n
     return scores, stays + UNIT * linear[states].sum(axis=1)
 
 
-@pytest.mark.parametrize("hidden", [0, 16, 64, 128])
-def test_scores_and_values_equal_those_of_numpy(decisions: list[Decision], hidden: int) -> None:
+def test_scores_and_values_equal_those_of_numpy(decisions: list[Decision]) -> None:
     """All numbers are equal, with weights of any size; also with the largest weights, which make the largest sums."""
-    rng = np.random.default_rng(hidden)
-    networks = [random_network(rng, hidden, 300), random_network(rng, hidden)]
+    networks = [
+        random_network(np.random.default_rng(hidden), hidden, most) for hidden in (0, 16, 64, 128) for most in (300, MOST)
+    ]
     compiled, found, units = compiled_networks(networks), np.zeros(1, FOUND), np.zeros(1, UNITS)
-    for number, network in enumerate(networks):
-        for begin in range(number, len(decisions), 2000):
-            part = decisions[begin : begin + 2000]
-            scores, values = expected(network, *features_of(part))
-            for (games, where, hero), score, value in zip(part, scores, values.tolist(), strict=True):
-                got, tables = np.zeros(5, np.int64), map_tables_of(where)
-                assert net_move(compiled, number, games, 0, hero, tables, found, units, got) == score.argmax()
-                assert got.tolist() == score.tolist()
-                assert net_value(compiled, number, games, 0, hero, tables, found, units) == value
+    for begin in range(0, len(decisions), 2000):
+        part = decisions[begin : begin + 2000]
+        features = features_of(part)
+        for number, network in enumerate(networks):
+            scores, values = expected(network, *features)
+            got = np.zeros((len(part), 5), np.int64)
+            for row, (games, where, hero) in enumerate(part):
+                tables = map_tables_of(where)
+                move = net_move(compiled, number, games, 0, hero, tables, found, units, got[row])
+                value = net_value(compiled, number, games, 0, hero, tables, found, units)
+                assert (move, value) == (scores[row].argmax(), values[row])
+            assert (got == scores).all()
 
 
 def test_a_net_without_hidden_units_plays_like_the_policy_of_rollout(decisions: list[Decision]) -> None:
