@@ -29,7 +29,7 @@ from vindibot.config import load_bot
 from vindibot.games import GameHistory, GameRecord, Reason, dumps, read_records
 from vindibot.learning import decisions, imitation
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
-from vindibot.learning.decisions import Columns, Decisions, decisions_of
+from vindibot.learning.decisions import Columns, MoveDecisions, decisions_of
 from vindibot.learning.imitation import fit_net, measure
 from vindibot.learning.network import first_parameters, network_size, split
 
@@ -159,7 +159,7 @@ def after(games: np.ndarray, move: int) -> bytes:
     return bytes(then.tobytes())
 
 
-def drawn(seed: int, count: int, hidden: int = 0) -> tuple[Decisions, np.ndarray]:
+def drawn(seed: int, count: int, hidden: int = 0) -> tuple[MoveDecisions, np.ndarray]:
     """Return decisions with random features, whose moves are drawn by a known network, and the probabilities of the moves."""
     rng = np.random.default_rng(seed)
     moves = np.zeros((count, 5, MOVE_SLOTS), np.int16)
@@ -179,7 +179,7 @@ def drawn(seed: int, count: int, hidden: int = 0) -> tuple[Decisions, np.ndarray
     odds /= odds.sum(axis=1, keepdims=True)
     chosen = (rng.random((count, 1)) > odds.cumsum(axis=1)).sum(axis=1).astype(np.int8)
     columns = Columns(state, moves.reshape(count, -1), chosen, np.zeros((count, 1), np.int8), np.zeros(count, np.int8))
-    return Decisions(columns, np.arange(count) * 10 // count, np.arange(7, 10)), odds
+    return MoveDecisions(columns, np.arange(count) * 10 // count, np.arange(7, 10)), odds
 
 
 @pytest.mark.parametrize("hidden", [0, 16])
@@ -225,7 +225,7 @@ def test_the_gradient_equals_differences_of_the_loss(hidden: int) -> None:
         assert gradient[place] == pytest.approx((loss(up) - loss(down)) / 2e-7, rel=1e-3, abs=1e-3)
 
 
-def logarithms_of(rows: np.ndarray, linear: np.ndarray, out: np.ndarray, some: Decisions) -> np.ndarray:
+def logarithms_of(rows: np.ndarray, linear: np.ndarray, out: np.ndarray, some: MoveDecisions) -> np.ndarray:
     """Return the logarithms of the probabilities of the moves (n x 5) by a network, computed with float64 in numpy."""
     rows_of_move, linear = rows.copy(), linear.copy()
     rows_of_move[0], linear[0] = 0, 0  # in a slot of a move, feature 0 means no feature
@@ -256,7 +256,7 @@ def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, 
     monkeypatch.setattr(imitation, "_PASSES", 2)
     known = decisions_of([games], 0.3, ["hunter"])["hunter"]
     wrong = np.where(known.validation, 0, known.columns.chosen).astype(np.int8)
-    other = Decisions(known.columns._replace(chosen=wrong), known.maps, known.held)
+    other = MoveDecisions(known.columns._replace(chosen=wrong), known.maps, known.held)
     one, two = fit_net("hunter", known, hidden).net.policy, fit_net("hunter", other, hidden).net.policy
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("rows", "linear", "out"))
 

@@ -45,8 +45,8 @@ def cross_entropy(
 ) -> None:
     """Add to `sums` (float64, see `SUMS`) for the decisions `numbers`.
 
-    `state`, `moves` and `chosen` are columns of `vindibot.learning.decisions.Decisions`. `parameters` are those of the network
-    for moves (`vindibot.learning.network`).
+    `state`, `moves` and `chosen` are those of `vindibot.learning.decisions.Columns`. `parameters` are those of the network for
+    moves (`vindibot.learning.network`).
     """
     units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
     for number in numbers:

@@ -63,7 +63,7 @@ def new_columns(room: int) -> Columns:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class MoveDecisions:
     """The decisions of a bot. `maps` (int64[n]) has the number of the map of each decision, `held` those for validation."""
 
     columns: Columns
@@ -79,9 +79,9 @@ class Decisions:
         found: NDArray[np.bool_] = np.isin(self.maps, self.held)
         return found
 
-    def part(self, chosen: NDArray[np.bool_]) -> Decisions:
+    def part(self, chosen: NDArray[np.bool_]) -> MoveDecisions:
         """Return the decisions that `chosen` (bool[n]) selects."""
-        return Decisions(Columns(*(column[chosen] for column in self.columns)), self.maps[chosen], self.held)
+        return MoveDecisions(Columns(*(column[chosen] for column in self.columns)), self.maps[chosen], self.held)
 
 
 @dataclass
@@ -96,7 +96,7 @@ class _Collected:
     parts: list[tuple[Columns, int]] = field(default_factory=list)
 
 
-def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, Decisions]:
+def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
     """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
 
     `holdout` (0..1) is the share of the maps for validation, at least one map and not all. Games that did not end by the rules
@@ -129,7 +129,7 @@ def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()
     for name, collected in found.items():
         columns, numbers = zip(*collected.parts, strict=True)
         places = np.repeat(np.array(numbers), [len(part.chosen) for part in columns])
-        decisions[name] = Decisions(Columns(*map(np.concatenate, zip(*columns, strict=True))), places, held)
+        decisions[name] = MoveDecisions(Columns(*map(np.concatenate, zip(*columns, strict=True))), places, held)
     return decisions
 
 

@@ -22,7 +22,7 @@ from vindibot import __version__
 from vindibot.base import UsageError
 from vindibot.learning.adam import adam_step
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
-from vindibot.learning.decisions import Decisions
+from vindibot.learning.decisions import MoveDecisions
 from vindibot.learning.network import Floats, first_parameters, network_size, split
 
 #: Smallest number of decisions for fitting, and for validation.
@@ -65,7 +65,7 @@ def check_hidden(hidden: int) -> None:
 
 
 def fit_net(
-    bot: str, decisions: Decisions, hidden: int = 0, near: float = 1.0, note: Callable[[str], None] = lambda text: None
+    bot: str, decisions: MoveDecisions, hidden: int = 0, near: float = 1.0, note: Callable[[str], None] = lambda text: None
 ) -> Fit:
     """Fit a net with `hidden` hidden units to the decisions of a bot. `note` is told about the progress.
 
@@ -95,13 +95,13 @@ def fit_net(
     return Fit(Net(network, None, bot, about), len(fitting), len(validation), accuracy, likelihood, library)
 
 
-def measure(network: Network, decisions: Decisions) -> tuple[float, float]:
+def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
     """Return the mean logarithm of the probability of the recorded moves, and the share of likeliest moves among them."""
     parameters = np.concatenate([network.rows.ravel(), network.linear, network.out]).astype(np.float32) / np.float32(UNIT)
     return _means(parameters, network.hidden, decisions)
 
 
-def _means(parameters: Floats, hidden: int, decisions: Decisions) -> tuple[float, float]:
+def _means(parameters: Floats, hidden: int, decisions: MoveDecisions) -> tuple[float, float]:
     sums = np.zeros(len(SUMS))
     state, moves, chosen, *_ = decisions.columns
     cross_entropy(state, moves, chosen, np.arange(len(decisions)), parameters, hidden, sums)
@@ -109,7 +109,7 @@ def _means(parameters: Floats, hidden: int, decisions: Decisions) -> tuple[float
     return logarithm, predicted
 
 
-def _fit_linear(decisions: Decisions, weights: _Doubles, progress: Callable[[int], None]) -> _Doubles:
+def _fit_linear(decisions: MoveDecisions, weights: _Doubles, progress: Callable[[int], None]) -> _Doubles:
     """Return the weights of the features of `behaviours.net.move_features` that fit best, float64[`FEATURES`]."""
     from scipy.optimize import minimize
 
@@ -151,7 +151,9 @@ def _probabilities(scores: _Doubles, features: NDArray[np.int32], allowed: NDArr
     return odds
 
 
-def _fit_hidden(decisions: Decisions, weights: _Doubles, linear: _Doubles, hidden: int, note: Callable[[str], None]) -> Network:
+def _fit_hidden(
+    decisions: MoveDecisions, weights: _Doubles, linear: _Doubles, hidden: int, note: Callable[[str], None]
+) -> Network:
     """Return the network with hidden units that fits best. `linear` has the weights with which the fit begins."""
     parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
     _, begin, out = split(parameters, hidden, 0)
@@ -161,7 +163,7 @@ def _fit_hidden(decisions: Decisions, weights: _Doubles, linear: _Doubles, hidde
     state, moves, chosen, *_ = decisions.columns
     factors = weights.astype(np.float32)
     mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
-    best, kept, waited, steps = _means(parameters, hidden, others)[0], parameters.copy(), 0, 0
+    best, stored, waited, steps = _means(parameters, hidden, others)[0], parameters.copy(), 0, 0
     for passed in range(_PASSES):
         order, size = np.random.default_rng([1, passed]).permutation(used), _STEP * (1 - 0.9 * passed / _PASSES)
         sums = np.zeros(len(SUMS))
@@ -174,10 +176,10 @@ def _fit_hidden(decisions: Decisions, weights: _Doubles, linear: _Doubles, hidde
         note(f"pass {passed + 1} of at most {_PASSES}, log likelihood {sums[0] / len(order):.3f}, on other maps {found:.3f}")
         waited += 1
         if found > best:
-            best, kept, waited = found, parameters.copy(), 0
+            best, stored, waited = found, parameters.copy(), 0
         if waited == _PATIENCE:
             break
-    return Network.rounded(*split(kept, hidden, 0))
+    return Network.rounded(*split(stored, hidden, 0))
 
 
 def _for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
