@@ -28,7 +28,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from sim.board import draw
 from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
@@ -42,7 +42,7 @@ Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.flo
 Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo] | Iterator[Votes | SearchInfo]"
 
 #: The mark of `DataFile` in an annotation.
-DATA_FILE = "data file"
+DATA_FILE = WithJsonSchema({"type": "string", "format": "file-path"})
 #: The type of a parameter that names a file. A bot file names it relative to its own folder, and the trait gets the absolute
 #: path. The contents of the file belong to the bot: with other contents it is another bot.
 DataFile: TypeAlias = Annotated[str, DATA_FILE]

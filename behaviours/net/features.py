@@ -46,7 +46,9 @@ slot   the feature depends on
 17     the potential of foreign mines, and life
 =====  =============================================================================================
 
-Distances are numbers of moves on the board without heroes. Only the `LISTED` mines nearest to a square count for it.
+Distances are numbers of moves on the board without heroes. Only the `LISTED` mines nearest to a square count for it. "After the
+move" means: on the square where we are then. Mines keep their owners, and the potentials of enemies depend on our present life. A
+tavern is the one nearest to our square. An enemy that has crashed counts only for its mines, gold and spawn.
 """
 
 from __future__ import annotations

@@ -10,14 +10,13 @@ counts the features of the position and of the move. The value counts the featur
 All weights are whole numbers of 1 / `UNIT` in 16 bits, and all sums are exact. So a net makes the same moves on every machine.
 
 A **file of nets** (.npz) has one or more nets. It names the groups of features, their sizes and the version of the features. A
-file with other features is refused.
+file with other features is refused. Facts about each net (`Net.about`) include the version of vindibot that wrote the file.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -52,7 +51,7 @@ class NetError(ValueError):
     """A file of nets cannot be read, or a net has wrong weights. The message says what is wrong."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Network:
     """The weights of a network, in units of 1 / `UNIT`.
 
@@ -96,15 +95,15 @@ class Network:
 
     @property
     def is_basic(self) -> bool:
-        """Whether only features of `behaviours.net.move_features` count, and there are no hidden units."""
-        return not self.hidden and not self.linear[BASIC_FEATURES:].any()
+        """Whether only features of `behaviours.net.move_features` count, except feature 0, and there are no hidden units."""
+        return not self.hidden and not self.linear[0] and not self.linear[BASIC_FEATURES:].any()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Net:
     """A net: the network for the scores of moves (`policy`), perhaps one for the `value` of a position, and what is known of it.
 
-    `about` has facts as JSON values: how the net was made.
+    `about` has facts as JSON values: how the net was made. `vindibot` is the version of vindibot that wrote its file.
     """
 
     policy: Network
@@ -135,34 +134,48 @@ def load_nets(path: Path) -> tuple[Net, ...]:
     """Return the nets of a file. Raises `NetError` for a file that cannot be read, or that has other features."""
     try:
         stamp = path.stat()
+        return _load(path, stamp.st_mtime_ns, stamp.st_size)
     except OSError as problem:
-        raise NetError(f"the file of nets {path} cannot be read: {problem.strerror}") from None
-    return _load(path, stamp.st_mtime_ns, stamp.st_size)
+        raise NetError(f"the file of nets {path} cannot be read: {problem.strerror or problem}") from None
 
 
 @lru_cache(maxsize=32)
 def _load(path: Path, _changed: int, _size: int) -> tuple[Net, ...]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _read(path, arrays)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
-        if isinstance(problem, NetError):
-            raise
-        raise NetError(f"{path} is no file of nets, or it is damaged ({type(problem).__name__}: {problem})") from None
+        return _read(path, arrays_in(path.read_bytes()))
+    except NetError:
+        raise
+    except (ValueError, TypeError, AttributeError, KeyError) as problem:
+        words = " ".join(str(problem).split())
+        raise NetError(f"{path} is no file of nets, or it is damaged ({type(problem).__name__}: {words:.200})") from None
+
+
+def arrays_in(contents: bytes) -> dict[str, NDArray[Any]]:
+    """Return all arrays in the contents of an .npz file. Raises `ValueError` if they are damaged, or no .npz file."""
+    try:
+        with np.load(io.BytesIO(contents), allow_pickle=False) as file:
+            return dict(file)
+    except Exception as problem:  # numpy, zipfile and zlib raise many kinds of errors for damaged files
+        raise ValueError(f"no .npz file: {type(problem).__name__}: {problem}") from None
 
 
 def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
     if str(arrays["format"]) != _FORMAT:
         raise NetError(f"{path} has the format {str(arrays['format'])!r:.60}; this vindibot reads {_FORMAT!r}")
     version, names = int(arrays["version"]), arrays["features"].tolist()
+    known = [json.loads(text) for text in arrays["nets"].tolist()]
     if version != FEATURES_VERSION or names != _NAMES:
+        writers = sorted({str(facts["about"].get("vindibot", "")) for facts in known} - {""})
+        writer = f"vindibot {' or '.join(writers)}" if writers else "the vindibot"
+        other = f"version {version}" if version != FEATURES_VERSION else "another list"
         raise NetError(
-            f"{path} has features of version {version}; this vindibot reads version {FEATURES_VERSION}: "
-            f"use the vindibot that wrote the file, or train the net again"
+            f"{path} has features of {other}; this vindibot reads features of version {FEATURES_VERSION}: "
+            f"use {writer}, which wrote the file, or train the net again"
         )
+    if not known:
+        raise NetError(f"{path} has no net")
     nets = []
-    for number, text in enumerate(arrays["nets"].tolist()):
-        facts = json.loads(text)
+    for number, facts in enumerate(known):
         parts = {
             part: Network(*(arrays[f"{number}.{part}.{name}"] for name in ("rows", "linear", "out")))
             for part in ("policy", *(["value"] if facts["value"] else []))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -38,11 +38,10 @@ class Learned(Behaviour):
     def vote(self, view: View) -> Votes:
         """Return the votes of the net."""
         found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
-        net_move(_networks(self.net), 0, view.games, 0, view.me, map_tables_of(view.map), found, units, scores)
+        net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), found, units, scores)
         best = scores.max()
         return {move: max(-1.0, float(scores[move] - best) / (UNIT * UNIT * self.scale)) for move in view.moves}
 
-
-@lru_cache(maxsize=8)
-def _networks(path: str) -> NDArray[np.void]:
-    return compiled_networks([load_nets(Path(path))[0].policy])
+    @cached_property
+    def _networks(self) -> NDArray[np.void]:
+        return compiled_networks([load_nets(Path(self.net))[0].policy])

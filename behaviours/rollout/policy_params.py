@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.net.move_features import FEATURES
-from behaviours.net.network import NetError, load_nets
+from behaviours.net.network import Net, NetError
 from sim.game import MAX_LIFE
 
 #: Values of `PolicyParams.fear`.
@@ -78,13 +77,12 @@ LIBRARY = (
 
 
 @lru_cache(maxsize=64)
-def compiled_policies(policies: tuple[PolicyParams, ...], files: tuple[str, ...] = ()) -> NDArray[np.void]:
-    """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then all nets in these files of nets.
+def compiled_policies(policies: tuple[PolicyParams, ...], nets: tuple[Net, ...] = ()) -> NDArray[np.void]:
+    """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then `nets`.
 
-    The array comes from a cache: do not change it. Raises `NetError` for a file that cannot be read, or that has a net with
-    hidden units or with other features than those of `behaviours.net.move_features`.
+    The array comes from a cache: do not change it. Raises `NetError` for a net with hidden units or with other features than
+    those of `behaviours.net.move_features`.
     """
-    nets = [net for file in files for net in load_nets(Path(file))]
     compiled = np.zeros(len(policies) + len(nets), POLICY_PARAMS)
     for name in PolicyParams.model_fields:
         compiled[name][: len(policies)] = [int(getattr(params, name)) for params in policies]

@@ -1,19 +1,15 @@
-"""The commands of ``vindibot tune`` that learn from recorded games without playing: ``fit`` and ``imitate``."""
+"""``vindibot tune fit``: fits the evaluation to recorded games."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from vindibot.base import UsageError, interrupts
+from vindibot.base import UsageError
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.parameters import PATH
-
-if TYPE_CHECKING:
-    from vindibot.tuning import LearnedPolicy
 
 
 @click.command("fit", short_help="Fit the weights of the evaluation to how games ended.")
@@ -101,64 +97,3 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
     comments = [f"{what} fitted to {data.name}, target {'lead' if one_hot else target}. No game shows yet that they are better."]
     write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
     say(console, f"bot: {short(path)}")
-
-
-@click.command("imitate", short_help="Learn how bots move, as opponent models of a bot.")
-@click.argument("bot", shell_complete=complete_bots)
-@click.argument("records", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
-@click.option(
-    "--trait", default="rollout", show_default=True, metavar="LABEL", help="the label of the trait that gets the models"
-)
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0.05, 0.9),
-    default=0.3,
-    show_default=True,
-    metavar="SHARE",
-    help="expected share of the maps that are for validation only",
-)
-@click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
-def imitate(bot: str, records: tuple[Path, ...], only: tuple[str, ...], trait: str, holdout: float, out: Path | None) -> None:
-    """Learn how the bots in RECORDS move, and write a bot that extends BOT and has these opponent models.
-
-    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. Each bot in RECORDS gets a model, which
-    predicts its moves. The table says how often, on maps that the fit did not use, and how often the best model of the built-in
-    library does. After Ctrl-C, the models that are ready are written.
-
-    \b
-    Example:
-      vindibot tune imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
-    """
-    from vindibot.base import plain_table, say, terminal
-    from vindibot.config import load_bot, short
-    from vindibot.tuning import decisions_of, fit_policy, imitating_text, learned_by, require_extra, write_tuned
-
-    require_extra()
-    loaded = load_bot(bot)
-    learned_by(loaded, trait)
-    path = out or Path(f"{loaded.name}-learned.toml")
-    console = terminal()
-    say(console, "reading the games", "dim")
-    decisions = decisions_of(records, holdout, only)
-    found: list[LearnedPolicy] = []
-    interrupted = False
-    try:
-        for name in sorted(decisions):
-            policy = fit_policy(name, decisions.pop(name), lambda text: say(console, text, "dim"))
-            found.append(policy)
-    except KeyboardInterrupt:
-        interrupted = True
-    if found:
-        table = plain_table(
-            "bot", "for fitting", "for validation", "predicted", "by the library", "log likelihood", left=("bot",)
-        )
-        for one in found:
-            shares = f"{one.accuracy:.1%}", f"{one.library:.1%}", f"{one.likelihood:.3f}"
-            table.add_row(one.bot, str(one.fitted), str(one.held), *shares)
-        console.print(table)
-        write_tuned(path, imitating_text(loaded, trait, found, path))
-        say(console, f"bot: {short(path)}")
-    if interrupted:
-        say(console, "interrupted: the other bots have no model", "yellow")
-        sys.exit(interrupts.INTERRUPTED)

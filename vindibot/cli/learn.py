@@ -1,4 +1,4 @@
-"""``vindibot learn``: nets that learn to play, from games against themselves."""
+"""``vindibot learn``: nets that learn to play, from games against themselves and from recorded games."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
+from vindibot.cli.imitating import imitate
 from vindibot.cli.parameters import PATH
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def learn_command() -> None:
       vindibot learn selfplay mynet --minutes 30      learns by games against itself, and writes mynet/bot.toml
       vindibot play --bot mynet                       plays a game with it
       vindibot learn selfplay mynet --resume          goes on after Ctrl-C
+      vindibot learn imitate strong games.jsonl       learns how the bots in these games move
     """
+
+
+learn_command.add_command(imitate)
 
 
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from vindibot.base import UsageError, short
-from vindibot.config.files import TomlFile, holds, places, shipped
+from vindibot.config.files import TomlFile, expanded, holds, places, shipped
 from vindibot.config.messages import shown
 
 if TYPE_CHECKING:
@@ -43,6 +43,31 @@ def with_data_files(
     return found
 
 
+def replaced_paths(value: Any, change: Callable[[DataPath], Any]) -> Any:
+    """Return the value of a parameter with ``change(path)`` in place of each `DataPath`."""
+    if isinstance(value, DataPath):
+        return change(value)
+    return [replaced_paths(item, change) for item in value] if isinstance(value, list) else value
+
+
+def data_paths(parameters: Mapping[str, Any]) -> list[DataPath]:
+    """Return all data files among the parameters of a trait, without repetitions."""
+    found: dict[DataPath, None] = {}
+    for value in parameters.values():
+        replaced_paths(value, found.setdefault)
+    return list(found)
+
+
+def name_of_file(file: Path, folder: Path) -> str:
+    """Return the value with which a bot file in `folder` names a data file: a name if possible, else the absolute path."""
+    file, folder, built_in = file.resolve(), folder.resolve(), shipped("bots").resolve()
+    if file.is_relative_to(folder):
+        return file.relative_to(folder).as_posix()
+    if file.is_relative_to(built_in) and not (folder / file.relative_to(built_in)).exists():
+        return file.relative_to(built_in).as_posix()
+    return str(file)
+
+
 def _names_files(field: Any) -> bool:
     """Return whether a field of a trait has the type `DataFile`, or is a list of `DataFile`."""
     from behaviours.base import DATA_FILE
@@ -55,7 +80,7 @@ def _names_files(field: Any) -> bool:
 def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
     tried = [*places(file.path.parent), shipped("bots")]
     for place in tried:
-        candidate = place / Path(name).expanduser()
+        candidate = place / expanded(name)
         if holds(candidate.is_file):
             return DataPath(candidate.resolve())
     looked = ", ".join(dict.fromkeys(short(place) for place in tried))

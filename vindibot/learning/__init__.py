@@ -1,4 +1,4 @@
-"""Learning nets that play: self-play, and later recorded games."""
+"""Learning nets that play, from self-play and from recorded games."""
 
 import lazy_loader
 

@@ -1,3 +1,15 @@
+from .bots import (
+    ModelFiles as ModelFiles,
+    modelling_text as modelling_text,
+    models_of as models_of,
+    playing_text as playing_text,
+)
+from .decisions import decisions_of as decisions_of
+from .imitation import (
+    Fit as Fit,
+    check_hidden as check_hidden,
+    fit_net as fit_net,
+)
 from .report import (
     HEADS as HEADS,
     cells as cells,

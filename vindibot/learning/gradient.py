@@ -47,7 +47,7 @@ _LOSS = tuple_of([types.float64] * 3, Loss)
 
 
 @kernel
-def _add_move(
+def add_move(
     parameters: Floats,
     base: int,
     gradient: Floats,
@@ -79,7 +79,7 @@ def _add_move(
 
 
 @kernel
-def _add_state(base: int, gradient: Floats, state: NDArray[np.int16], units: Floats, hidden: int) -> None:
+def add_state(base: int, gradient: Floats, state: NDArray[np.int16], units: Floats, hidden: int) -> None:
     """Add the gradient of the hidden inputs in ``units[:hidden]`` to the rows of the features of the position."""
     for slot in range(STATE_SLOTS):
         add_scaled(gradient, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
@@ -121,16 +121,16 @@ def ppo_gradient(
                 slope = pull * ((1.0 if move == chosen else 0.0) - odd)
                 if odd > 0:
                     slope += loss.entropy * odd * (np.log(odd) + entropy)
-                _add_move(parameters, 0, gradient, moves, move, units, (1 + move) * hidden, hidden, slope)
-        _add_state(0, gradient, state, units, hidden)
+                add_move(parameters, 0, gradient, moves, move, units, (1 + move) * hidden, hidden, slope)
+        add_state(0, gradient, state, units, hidden)
 
         value = value_output(parameters, base, state, moves, units, hidden)
         miss = value - piece.target[number]
         for unit in range(hidden):
             units[unit] = 0
         slope = loss.value * miss
-        _add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
-        _add_state(base, gradient, state, units, hidden)
+        add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
+        add_state(base, gradient, state, units, hidden)
         for slot in range(STATE_SLOTS):
             gradient[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))] += np.float32(slope)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import json
 import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,7 +22,8 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from behaviours.net.network import Net, NetError, Network, load_nets, save_nets
+from behaviours.net.network import Net, NetError, Network, arrays_in, load_nets, save_nets
+from vindibot import __version__
 from vindibot.base import UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
 from vindibot.learning.matches import against_bot, against_net, interval
@@ -109,14 +109,13 @@ class Selfplay:
         path = folder / RUN
         cls.check(folder)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
+            arrays = arrays_in(path.read_bytes())
             if str(arrays["format"]) != _FORMAT:
                 raise UsageError(f"{short(path)} has the format {str(arrays['format'])!r:.60}; this vindibot reads {_FORMAT!r}")
             facts = json.loads(str(arrays["facts"]))
             settings = SelfplaySettings.model_validate(facts["settings"])
             trainer = Trainer.restore(settings, arrays)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, ValidationError) as problem:
+        except (OSError, ValueError, TypeError, KeyError, ValidationError) as problem:
             raise UsageError(f"{short(path)} cannot be read ({type(problem).__name__}: {problem})") from None
         old = Limit(**facts["limit"])
         if limit.decisions is None and limit.minutes is None:
@@ -198,7 +197,12 @@ class Selfplay:
         contents = io.BytesIO()
         np.savez(contents, allow_pickle=False, **arrays)
         name = self.folder.resolve().name
-        about = {"settings": facts["settings"], "decisions": self.trainer.decisions, "minutes": round(self._seconds / 60, 1)}
+        about = {
+            "vindibot": __version__,
+            "settings": facts["settings"],
+            "decisions": self.trainer.decisions,
+            "minutes": round(self._seconds / 60, 1),
+        }
         try:
             replace(self.folder / RUN, contents.getvalue())
             replace(self.folder / NET, save_nets([self.trainer.net(name, about)]))

@@ -1,4 +1,4 @@
-"""Training by self-play: threads collect decisions and compute gradients, and Adam (Kingma and Ba 2015) changes the weights.
+"""Training by self-play: threads collect decisions and compute gradients, and Adam changes the weights.
 
 All threads play and differentiate at the same time, because kernels release Python's lock. Each thread has games, maps and random
 numbers of its own, and the sums over the threads are taken in one order. So a run with equal settings gives an equal net.
@@ -24,6 +24,7 @@ from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
 from sim.maps import Map
+from vindibot.learning.adam import adam_step
 from vindibot.learning.collecting import GAMES_PER_THREAD, MAPS, STATISTICS, Guests, TrainingGames, begin_all, collect, new_piece
 from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
 from vindibot.learning.network import Floats, first_parameters, rounded
@@ -33,8 +34,6 @@ from vindibot.learning.settings import SelfplaySettings
 RENEW = 4
 #: Largest number of snapshots of the net among the guests.
 SNAPSHOTS = 8
-#: Decay of the means of the gradient and of its square in Adam, and the number that is added to the root of the second.
-_MEAN, _SQUARE, _TINY = 0.9, 0.999, 1e-8
 
 
 def training_map(seed: int, thread: int, number: int) -> Map:
@@ -221,10 +220,7 @@ class Trainer:
     def _step(self, gradient: Floats, step: float) -> None:
         """Change the parameters by one step of Adam against the gradient."""
         self.steps += 1
-        self.mean += np.float32(1 - _MEAN) * (gradient - self.mean)
-        self.square += np.float32(1 - _SQUARE) * (gradient * gradient - self.square)
-        size = np.float32(step * np.sqrt(1 - _SQUARE**self.steps) / (1 - _MEAN**self.steps))
-        self.parameters -= size * self.mean / (np.sqrt(self.square) + np.float32(_TINY))
+        adam_step(self.parameters, self.mean, self.square, gradient, step, self.steps)
 
     def take_snapshot(self) -> None:
         """Add the present net to the guests. If there are `SNAPSHOTS` of them already, drop the second oldest.
