@@ -31,7 +31,7 @@ def test_a_recording_is_reviewed_beside_the_file(recording: Path, console: Conso
     before = recording.read_bytes()
     printed = review(console, recording, thresholds={"inaccuracy": 0.1, "errors": 0})
     assert recording.read_bytes() == before
-    assert "gold lost per 100 moves" in printed
+    assert "mean loss per move, in gold" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if not line.startswith("the review is in"))
     output = recording.with_name("game.review.jsonl")
     found = read_review(output)

@@ -235,9 +235,7 @@ def estimate_difference(scores: Sequence[float], level: float = LEVEL) -> EloEst
     if len(scores) < MIN_BLOCKS:
         return None
     found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores), level)
-    return EloEstimate(
-        found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level
-    )
+    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level)
 
 
 def match_scores(games: Iterable[GameLine], a: str) -> list[float]:

@@ -105,7 +105,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
         "These games do not show whether the tuned bot is stronger: test it with vindibot tune promote.",
     ]
     if failed:
-        head.append(f"{counted(failed, 'block')} could not be played, and counted as a difference of 0.")
+        head.append(f"{counted(failed, 'block')} could not be played, and counted for no bot.")
     parts = [ReportPart(f"Tuning {study.space.bot.name}", head)]
     if result.effects:
         rows = [
