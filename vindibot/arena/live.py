@@ -162,7 +162,7 @@ class ConsoleReporter(Reporter):
             self.console.print(Text(printable(line)), soft_wrap=True)
 
     def _forfeit_notes(self, line: GameLine) -> list[str]:
-        """Return a line for each forfeit in this game that is to be reported (see `TOLD`). A game that was not played has none."""
+        """Return a line for each forfeit in this game that is to be reported (see `TOLD`)."""
         found = []
         for number, seat in enumerate(line.seats, start=1):
             if line.given_up or seat.outcome.finished:

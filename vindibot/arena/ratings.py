@@ -67,8 +67,9 @@ def rate(
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
-    Games that could not be played are left out. All bots in the games are rated. `bots` are labels of further bots to rate; a bot without a game has strength 0 in the model.
-    The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0.
+    Games that could not be played are left out. All bots in the games are rated. `bots` are labels of further bots to rate; a bot
+    without a game has strength 0 in the model. The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label,
+    the mean of all ratings is 0.
 
     `low`, `high` and `los` come from `resamples` resamples of the bootstrap. They are None if there are fewer than `MIN_BLOCKS`
     blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed`, but

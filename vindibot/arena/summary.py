@@ -14,7 +14,7 @@ from itertools import permutations
 from vindibot.arena.ratings import MIN_BLOCKS, RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine, that_count
 from vindibot.arena.settings import SprtSettings
-from vindibot.arena.shares import estimate_share
+from vindibot.arena.shares import LEVEL, estimate_share
 from vindibot.arena.sprt import (
     EloEstimate,
     SprtState,
@@ -25,7 +25,6 @@ from vindibot.arena.sprt import (
     whole_blocks,
 )
 from vindibot.games import Reason
-
 
 #: The lower and the upper end of an interval.
 Interval = tuple[float, float]
@@ -39,8 +38,8 @@ class BotStats:
 
     - `games`, `wins`: numbers of games. A game counts once, even if the bot has several seats in it. The bot wins if one of its
       seats alone has the most gold. All other figures are means over its seats.
-    - `wins_interval`: the 95 % interval of the share of games that it wins. `deaths_interval`: the 95 % interval of the mean number
-      of deaths. Both are None below `MIN_BLOCKS` blocks.
+    - `wins_interval`: the 95 % interval of the share of games that it wins. `deaths_interval`: the 95 % interval of the mean
+      number of deaths. Both are None below `MIN_BLOCKS` blocks.
     - `ms_median`, `ms_p99`: the medians, over its games, of the median and of the 99th percentile of milliseconds per move.
       `ms_max`: its slowest move. All three are None if it never moved.
     - `stalled`: stalled rounds per game, None if unknown.
@@ -119,9 +118,9 @@ class Summary:
     """The figures of a tournament so far.
 
     `games` and `blocks` are the numbers of games and blocks, `whole` is the number of complete blocks. `given_up` is the number
-    of further games that could not be played; they are in no other figure. `distinct` is the share (0..1) of distinct games, None
-    if unknown. `standings` are sorted by rating, best first. `reasons` are all reasons why seats ended. `interrupted` says whether
-    games are missing.
+    of further games that could not be played; they are in no other figure. `distinct` is the share (0..1) of distinct games,
+    None if unknown. `standings` are sorted by rating, best first. `reasons` are all reasons why seats ended. `interrupted` says
+    whether games are missing.
     """
 
     format: Format
@@ -164,13 +163,14 @@ def summarise(
     sprt: SprtSettings | None = None,
     planned: int | None = None,
     resamples: int = RESAMPLES,
+    level: float = LEVEL,
 ) -> Summary:
     """Return the summary of the games of one tournament.
 
     `bots` are the labels in the order of the configuration (default: the bots of the games). The first bot of a match is A.
     `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks. The difference of a match
     is estimated only if all blocks are complete and the match was not set to stop at a verdict. Games that could not be played
-    count for no bot: they are only counted.
+    count for no bot: they are only counted. `level` is the level of the interval of the difference.
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     played = that_count(games)
@@ -189,7 +189,7 @@ def summarise(
         pairs=_pairs(played, [one.bot for one in standings]),
         reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
-        match=_match(games, names, sprt or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
+        match=_match(games, names, sprt or SprtSettings(), planned, level) if kind == "ab" and len(names) == 2 else None,
         interrupted=planned is not None and len(whole) < planned,
     )
 
@@ -262,7 +262,9 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:
     return tuple(Pair(one, other, *(met[one, other, sign] for sign in (1, -1, 0))) for one, other in permutations(names, 2))
 
 
-def _match(games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None) -> MatchSummary:
+def _match(
+    games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None, level: float
+) -> MatchSummary:
     a, b = names
     scores = match_scores(games, a)
     complete = not sprt.stop and len(whole_blocks(games)) == planned
@@ -272,5 +274,5 @@ def _match(games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, 
         sprt,
         state=run_sprt(games, a, sprt),
         complete=complete,
-        difference=estimate_difference(scores) if complete else None,
+        difference=estimate_difference(scores, level) if complete else None,
     )

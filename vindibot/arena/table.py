@@ -221,11 +221,11 @@ def match_lines(match: MatchSummary) -> list[str]:
         lines.append(f"  {BY_MEAN}")
     if size is None:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
+    score = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
     return [
         *lines,
         f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",
-        f"  95 % {interval(size.low, size.high)}; "
-        f"score {percent(size.score, 1)}, 95 % {percent(size.score_low, 1)} .. {percent(size.score_high, 1)}",
+        f"  95 % {interval(size.low, size.high)}; score {percent(size.score, 1)}, 95 % {score}",
     ]
 
 

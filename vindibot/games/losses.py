@@ -1,8 +1,8 @@
 """The losses of a bot in reviewed games: the mean loss per move, by class, by kind and by phase of the game.
 
-The loss of a move is the gold that the move costs at the end of the game. Several moves of a hero can lose the same gold: if a hero
-passes by a mine on three turns, each of the three moves loses the gold of this mine. So the sum of the losses of a game is not the
-gold that better play would have gained. The mean loss per move compares bots and games.
+The loss of a move is the gold that the move costs at the end of the game. Several moves of a hero can lose the same gold. If a
+hero passes by a mine on three turns, each of the three moves loses the gold of this mine. So the sum of the losses of a game is
+not the gold that better play would have gained. The mean loss per move compares bots and games.
 """
 
 from __future__ import annotations

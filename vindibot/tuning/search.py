@@ -225,15 +225,15 @@ def _scores(results: Sequence[BlockResult], settings: TuneSettings) -> list[floa
     return [neutral if one is None else one for one in means]
 
 
-def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float]:
+def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float] | None:
     """Return the mean level and the mean absolute difference of the blocks of an iterate.
 
-    The level is the mean over the blocks with rivals. If no block has rivals, it is the mean over all blocks. If all blocks
-    failed, both numbers are 0.
+    The level is the mean over the blocks with rivals. If no block has rivals, it is the mean over all blocks. Blocks that could
+    not be played are left out. If no block is left, return None.
     """
     played = [result for result in results if not result.failed]
     against = [result for result in played if result.rivals] or played
     if not played:
-        return 0.0, 0.0
+        return None
     level = math.fsum(result.level[objective] for result in against) / len(against)
     return level, math.fsum(abs(result.difference[objective]) for result in played) / len(played)
