@@ -79,8 +79,8 @@ def test_bad_input(arguments: list[str], expected: str, tmp_path: Path, capsys: 
 
 def test_no_share_leaves_its_range_and_no_interval_has_the_width_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     strong, weak = tournament(1200, 1), tournament(-3000, 2)
-    always = [game.model_copy(update={"block": block}) for block, game in enumerate([strong[0]] * 12)]
-    assert always[0].winner == "strong"
+    won = next(game for game in strong if game.winner == "strong")
+    always = [won.model_copy(update={"block": block}) for block in range(12)]
     for games in (strong, weak, always):
         assert compare.main(["strong", stored(tmp_path / "games", games), "--base", stored(tmp_path / "base", games[::-1])]) == 0
         head, _, differences = capsys.readouterr().out.partition("differences to the base\n")

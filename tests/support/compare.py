@@ -4,10 +4,10 @@ With ``--base RESULTS ...`` the bot of each results file is compared with the bo
 that both files have. The tables of ``docs/strength.md`` with intervals of games won, deaths and stalled rounds are from here.
 
 The bot has one seat in every game. Games that could not be played are left out. Intervals are 95 % intervals of Student's t over
-blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a share
-is that of the arena (`vindibot.arena.shares`), and other figures have none. The interval of the points is from the jackknife over
-blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3). If the bot is always or never ahead,
-its points are computed as if it had lost or won half a game, so they are finite.
+blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a
+share is that of the arena (`vindibot.arena.shares`), and other figures have none. The interval of the points is from the
+jackknife over blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3). If the bot is always
+or never ahead, its points are computed as if it had lost or won half a game, so they are finite.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Key = tuple[int, int, int]
 #: What is measured in each game. `ahead` is the share of the rivals with less gold; equal gold counts half. `share` is the bot's
 #: share of the final gold of all four heroes.
 FIGURES = ("won", "ahead", "deaths", "stalled", "share")
-#: The figures that are shares (0..1), and the number of steps of the share in a game: a game is won or not; the bot is ahead of each
-#: of three rivals or not, in steps of a half; the share of the gold has steps of a percent.
+#: The figures that are shares (0..1), and the number of steps of the share in a game: a game is won or not; the bot is ahead of
+#: each of three rivals or not, in steps of a half; the share of the gold has steps of a percent.
 SHARES = {"won": 1, "ahead": 6, "share": 100}
 
 

@@ -69,8 +69,8 @@ def estimate_share(
     density = np.zeros((_CORRELATIONS, len(_LOGITS)))
     for (count, tried), times in sorted(blocks.items()):
         density += times * _block(count, tried, most, independent)
-    highest = density.max()
-    logs = highest + np.log(np.exp(density - highest).sum(axis=0) + 1e-300) + _PRIOR
+    highest = density.max(axis=0)
+    logs = highest + np.log(np.exp(density - highest).sum(axis=0)) + _PRIOR
     logits, weights = _refined(logs)
     shares = 1 / (1 + np.exp(-logits))
     below = np.cumsum(weights) - weights / 2
