@@ -22,6 +22,7 @@ from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, 
 from vindibot.arena.replays import check_pages, choose
 from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.arena.summary import summarise
 from vindibot.base.errors import UsageError, VindibotError
@@ -309,6 +310,21 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
     for text in (ranges(drawn, "x", "unit", zero=True), lines([Curve(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
         ElementTree.fromstring(text)
         assert "nan" not in text
+
+
+def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
+    games = [
+        game.model_copy(update={"format": "ab"})
+        for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))
+    ]
+    stopped = report(summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
+    assert "Stopped by the test" in stopped
+    assert "stopped by the test" in stopped.split("</p>", 1)[0], "the head line says it too"
+    assert "Only a part" not in stopped
+    for sprt in (SprtSettings(), SprtSettings(stop=True, fewest=50)):
+        page = report(summarise(games, "ab", planned=400, sprt=sprt), games)
+        assert "Only a part" in page
+        assert "topped by the test" not in page
 
 
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:

@@ -142,8 +142,9 @@ def _spsa(
         plans = tuple(_pair(space, seed, first + number, middle, move) for number, move in zip(numbers, moves, strict=True))
         point = space.at(middle)[tuned].tolist()
         results = yield Iterate("spsa", dict(zip(chosen, point, strict=True)), plans)
-        # A block that could not be played has the difference 0, so it moves no parameter.
-        iterates.append([(one, result.difference[settings.objective]) for one, result in zip(chosen_signs, results, strict=True)])
+        # A block that could not be played moves no parameter.
+        differences = [0.0 if result.failed else result.difference[settings.objective] for result in results]
+        iterates.append(list(zip(chosen_signs, differences, strict=True)))
         if gains is None:
             gains = _first_gains(count, settings, chosen, [one for one in results if not one.failed])
         here = np.clip(here + spsa.moves(gains, begin, iterates[-1]), low, high)
