@@ -149,7 +149,7 @@ def test_intervals_come_from_blocks() -> None:
     assert bots["a"].total.moves == 3
     assert bots["a"].interval() is None, "two blocks are too few"
     same = BotLosses({block: Losses.of(review.turns[:1], 120) for block in range(5)})
-    assert same.interval() is None, "equal blocks do not show how much blocks differ"
+    assert same.interval() == (6, 6)
     mixed = BotLosses({**same.blocks, 5: Losses.of(review.turns[1:], 120)})
     low, high = mixed.interval() or (0, 0)
     assert low < mixed.total.per_move() < high

@@ -16,7 +16,7 @@ from vindibot.base import UsageError
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.tuning import extra
-from vindibot.tuning.attempts import Attempt, AttemptFile
+from vindibot.tuning.attempts import AttemptFile, PromotionAttempt
 
 RIVALS = ("rival-x.jsonl", "rival-x-2.jsonl")
 SMALL = ["--rounds", "12", "--map", "10-1", "--workers", "1"]
@@ -149,7 +149,7 @@ def test_an_interrupted_attempt_goes_on(tmp_path: Path) -> None:
     second = file.begin("other", "c", "b")
     assert (first.number, second.number) == (1, 2)
     assert file.begin("same", "a", "b").number == 3, "another attempt came between"
-    rates = [Attempt(number).alpha(0.05) for number in range(1, 2000)]
+    rates = [PromotionAttempt(number).alpha(0.05) for number in range(1, 2000)]
     assert sum(rates) < 0.05
     assert sum(rates) == pytest.approx(0.05, rel=1e-3)
     (tmp_path / "notes.attempts.jsonl").write_text("mine\n")

@@ -172,14 +172,14 @@ def test_blocks_that_cannot_be_played_change_no_result(tmp_path: Path, more: dic
     assert all(math.isnan(level) or abs(level) < 5 for level in study.levels)
     steps = search(study.space, given, study.seed)
     iterate = next(steps)
-    while True:
+    again = None
+    while again is None:
         try:
             iterate = steps.send([results[plan.number] for plan in iterate.plans])
         except StopIteration as end:
-            assert study.result is not None
-            assert end.value.point == study.result.point
-            assert end.value.effects == study.result.effects
-            return
+            again = end.value
+    assert study.result is not None
+    assert (again.point, again.effects) == (study.result.point, study.result.effects)
 
 
 def test_a_study_is_refused(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ with k of n successes is, up to a constant::
 
 Prior: one independent trial, of which `PRIOR` succeeds and `PRIOR` fails. It is the prior of the ratings
 (`vindibot.arena.luce`), and Jeffreys' prior of a share. The prior of the variance of a block with n trials is uniform in its
-logarithm, between the variance of n independent trials and the variance of few independent trials (by default one). So the
-interval has a positive width even if all blocks are equal, and it contains neither 0 nor 1.
+logarithm, between the variance of n independent trials and the variance of a single trial. So the interval has a positive width
+even if all blocks are equal, and it contains neither 0 nor 1.
 
 The ends of the interval are never 0 or 1, so a true share of exactly 0 or 1 is in no interval. A match between bots of finite
 strength has no such share. If all trials succeed, the interval means this: if the truths are drawn from the prior, then among
@@ -56,19 +56,17 @@ class ShareEstimate:
     level: float = LEVEL
 
 
-def estimate_share(
-    counts: Sequence[float], trials: Sequence[float], level: float = LEVEL, independent: float = 1.0
-) -> ShareEstimate:
+def estimate_share(counts: Sequence[float], trials: Sequence[float], level: float = LEVEL) -> ShareEstimate:
     """Return the estimated share of successes. Block i has `counts[i]` successes in `trials[i]` trials.
 
-    Blocks without a trial are left out. Counts may be fractions. The variance of the largest block is at most that of
-    `independent` independent trials (at least 1). The result is deterministic, and does not depend on the order of the blocks.
+    Blocks without a trial are left out. Counts may be fractions. The result is deterministic, and does not depend on the order of
+    the blocks.
     """
     blocks = Counter((float(count), float(tried)) for count, tried in zip(counts, trials, strict=True) if tried)
     most = max((tried for _, tried in blocks), default=1.0)
     density = np.zeros((_CORRELATIONS, len(_LOGITS)))
     for (count, tried), times in sorted(blocks.items()):
-        density += times * _block(count, tried, most, independent)
+        density += times * _block(count, tried, most)
     highest = density.max(axis=0)
     logs = highest + np.log(np.exp(density - highest).sum(axis=0)) + _PRIOR
     logits, weights = _refined(logs)
@@ -97,16 +95,16 @@ def _refined(logs: Floats) -> tuple[Floats, Floats]:
             slope + part * (3 * (end - start) - 2 * slope - twist + part * (2 * (start - end) + slope + twist))
         )
         weights = np.exp(curve - curve.max())
-        kept = np.flatnonzero(curve > curve.max() + _DEPTH)
-        if len(kept) > _FINE // 10 or last - first < 1e-6:
+        inner = np.flatnonzero(curve > curve.max() + _DEPTH)
+        if len(inner) > _FINE // 10 or last - first < 1e-6:
             return np.interp(places, np.arange(len(logs)), _LOGITS), weights / weights.sum()
-        first, last = places[max(0, kept[0] - 1)], places[min(_FINE - 1, kept[-1] + 1)]
+        first, last = places[max(0, inner[0] - 1)], places[min(_FINE - 1, inner[-1] + 1)]
 
 
 @lru_cache(maxsize=256)
-def _block(count: float, trials: float, most: float, independent: float) -> Floats:
+def _block(count: float, trials: float, most: float) -> Floats:
     """Return the log likelihood of a block on the grid: correlations x logits. `most` is the largest number of trials."""
-    variances = np.exp(np.linspace(-math.log(most), -math.log(independent), _CORRELATIONS)) if most > 1 else np.ones(1)
+    variances = np.exp(np.linspace(-math.log(most), 0, _CORRELATIONS)) if most > 1 else np.ones(1)
     correlations = (most * variances - 1) / (most - 1) if most > 1 else np.full(1, 0.5)
     spread = (1 / np.clip(correlations, 1e-7, 1 - 1e-4) - 1)[:, None]
     wins = spread / (1 + np.exp(-_LOGITS))

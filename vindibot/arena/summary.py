@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
+from vindibot.arena.rates import rate_interval
 from vindibot.arena.ratings import MIN_BLOCKS, RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine, that_count
 from vindibot.arena.settings import SprtSettings
@@ -28,8 +29,6 @@ from vindibot.games import Reason
 
 #: The lower and the upper end of an interval.
 Interval = tuple[float, float]
-#: Deaths of a hero in a game are not independent. At most this number of deaths counts as one independent death.
-_DEATHS_ALIKE = 10
 
 
 @dataclass(frozen=True)
@@ -240,18 +239,14 @@ def _wins_interval(bot: str, games: Iterable[GameLine]) -> Interval | None:
 
 
 def _deaths_interval(played: Iterable[tuple[GameLine, SeatLine]]) -> Interval | None:
-    """Return the interval of the mean number of deaths per seat, None for too few blocks. A trial is a round of a hero."""
-    deaths, trials, seats = Counter[int](), Counter[int](), 0
+    """Return the interval of the mean number of deaths per seat, None for too few blocks."""
+    deaths, seats = Counter[int](), Counter[int]()
     for game, seat in played:
         deaths[game.block] += seat.deaths
-        trials[game.block] += max(game.rounds, seat.deaths)
-        seats += 1
-    if len(trials) < MIN_BLOCKS:
+        seats[game.block] += 1
+    if len(seats) < MIN_BLOCKS:
         return None
-    most = max(trials.values())
-    found = estimate_share([deaths[block] for block in trials], list(trials.values()), independent=max(1.0, most / _DEATHS_ALIKE))
-    per_seat = sum(trials.values()) / seats
-    return found.low * per_seat, found.high * per_seat
+    return rate_interval([deaths[block] for block in seats], list(seats.values()))
 
 
 def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:

@@ -91,7 +91,7 @@ class BotLosses:
         return total
 
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
-        """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks, and if the blocks are equal.
+        """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks.
 
         The interval comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap
         underestimates the spread of a few blocks. `seed` is the seed of the bootstrap.
@@ -102,8 +102,6 @@ class BotLosses:
         moves = np.array([losses.moves for losses in self.blocks.values()])
         gold = np.array([losses.gold if kind is None else losses.kinds[kind] for losses in self.blocks.values()])
         chosen = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
-        if np.ptp(gold / moves) == 0:  # the bootstrap would give an interval of width 0
-            return None
         rates = gold[chosen].sum(axis=1) / moves[chosen].sum(axis=1)
         mean = self.total.per_move(kind)
         low, high = (mean + (np.percentile(rates, (2.5, 97.5)) - mean) * (count / (count - 1)) ** 0.5).tolist()

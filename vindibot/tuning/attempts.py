@@ -36,7 +36,7 @@ class AttemptError(VindibotError):
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PromotionAttempt:
     """An attempt of a family. `number` counts from 1."""
 
     number: int
@@ -56,7 +56,7 @@ class AttemptFile:
 
     path: Path
 
-    def begin(self, identity: str, candidate: str, parent: str) -> Attempt:
+    def begin(self, identity: str, candidate: str, parent: str) -> PromotionAttempt:
         """Return the attempt to play: the last one if it has this `identity` and no outcome, else a new one, which is stored.
 
         `identity` is a digest of everything that determines the games, except for the seed of the attempt.
@@ -71,13 +71,13 @@ class AttemptFile:
                     begun[number] = str(entry.get("identity"))
             last = max(begun, default=0)
             if last and last not in ended and begun[last] == identity:
-                return Attempt(last)
+                return PromotionAttempt(last)
             date = f"{datetime.now(UTC):%Y-%m-%d}"
             entry = {"attempt": last + 1, "identity": identity, "candidate": candidate, "parent": parent, "date": date}
             self._append(file, entry)
-            return Attempt(last + 1)
+            return PromotionAttempt(last + 1)
 
-    def end(self, attempt: Attempt, outcome: AttemptOutcome) -> None:
+    def end(self, attempt: PromotionAttempt, outcome: AttemptOutcome) -> None:
         """Store the outcome of an attempt."""
         with closing(self._locked()) as file:
             self._append(file, {"attempt": attempt.number, "outcome": outcome})

@@ -25,7 +25,7 @@ import tomli_w
 from vindibot.arena import ArenaSettings, Tournament, evidence, prepare, summarise, unique_label
 from vindibot.base import Output, VindibotError, counted, short
 from vindibot.config import Bot, digest_of, load_bot, load_config, standard_maps
-from vindibot.tuning.attempts import Attempt, AttemptFile, AttemptOutcome
+from vindibot.tuning.attempts import AttemptFile, AttemptOutcome, PromotionAttempt
 from vindibot.tuning.bot_files import Family, family_name
 from vindibot.tuning.settings import PromoteSettings
 
@@ -69,7 +69,7 @@ class Promotion:
     folder: Path
     play: Callable[[Tournament], bool]
     outcomes: list[MatchOutcome] = field(default_factory=list)
-    attempt: Attempt = field(default_factory=lambda: Attempt(1))
+    attempt: PromotionAttempt = field(default_factory=lambda: PromotionAttempt(1))
 
     def begin(self) -> str:
         """Begin a new attempt of the family, or continue an interrupted one. Return a sentence about the attempt.
