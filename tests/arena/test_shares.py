@@ -12,6 +12,7 @@ from scipy import integrate, special
 
 from tests.support.arenagames import SEATINGS, game_line
 from vindibot.arena.luce import PRIOR
+from vindibot.arena.rates import rate_interval
 from vindibot.arena.ratings import POINTS
 from vindibot.arena.shares import estimate_share
 from vindibot.arena.sprt import HALF_POINTS, estimate_difference, match_scores
@@ -160,3 +161,17 @@ def test_a_game_that_could_not_be_played_changes_no_score_of_a_block() -> None:
     assert match_scores(games, "a") == [1.0] * 6
     all_lost = [game.model_validate(game.model_dump() | lost) for game in whole[:6]] + whole[6:]
     assert match_scores(all_lost, "a") == [1.0] * 5
+
+
+def test_an_interval_of_a_rate_has_a_width_and_holds_the_rate() -> None:
+    assert rate_interval([0] * 20, [4] * 20)[0] >= 0
+    assert 0 < rate_interval([0] * 20, [4] * 20)[1] < 0.05
+    low, high = rate_interval([8] * 20, [4] * 20)
+    assert low < high
+    rng = np.random.default_rng(8)
+    inside = 0
+    for _ in range(200):
+        counts = rng.poisson(rng.gamma(2.0, 2.0, 20))  # a mean of 4 per block
+        low, high = rate_interval(counts.tolist(), [4] * 20)
+        inside += low <= 1.0 <= high
+    assert 0.9 <= inside / 200 <= 0.98

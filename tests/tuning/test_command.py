@@ -167,8 +167,8 @@ def test_rivals_of_the_same_name_have_results_of_their_own(tmp_path: Path) -> No
     assert code == 0, said
     assert re.search(r"passed: against x \(a/x\.toml\): \+\d+ points, 97\.5 % [-+]\d+ \.\. [-+]\d+", said), said
     assert "passed: against x (b/x.toml): " in said
-    folder = tmp_path / "results/promote-seed/attempt-1"
-    digests = [{seat.digest for game in read_results(folder / name) for seat in game.seats} for name in RIVALS]
+    stored = tmp_path / "results/promote-seed/attempt-1"
+    digests = [{seat.digest for game in read_results(stored / name) for seat in game.seats} for name in RIVALS]
     assert digests[0] != digests[1]
 
 

@@ -1,7 +1,7 @@
 """The interval of a rate, such as the number of deaths per hero and game, from counts in blocks.
 
-It comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread of
-a few blocks. As for ratings (`vindibot.arena.ratings`), each resample also draws the weight of the prior from an exponential
+It comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread
+of a few blocks. As for ratings (`vindibot.arena.ratings`), each resample also draws the weight of the prior from an exponential
 distribution. Here the prior is `PRIOR` events. So the interval has a positive width even if all blocks are equal.
 """
 

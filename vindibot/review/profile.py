@@ -69,7 +69,7 @@ def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) ->
         total = losses.total
         rates = [f"{100 * total.marks[mark] / max(1, total.moves):.1f}" for mark in MARKS]
         table.add_row(printable(bot), str(total.moves), f"{total.per_move():.2f}", _interval(losses), *rates)
-    say(console, f"mean loss per move in {counted(games, 'game')}, in gold; number of bad moves of each class per 100 moves")
+    say(console, f"mean loss per move in {counted(games, 'game')}, in gold; classes per 100 moves")
     for line in WHAT_LOSSES_MEAN:
         say(console, line)
     console.print()
