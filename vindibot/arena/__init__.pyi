@@ -37,6 +37,7 @@ from .results import (
     GameLine as GameLine,
     MachineLine as MachineLine,
     read_results as read_results,
+    that_count as that_count,
 )
 from .sandbox import (
     PlayedGame as PlayedGame,

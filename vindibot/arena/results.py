@@ -7,7 +7,7 @@ ignores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -130,6 +130,11 @@ class GameLine(_Part):
         return self.block, self.game
 
     @property
+    def given_up(self) -> bool:
+        """Whether the game could not be played. Such a game counts for no bot."""
+        return self.ending is Reason.ABORTED
+
+    @property
     def has_forfeits(self) -> bool:
         """Whether any bot forfeited."""
         return not all(seat.outcome.finished for seat in self.seats)
@@ -182,6 +187,11 @@ def read_results(path: Path) -> list[GameLine]:
             raise ResultsError(f"{short(path)}, line {number}: this game is already in line {before}")
         games.append(game)
     return games
+
+
+def that_count(games: Iterable[GameLine]) -> list[GameLine]:
+    """Return the games that count: all games except those that could not be played."""
+    return [game for game in games if not game.given_up]
 
 
 def places(golds: Sequence[int]) -> list[float]:

@@ -266,8 +266,10 @@ def promote(
     """Test whether CANDIDATE is stronger than PARENT, and store it as the next version.
 
     By default, the games have maps and rivals that tuning does not use. The sequential test against PARENT must decide for the
-    candidate. The candidate must not be weaker than a rival: the 95 % interval of the difference to each rival must not lie below
-    0. Then the candidate is stored in the folder of versions. After Ctrl-C, the same command plays the missing games.
+    candidate. The candidate must not be weaker than a rival: the interval of the difference to each rival must not lie below 0.
+    Then the candidate is stored in the folder of versions. After Ctrl-C, the same command plays the missing games.
+
+    Each further attempt of the family plays new games, and needs more evidence: see docs/tune.md.
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """
@@ -295,12 +297,13 @@ def promote(
     new, old = load_bot(candidate), load_bot(parent)
     folder = results or Path("results") / f"promote-{new.name}"
     promotion = Promotion(new, old, settings, folder, finish)
-    names = [load_bot(name).path for name in settings.rivals]
+    opponents = promotion.rivals
     interrupted = "interrupted: the finished games are saved; the same command goes on"
     with log.configured(settings.log.level, settings.log.file, console), interrupts.saying(interrupted):
         warm(console)
+        say(console, promotion.begin())
         steps: list[Callable[[], MatchOutcome | None]] = [promotion.against_parent]
-        steps += [partial(promotion.against, name) for name in names]
+        steps += [partial(promotion.against, rival) for rival in opponents]
         for step in steps:
             outcome = step()
             if outcome is None:
@@ -308,6 +311,7 @@ def promote(
                 sys.exit(interrupts.INTERRUPTED)
             say(console, f"{'passed' if outcome.passed else 'refused'}: {outcome.text}", "" if outcome.passed else "bold red")
             if not outcome.passed:
+                promotion.end("refused")
                 say(console, f"{new.name} is not promoted after {promotion.games} games; results: {short(folder)}")
                 sys.exit(1)
         rating = promotion.rating()
@@ -316,6 +320,7 @@ def promote(
             sys.exit(interrupts.INTERRUPTED)
     words = shlex.join(["vindibot", "tune", "promote", *click.get_current_context().meta[WORDS]])
     path = promotion.store(rating, words)
+    promotion.end("promoted")
     say(
         console,
         f"promoted: {short(path)}; all versions: vindibot arena --config {shlex.quote(short(path.with_name('tournament.toml')))}",

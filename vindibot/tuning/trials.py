@@ -10,7 +10,7 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
-from optuna.trial import create_trial
+from optuna.trial import TrialState, create_trial
 
 from vindibot.tuning.space import ParameterSpace
 from vindibot.tuning.study_file import StudyFile
@@ -51,12 +51,13 @@ class Trials:
         self._distributions = {one.key: FloatDistribution(one.low, one.high) for one in space.parameters}
         self.count = len(self.study.get_trials(deepcopy=False))
 
-    def add(self, point: Mapping[str, float], value: float, **attributes: Any) -> None:
-        """Add the next trial. `point` has values by key, `value` is the level."""
+    def add(self, point: Mapping[str, float], value: float | None, **attributes: Any) -> None:
+        """Add the next trial. `point` has values by key, `value` is the level. If it is None, the trial has failed."""
         wanted: dict[str, BaseDistribution] = {key: self._distributions[key] for key in point}
         limits = self._distributions
         inside = {key: min(max(float(one), limits[key].low), limits[key].high) for key, one in point.items()}
-        self.study.add_trial(create_trial(params=inside, distributions=wanted, value=value, user_attrs=attributes))
+        state = TrialState.COMPLETE if value is not None else TrialState.FAIL
+        self.study.add_trial(create_trial(state=state, params=inside, distributions=wanted, value=value, user_attrs=attributes))
         self.count += 1
 
     def importance(self) -> dict[str, float]:
