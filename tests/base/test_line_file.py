@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.commands import command, environment, run
-from tests.support.paths import DATA
+from tests.support.paths import DATA, TOP
 from vindibot.arena.results import read_results
 from vindibot.arena.store import records_path
 from vindibot.base import LineFile, UsageError, VindibotError, writing
@@ -111,19 +112,21 @@ def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_bef
     StudyFile.resume(path).close()
 
 
-def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path) -> None:
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool) -> None:
     """The second one is refused, and the first one goes on. Its file can be shown meanwhile, and afterwards."""
     words = ["review", game.name, "--nodes", "30000"]
     output = tmp_path / "game.review.jsonl"
+    more = {} if locks else {"PYTHONPATH": f"{TOP / 'tests/support/without_locks'}{os.pathsep}{TOP}"}
     first = subprocess.Popen(
-        command(*words), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command(*words), cwd=tmp_path, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         while not (output.is_file() and b'{"reviewed"' in output.read_bytes()):
             assert first.poll() is None, first.communicate()[0]
         process = psutil.Process(first.pid)
         process.suspend()  # so that it cannot end before the others are done
-        second = run(tmp_path, *words)
+        second = run(tmp_path, *words, **more)
         shown = run(tmp_path, "replay", output.name, "--html", "page.html")
         process.resume()
         printed, _ = first.communicate(timeout=100)
@@ -131,7 +134,8 @@ def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path) -> None:
         first.kill()
         first.wait()
     assert second.returncode == 2
-    assert second.stderr == "error: game.review.jsonl: another review is writing to this file\n"
+    owner = "" if locks else f": process {first.pid} on {os.uname().nodename}"
+    assert second.stderr == f"error: game.review.jsonl: another review is writing to this file{owner}\n"
     assert shown.returncode == 0, shown.stderr
     assert first.returncode == 0, printed
     found = read_review(output)

@@ -5,7 +5,6 @@ A command overwrites only files that it has made. It recognises its files by a m
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import secrets
@@ -15,6 +14,7 @@ from io import FileIO
 from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.locks import LockedError, WriterLock
 
 #: Number of bytes at the start of a file that contain its mark.
 HEAD = 4096
@@ -87,11 +87,14 @@ class LineFile:
 
     A process that continues a file first opens it, and so locks it, and then reads it. So the content that it has read stays true
     until it closes the file. Opening changes nothing in the file: an unfinished last line, which a crash can leave, is removed by
-    the first `append`. `file` is the file at `path`, open for writing without a buffer. `made` says whether it is new.
+    the first `append`.
+
+    `file` is the file at `path`, open for writing without a buffer. `made` says whether it is new. `lock` is its lock, None if it
+    needs none.
     """
 
-    def __init__(self, path: Path, file: FileIO, *, made: bool) -> None:
-        self.path, self._file, self._made = path, file, made
+    def __init__(self, path: Path, file: FileIO, *, made: bool, lock: WriterLock | None = None) -> None:
+        self.path, self._file, self._made, self._lock = path, file, made, lock
         self._cleared = False
         self._size: int | None = None  # None before the first line is appended
 
@@ -116,15 +119,16 @@ class LineFile:
                 made = not path.exists()
                 file = path.open("ab+", buffering=0)
                 try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if _is_at(file, path):
-                        return cls(path, file, made=made)
+                    found = cls(path, file, made=made, lock=WriterLock(path, file.fileno()))
                 except BaseException:
                     file.close()
                     raise
-                file.close()  # it was removed before it was locked: see `discard`
-        except BlockingIOError:
-            raise UsageError(f"{short(path)}: another {writer} is writing to this file") from None
+                if _is_at(file, path):
+                    return found
+                found.close()  # it was removed before it was locked: see `discard`
+        except LockedError as held:
+            owner = f": {held.message}" if held.message.startswith("process ") else ""
+            raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}") from None
         except OSError as problem:
             raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
 
@@ -158,7 +162,9 @@ class LineFile:
         self._size = size
 
     def close(self) -> None:
-        """Close the file, which ends the lock."""
+        """Close the file, and give the lock back."""
+        if self._lock is not None:
+            self._lock.close()
         self._file.close()
 
     def discard(self) -> None:
