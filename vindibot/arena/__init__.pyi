@@ -43,6 +43,7 @@ from .results import (
 )
 from .sandbox import (
     PlayedGame as PlayedGame,
+    become_worker as become_worker,
     play_task as play_task,
 )
 from .schedule import (
