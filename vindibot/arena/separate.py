@@ -86,10 +86,10 @@ def _forfeit(answer: bytes) -> NoReturn:
     raise Forfeit(outcome.reason, outcome.message)
 
 
-def _close_all_but(kept: int) -> None:
+def _close_all_but(one: int) -> None:
     """Close all descriptors of this process but the standard streams and one more."""
-    os.closerange(3, kept)
-    os.closerange(kept + 1, MOST_DESCRIPTORS)
+    os.closerange(3, one)
+    os.closerange(one + 1, MOST_DESCRIPTORS)
 
 
 def _end_as(code: int) -> NoReturn:
