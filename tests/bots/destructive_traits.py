@@ -6,7 +6,7 @@ A trait that harms another process does so only if this process has `MARKER` in 
 from __future__ import annotations
 
 import contextlib
-import mmap
+import ctypes
 import os
 import pickle
 import resource
@@ -141,12 +141,11 @@ class WritesToMemory(Damage):
     """Overwrites the memory that the process shares with others."""
 
     def damage(self) -> None:
-        import gc
-
-        for one in gc.get_objects():
-            if isinstance(one, mmap.mmap):
-                with contextlib.suppress(Exception):
-                    one[:] = b"\xff" * len(one)
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            where, rights, *_ = line.split()
+            if rights.startswith("rw-s"):
+                begin, end = (int(word, 16) for word in where.split("-"))
+                ctypes.memset(begin, 0xFF, end - begin)
 
 
 class LeavesThread(Damage):

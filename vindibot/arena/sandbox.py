@@ -345,6 +345,12 @@ def _limit_memory(entrants: Iterable[Entrant]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
+def _leave_game(journal: Journal, entrant: Entrant) -> None:
+    """Prepare the process of a separate seat: remove the journal from its memory, and limit its memory."""
+    journal.close()
+    _limit_memory([entrant])
+
+
 def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal) -> GameRun:
     logs = [_log_path(task, f"{number}-{seat.entrant.label}") for number, seat in enumerate(task.seats, start=1)]
     seats: list[Seat | None] = [scripts.get(number) for number in range(SEATS)]
@@ -353,7 +359,7 @@ def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal)
     for number in own:  # first, so that the new processes contain no agent of this process
         seat = task.seats[number]
         with journal.asked(number):
-            seats[number] = SeparateSeat(seat, partial(_limit_memory, [seat.entrant]))
+            seats[number] = SeparateSeat(seat, partial(_leave_game, journal, seat.entrant))
     together = {number: task.seats[number] for number in here if number not in own}
     _limit_memory(seat.entrant for seat in together.values() if seat.entrant.kind == "bot")
     for number, seat in together.items():
