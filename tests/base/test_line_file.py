@@ -199,7 +199,8 @@ def test_the_lock_is_that_of_the_file_whatever_its_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_removed_before_it_is_locked_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real, asked = tmp_path / "a.jsonl", writing._is_at, []
+    path, real = tmp_path / "a.jsonl", writing._is_at
+    asked: list[int] = []
 
     def removed(*arguments: Any) -> bool:
         if not asked:
