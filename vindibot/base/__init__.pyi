@@ -22,6 +22,10 @@ from .keys import (
     read_key_file as read_key_file,
     require_key as require_key,
 )
+from .locks import (
+    LockedError as LockedError,
+    WriterLock as WriterLock,
+)
 from .log import add_secret as add_secret
 from .orphans import (
     adopt_orphans as adopt_orphans,

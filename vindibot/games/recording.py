@@ -216,7 +216,7 @@ def _create(folder: Path, header: Header) -> LineFile:
     for number in range(1000):
         path = folder / f"{name}{f'-{number}' if number else ''}{SUFFIX}"
         try:
-            return LineFile(path, path.open("xb", buffering=0))
+            return LineFile.new(path)
         except FileExistsError:
             continue
     raise OSError(f"{folder} already has 1000 recordings of this game")

@@ -53,11 +53,16 @@ class StudyFile:
     @classmethod
     def create(cls, path: Path, setup: Mapping[str, Any]) -> StudyFile:
         """Begin a new file with this setup, and return it. Raises `UsageError` if the file exists and is not empty."""
-        if path.exists() and path.stat().st_size:
-            goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
-            raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
-        found = cls(path, json.loads(json.dumps(setup)), LineFile.locked(path, "study", StudyError))
-        found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
+        lines = LineFile.locked(path, "study", StudyError)
+        try:
+            if not lines.empty:
+                goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
+                raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
+            found = cls(path, json.loads(json.dumps(setup)), lines)
+            found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
+        except BaseException:
+            lines.discard()
+            raise
         return found
 
     @classmethod
@@ -65,11 +70,11 @@ class StudyFile:
         """Open the file of a study to resume it. Raises `UsageError` if it is no study, and `StudyError` for a faulty line."""
         if not path.is_file():
             raise UsageError(f"{short(path)}: there is no such study")
-        if not begins_with(path, MARK):
-            raise UsageError(f"{short(path)} is no study of vindibot tune")
         lines = LineFile.locked(path, "study", StudyError)
         try:
-            content = path.read_bytes().split(b"\n")[:-1]
+            if not begins_with(path, MARK):
+                raise UsageError(f"{short(path)} is no study of vindibot tune")
+            content = lines.read().split(b"\n")[:-1]
             if not content:
                 raise UsageError(f"{short(path)}: the study has no complete line: delete the file and begin again")
             head = _decoded(path, 1, content[0])
