@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from behaviours.registry import nearest
 from vindibot.base import printable
 
+#: A name that TOML writes without quotes.
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Largest number of characters that a message shows of a value.
 SHOWN = 60
 
@@ -42,8 +46,8 @@ _LIMITS = {
 
 
 def dotted(path: Iterable[Any]) -> str:
-    """Return a key with its path, as TOML writes it: ``time.margin_ms``."""
-    return ".".join(str(part) for part in path)
+    """Return a key with its path, as TOML writes it: ``time.margin_ms``, ``traits."my trait".weight``."""
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in map(str, path))
 
 
 def shown(value: Any, width: int = SHOWN) -> str:
