@@ -40,7 +40,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config.files import TomlFile, find, look_up, read_chain
-from vindibot.config.messages import dotted, explain, shown
+from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
 from vindibot.config.tables import Tables
 
@@ -252,7 +252,7 @@ def _refused(
         full = (*path, *inner)
         words = explain(slip, known=known if len(inner) == 1 else ())
         lines.append(f"{file_of(full).at(full)}: {dotted(full)} {words}")
-    return UsageError("\n".join(lines))
+    return UsageError(listed(lines))
 
 
 def _trait(label: str, tables: Tables[TomlFile], last: TomlFile, folders: Sequence[str]) -> TraitSpec:
@@ -273,6 +273,7 @@ def _trait(label: str, tables: Tables[TomlFile], last: TomlFile, folders: Sequen
         raise UsageError(f"{place.at(where)}: {_hidden(use, folders) or problem}") from problem
     if hidden := _hidden(use, folders):
         raise UsageError(f"{place.at(where)}: {hidden}")
+    parameters = with_defaults(kind, parameters)
     for key, value in parameters.items():
         if not _finite(value):
             raise tables.origin((*path, key), last).refuse((*path, key), f"must be finite, not {shown(value)}")
@@ -306,6 +307,22 @@ def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
     strict types, pydantic converts lists and texts to these types only if they come from JSON.
     """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
+
+
+def with_defaults(kind: type[BaseModel], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters where each table has the values of the table that is its default, unless it sets them itself.
+
+    Without these values, pydantic would take the defaults of the table's class, and a trait may declare others.
+    """
+    found = dict(parameters)
+    for name, info in kind.model_fields.items():
+        value, default = found.get(name), info.default
+        if isinstance(value, Mapping) and isinstance(default, BaseModel):
+            tables = Tables[None]()
+            for layer in (default.model_dump(mode="json", exclude_defaults=True), with_defaults(type(default), value)):
+                tables.merge(layer, lambda path: None)
+            found[name] = tables.values
+    return found
 
 
 def _finite(value: Any) -> bool:

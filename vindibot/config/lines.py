@@ -23,7 +23,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     """
     found: dict[KeyPath, int] = {}
     line, counted = 1, 0
-    for path, place in _Scanner(text).keys():
+    for path, place in _Scanner(text):
         line += text.count("\n", counted, place)
         counted = place
         for length in range(1, len(path) + 1):
@@ -38,7 +38,7 @@ class _Scanner:
         self._text, self._at = text, 0
         self._lists: dict[KeyPath, int] = {}
 
-    def keys(self) -> Iterator[tuple[KeyPath, int]]:
+    def __iter__(self) -> Iterator[tuple[KeyPath, int]]:
         table: KeyPath = ()
         while self._skip(_BLANK) < len(self._text):
             start = self._at

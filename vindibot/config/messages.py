@@ -15,6 +15,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Largest number of characters that a message shows of a value.
 SHOWN = 60
 
+#: Largest number of faults that a message lists.
+MOST_FAULTS = 20
+
 _WANTED = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
@@ -58,6 +61,12 @@ def shown(value: Any, width: int = SHOWN) -> str:
         return "a table"
     text = f'"{printable(value[: width + 1])}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= width + 2 else f"{text[:width]}..."
+
+
+def listed(lines: Sequence[str]) -> str:
+    """Return the lines of a message about several faults. Of more than `MOST_FAULTS` lines, only the first ones are shown."""
+    more = len(lines) - MOST_FAULTS
+    return "\n".join([*lines[:MOST_FAULTS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:

@@ -46,19 +46,21 @@ class Tables(Generic[Origin]):
             if isinstance(value, Mapping) and isinstance(table.get(name), dict):
                 self.merge(value, origin_of, key)
                 continue
-            self.forget(key)
+            if isinstance(table.get(name), dict):
+                self.forget(key)
             self.origins[key] = origin_of(key)
             table[name] = {} if isinstance(value, Mapping) else value
             if isinstance(value, Mapping):
                 self.merge(value, origin_of, key)
 
     def forget(self, path: KeyPath) -> None:
-        """Remove the value or the table at `path`."""
-        removed = self.table(path[:-1]).pop(path[-1], None)
+        """Remove the value or the table at `path`, with the origins of all values in the table."""
+        table = self.table(path[:-1])
+        inner = table.pop(path[-1])
         self.origins.pop(path, None)
-        for inner in flat(removed, path) if isinstance(removed, dict) else ():
-            for length in range(len(path) + 1, len(inner) + 1):
-                self.origins.pop(inner[:length], None)
+        for inside, _ in flat(inner, path) if isinstance(inner, dict) else ():
+            for length in range(len(path) + 1, len(inside) + 1):
+                self.origins.pop(inside[:length], None)
 
     def table(self, path: KeyPath) -> dict[str, Any]:
         """Return the table at `path`. Raises `KeyError` if there is none."""
@@ -82,23 +84,28 @@ class Tables(Generic[Origin]):
             path = key_path(key)
             if path not in self.origins:
                 hint = nearest(key, map(dotted, self.origins))
-                words = "is set by no file that this file extends" if EXTENDS in file.data else "needs a file that this file extends"
+                words = (
+                    "is set by no file that this file extends" if EXTENDS in file.data else "needs a file that this file extends"
+                )
                 raise file.refuse([RESET], f"names {shown(key)}, which {words}{hint}")
             self.forget(path)
 
 
-def values(file: TomlFile) -> dict[str, Any]:
+def own_values(file: TomlFile) -> dict[str, Any]:
     """Return the values of a file, without the keys that say what it takes from another file."""
     return {key: value for key, value in file.data.items() if key not in (EXTENDS, RESET)}
 
 
-def flat(table: Mapping[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
-    """Yield the path of each value in nested tables, also of each empty table. `path` is the path of `table` itself."""
+def flat(table: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the path and the value of each entry of nested tables. An empty table counts as a value.
+
+    `path` is the path of `table` itself.
+    """
     for name, value in table.items():
         if isinstance(value, Mapping) and value:
             yield from flat(value, (*path, name))
         else:
-            yield (*path, name)
+            yield (*path, name), value
 
 
 def key_path(text: str) -> KeyPath:

@@ -160,12 +160,18 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
 
 def configured(spec: TraitSpec, parameter: Parameter) -> str | None:
     """Return the value that a bot sets for a parameter, as TOML; None if the bot does not set it."""
+    value = own_value(spec, parameter)
+    return None if value is None else toml(value)
+
+
+def own_value(spec: TraitSpec, parameter: Parameter) -> Any:
+    """Return the value that a bot sets for a parameter; None if the bot does not set it."""
     value: Any = spec.parameters
     for part in parameter.name.split("."):
         if not isinstance(value, Mapping) or part not in value:
             return None
         value = value[part]
-    return toml(value)
+    return value
 
 
 def toml(value: Any) -> str:

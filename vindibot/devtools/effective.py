@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -12,7 +13,7 @@ from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config
+    from vindibot.config import Bot, Config, TraitSpec
 
 #: The settings model of each command: the package and the name of the class.
 _MODELS = {
@@ -65,31 +66,45 @@ def settings_lines(command: str, file: str | None) -> Iterator[Text]:
 def bot_lines(bot: Bot) -> Iterator[Text]:
     """Yield the lines of a bot file that is equivalent to this bot: without `extends`, with all its traits and parameters."""
     from behaviours.registry import find
-    from vindibot.config import short
-    from vindibot.devtools.catalogue import configured, parameters, table_header, toml
+    from vindibot.config import dotted, flat, short
+    from vindibot.devtools.catalogue import own_value, parameters, table_header, toml
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
-        table = f"traits.{spec.label}"
-        rows += [("", ""), (table_header(spec.label), bot.origins.get(table, ""))]
+
+        def origin(*key: str, spec: TraitSpec = spec) -> str:
+            return bot.origins.get(dotted(("traits", spec.label, *key)), "default" if key else "")
+
+        rows += [("", ""), (table_header(spec.label), origin())]
         if spec.use != spec.label:
-            rows.append((f"use = {toml(spec.use)}", bot.origins.get(f"{table}.use", "default")))
-        rows.append((f"weight = {toml(spec.weight)}", bot.origins.get(f"{table}.weight", "default")))
+            rows.append((f"use = {toml(spec.use)}", origin("use")))
+        rows.append((f"weight = {toml(spec.weight)}", origin("weight")))
         for parameter in parameters(find(spec.class_path)):
-            own = configured(spec, parameter)
-            value = own or parameter.default
-            setting = f"{parameter.name} = {value}" if value != "None" else f"# {parameter.name} is not set"
-            key = parameter.name if own is None else parameter.name.partition(".")[0]
-            rows.append((setting, bot.origins.get(f"{table}.{key}", "default")))
+            own, path = own_value(spec, parameter), tuple(parameter.name.split("."))
+            if isinstance(own, Mapping) and own:
+                rows += [(f"{dotted(key)} = {toml(value)}", origin(*key)) for key, value in flat(own, path)]
+            elif own is not None:
+                rows.append((f"{parameter.name} = {toml(own)}", origin(*path)))
+            elif parameter.default != "None":
+                rows.append((f"{parameter.name} = {parameter.default}", "default"))
+            else:
+                rows.append((f"# {parameter.name} is not set", "default"))
     yield from _lines(rows)
 
 
 def is_bot(name: str) -> bool:
-    """Return whether `name` is a bot file or the name of a bot. Otherwise it is a configuration."""
-    path = look_up(name)
-    if path is None:
-        return look_up(name, folder="bots") is not None
-    return not {"traits", "name"}.isdisjoint(read(path).data)
+    """Return whether `name` is a bot file or the name of a bot. Otherwise it is a configuration.
+
+    A file that has only `extends` is of the kind of the file that it extends.
+    """
+    beside, seen = None, set[Path]()
+    while (path := look_up(name, beside=beside)) is not None and path not in seen:
+        data = read(path).data
+        if set(data) - {"extends", "reset"}:
+            return not {"traits", "name", "version"}.isdisjoint(data)
+        seen.add(path)
+        name, beside = str(data.get("extends", "")), path.parent
+    return look_up(name, beside=beside, folder="bots") is not None
 
 
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
