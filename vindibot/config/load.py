@@ -8,6 +8,7 @@ variable, or option.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from behaviours.registry import nearest
@@ -29,7 +30,7 @@ from vindibot.config.tables import Tables, flat, own_values
 
 #: The start of the names of vindibot's environment variables. In such a name, two underscores separate a table from its key.
 PREFIX = "VINDIBOT_"
-#: The variable that names the configuration file if no option does.
+#: The variable that names the configuration file of ``vindibot play`` if no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
 #: The environment variables of vindibot that are no settings.
 OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_ADMIN_KEY", "VINDIBOT_KERNEL_CACHE"})
@@ -61,10 +62,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting as ``vindibot config`` shows it. The value of a secret is masked."""
+    """One setting as ``vindibot config`` shows it. `value` is TOML, None if no value is set. A secret is masked."""
 
     key: str
-    value: str
+    value: str | None
     origin: Origin
 
 
@@ -91,7 +92,7 @@ class Config(Generic[T]):
         found = []
         for path, info in setting_fields(type(self.settings)):
             value = reduce(getattr, path, self.settings)
-            found += self._rows(path, none_word(info) if value is None else value)
+            found += self._rows(path, _word_for_none(info) if value is None else value)
         return found
 
     def _rows(self, path: KeyPath, value: Any) -> Iterator[SettingRow]:
@@ -101,7 +102,7 @@ class Config(Generic[T]):
             for name, inner in value.items():
                 yield from self._rows((*path, name), inner)
         else:
-            yield SettingRow(dotted(path), _shown(value), self.origin(dotted(path)))
+            yield SettingRow(dotted(path), None if value is None else _shown(value), self.origin(dotted(path)))
 
     def refuse(self, key: str, words: str) -> UsageError:
         """Return an error about the value of a key, with its origin and the explanation `words`.
@@ -120,12 +121,14 @@ def load_play(
     option_names: Mapping[str, str] | None = None,
     others: Callable[[], Collection[str]] = tuple,
 ) -> Config[PlaySettings]:
-    """Load the settings of ``vindibot play``; see `load_config`.
+    """Load the settings of ``vindibot play``; see `load_config`. Without `config`, the variable VINDIBOT_CONFIG names the file.
 
     `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
     current folder. If both `key` and `key_file` are set, the key of the later layer counts, and the other setting becomes None.
     Raises `UsageError` as `load_config` does, for a bot that does not exist, and for settings that exclude each other.
     """
+    environ = os.environ if environ is None else environ
+    config = config if config is not None else environ.get(CONFIG_VARIABLE) or None
     loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names, others=others)
     changes = _found_files(loaded)
     if loaded.settings.key is not None and loaded.settings.key_file is not None:
@@ -170,8 +173,7 @@ def load_config(
 ) -> Config[T]:
     """Load the settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``). Without `config`, the variable VINDIBOT_CONFIG names the
-    file. Without this variable, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
+    `config` is a configuration file or the name of one (``arena``). Without `config`, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
     is read like an environment variable. The value None stands for an option that was not given. The name of an option follows
     from its key (``--time-margin-ms``). `option_names` maps keys to options with other names. `environ` replaces the environment
     of the process. `others` returns the environment variables of other commands, which are ignored here. An unknown variable of
@@ -191,7 +193,7 @@ def load_config(
         _check(model, layer, origin_of)
         tables.merge(layer, lambda path: replace(origin_of(path), layer=count))
 
-    for file in _files(config, environ):
+    for file in read_chain(find(str(config), kind="configuration"), kind="configuration") if config else []:
         tables.reset(file)
         add(own_values(file), _origin_in(file))
 
@@ -218,11 +220,6 @@ def variables(models: Iterable[type[BaseModel]]) -> set[str]:
 def _setting(path: KeyPath, fields: Collection[KeyPath]) -> KeyPath:
     """Return the key of the setting that contains the value at `path`: a part of the path if the setting is a table."""
     return next((path[:end] for end in range(len(path), 0, -1) if path[:end] in fields), path)
-
-
-def _files(config: str | Path | None, environ: Mapping[str, str]) -> list[TomlFile]:
-    name = str(config) if config is not None else environ.get(CONFIG_VARIABLE, "")
-    return read_chain(find(name, kind="configuration"), kind="configuration") if name else []
 
 
 def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
@@ -349,7 +346,21 @@ def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], boo
     return list(model.model_fields), secret, none_word(info)
 
 
+def _word_for_none(field: FieldInfo) -> str | None:
+    """Return the text that stands for None in the value of a field, or None if no text does."""
+    if word := none_word(field):
+        return word
+    try:
+        return "" if TypeAdapter(field.rebuild_annotation()).validate_python("") is None else None
+    except ValidationError:
+        return None
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
         return '"***"'
-    return shown(str(value) if isinstance(value, Path) else value, width=500)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, str | Path):
+        return json.dumps(str(value), ensure_ascii=False)
+    return shown(value)

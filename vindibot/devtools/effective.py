@@ -13,13 +13,18 @@ from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config, TraitSpec
+    from vindibot.config import Bot, Config, Settings, TraitSpec
 
 #: The settings model of each command: the package and the name of the class.
 _MODELS = {
     "play": ("vindibot.config", "PlaySettings"),
     "arena": ("vindibot.arena", "ArenaSettings"),
     "serve": ("vindibot.server", "ServerSettings"),
+    "challenge": ("vindibot.challenge", "ChallengeSettings"),
+    "league-new": ("vindibot.server", "LeagueSettings"),
+    "tune-play": ("vindibot.tuning", "TuneSettings"),
+    "tune-promote": ("vindibot.tuning", "PromoteSettings"),
+    "tune-games": ("vindibot.tuning", "DatasetSettings"),
 }
 #: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44
@@ -28,13 +33,16 @@ WIDEST = 44
 def _load(command: str, file: str | None) -> Config[Any]:
     """Return the settings that a command has if it is called without options.
 
-    They come from defaults, the file, and for ``play`` the environment.
+    They come from defaults, the file and the environment.
     """
-    from vindibot.config import Config, load_config, load_play
+    from vindibot.config import Config, load_config, load_play, variables
+
+    def others() -> set[str]:
+        return variables(settings_models())
 
     if command == "play":
-        return load_play(file)
-    config: Config[Any] = load_config(_model(command), file, environ={})
+        return load_play(file, others=others)
+    config: Config[Any] = load_config(_model(command), file, others=others)
     if command == "serve":  # the command `serve` does the same
         from vindibot.server import COMMAND_DEFAULTS
 
@@ -46,6 +54,11 @@ def _load(command: str, file: str | None) -> Config[Any]:
 def _model(command: str) -> Any:
     room, name = _MODELS[command]
     return getattr(import_module(room), name)
+
+
+def settings_models() -> list[type[Settings]]:
+    """Return the models of the settings of all commands."""
+    return [_model(command) for command in _MODELS]
 
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
@@ -60,7 +73,8 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
 def settings_lines(command: str, file: str | None) -> Iterator[Text]:
     """Yield all settings of a command, with dotted keys instead of tables."""
     rows = _load(command, file).rows()
-    yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
+    settings = (f"# {row.key} is not set" if row.value is None else f"{row.key} = {row.value}" for row in rows)
+    yield from _lines([(setting, str(row.origin)) for setting, row in zip(settings, rows, strict=True)])
 
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
