@@ -173,11 +173,11 @@ def load_config(
 ) -> Config[T]:
     """Load the settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``). Without `config`, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
-    is read like an environment variable. The value None stands for an option that was not given. The name of an option follows
-    from its key (``--time-margin-ms``). `option_names` maps keys to options with other names. `environ` replaces the environment
-    of the process. `others` returns the environment variables of other commands, which are ignored here. An unknown variable of
-    vindibot is an error.
+    `config` is a configuration file or the name of one (``arena``). Without `config`, there is no file. `overrides` maps dotted
+    keys to the values of options. A value that is a text is read like an environment variable. The value None stands for an
+    option that was not given. The name of an option follows from its key (``--time-margin-ms``). `option_names` maps keys to
+    options with other names. `environ` replaces the environment of the process. `others` returns the environment variables of
+    other commands, which are ignored here. An unknown variable of vindibot is an error.
 
     Raises `UsageError` with all errors of the first layer that has errors.
     """
