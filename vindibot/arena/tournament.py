@@ -164,7 +164,7 @@ class Tournament:
 
     def resume_command(self) -> str:
         """Return the command that resumes this tournament."""
-        return f"vindibot arena --resume {shlex.quote(short(self.path))}"
+        return shlex.join(["vindibot", "arena", "--resume", short(self.path)])
 
 
 def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False, command: str = "") -> Tournament:

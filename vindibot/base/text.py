@@ -6,8 +6,12 @@ terminal obeys, or characters that reverse or hide other text.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import math
+import sys
+import textwrap
 from typing import Any
 
 #: Invisible characters that Unicode calls letters, marks or symbols.
@@ -63,6 +67,21 @@ def _finite_number(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"a number is not finite: {digits:.20}")
     return number
+
+
+def docstring(thing: Any) -> str:
+    """Return the docstring of a function or class, "" if there is none.
+
+    With PYTHONOPTIMIZE=2, Python has no docstrings. Then this function reads the source.
+    """
+    if thing.__doc__ or sys.flags.optimize < 2:
+        return thing.__doc__ or ""
+    try:
+        source = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return ""
+    named = isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    return ast.get_docstring(source, clean=False) or "" if named else ""
 
 
 def weight_text(weight: float) -> str:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.base import UsageError, printable, printable_lines, weight_text
+from vindibot.base import UsageError, docstring, printable, printable_lines, weight_text
 from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class AvailableTrait:
     @property
     def summary(self) -> str:
         """The first paragraph of the trait's docstring, on one line."""
-        text = self.kind.__doc__ if self.kind is not None else self.problem
-        return " ".join((text or "").strip().partition("\n\n")[0].split()) or "(it has no docstring)"
+        text = docstring(self.kind) if self.kind is not None else self.problem
+        return " ".join(text.strip().partition("\n\n")[0].split()) or "(it has no docstring)"
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     from vindibot.engine import is_anytime
 
     yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
-    text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
+    text = printable_lines(inspect.cleandoc(docstring(kind) or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
         yield "It uses all available time: each answer is better than the one before."
