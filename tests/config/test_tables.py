@@ -121,7 +121,7 @@ def test_a_table_keeps_the_defaults_that_the_trait_declares() -> None:
     Path("declared.py").write_text(DECLARED)
     Path("mine.toml").write_text('[traits.x]\nuse = "declared:Declared"\n[traits.x.inner]\nb = 7\n')
     bot = load_bot("mine.toml")
-    assert repr(bot.build()[0][1].inner) == "Inner(a=5, b=7)"  # type: ignore[attr-defined]
+    assert repr(bot.build()[0][1].inner) == "Inner(a=5, b=7)"
     assert bot.traits[0].parameters == {"inner": {"a": 5, "b": 7}}, "workers build the trait from these parameters"
 
 

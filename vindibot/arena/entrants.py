@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -103,10 +103,11 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
         default = label or (name if table is not None else "")
         try:
             if table is None:
-                beside = config.origin("bots").folder
-                entrant = _read(name, _table_of(name), settings.limits, lambda key, folder=beside: folder)
+                folder = config.origin("bots").folder
+                entrant = _read(name, _table_of(name), settings.limits, {"bot": folder, "folder": folder})
             else:
-                entrant = _read(name, table, settings.limits, lambda key, name=name: entrant_folder(config, name, key))
+                folders = {key: entrant_folder(config, name, key) for key in ("bot", "folder")}
+                entrant = _read(name, table, settings.limits, folders)
             unique = unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
@@ -151,8 +152,8 @@ def _table_of(word: str) -> EntrantSettings:
     return EntrantSettings(bot=word)
 
 
-def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Callable[[str], Path | None]) -> Entrant:
-    """Return the bot of a table. `beside` returns the folder for paths in the value of a key of the table."""
+def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Mapping[str, Path | None]) -> Entrant:
+    """Return the bot of a table. `beside` has, by key of the table, the folder for relative paths in the value of the key."""
     if (table.bot is None) == (table.command is None):
         raise UsageError("the command is missing" if is_command(name) else f"[entrants.{name}] needs one of bot and command")
     move_ms = table.move_ms or common.move_ms
@@ -167,7 +168,7 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Call
     if table.command is not None:
         if table.nodes is not None:
             raise UsageError("nodes are for bot files: a program gets move_ms")
-        folder = _working_folder(table.folder, beside("folder"))
+        folder = _working_folder(table.folder, beside["folder"])
         command = _command(table.command, folder)
         label, files = _program_label(command, folder), files_digest(command, folder)
         return Entrant(label, table.protocol, limits, command=command, folder=str(folder), files=files)
@@ -175,7 +176,7 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Call
     for kind in BUILT_IN:
         if table.bot == kind:
             return Entrant(kind, kind, limits)
-    bot = load_bot(table.bot, beside=beside("bot"))
+    bot = load_bot(table.bot, beside=beside["bot"])
     return Entrant(bot.name, "bot", limits, bot)
 
 

@@ -80,8 +80,9 @@ def docstring(thing: Any) -> str:
         source = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return ""
-    named = isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    return ast.get_docstring(source, clean=False) or "" if named else ""
+    if not isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return ""
+    return ast.get_docstring(source, clean=False) or ""
 
 
 def weight_text(weight: float) -> str:

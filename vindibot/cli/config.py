@@ -35,7 +35,7 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     Examples:
       vindibot config                              the settings of `vindibot play`
       vindibot config arena                        the same with --config arena
-      vindibot config --for serve
+      vindibot config --for serve                  the settings of `vindibot serve`
       vindibot config bot.toml                     the traits and parameters of a bot
       vindibot config --schema bot > bot.schema.json
 

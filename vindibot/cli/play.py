@@ -52,8 +52,8 @@ def play_command(config: str | None, **options: Any) -> None:
 
     Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
     set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
-    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from the variable VINDIBOT_KEY, from a key file or from the
-    configuration.
+    VINDIBOT_TIME__MARGIN_MS=120. So can the options of all other commands that have --config. The key for a server comes from
+    the variable VINDIBOT_KEY, from a key file or from the configuration.
 
     \b
     Examples:

@@ -231,10 +231,9 @@ def _merge(tables: Tables[TomlFile], file: TomlFile) -> BotFile:
     before = tables.values.get("traits", {})
     for label, entries in content.traits.items():
         if label in before and entries.use and entries.use != before[label].get("use", label):
-            kept = {key: value for key, value in before[label].items() if key == "weight"}
-            origins = {("traits", label, key): tables.origins["traits", label, key] for key in kept}
-            tables.forget(("traits", label))
-            tables.merge({"traits": {label: kept}}, lambda path, origins=origins: origins.get(path, file))
+            for key in set(before[label]) - {"weight"}:
+                tables.forget(("traits", label, key))
+            tables.origins["traits", label] = file
     tables.merge({"traits": file.data.get("traits", {})}, lambda path: file)
     return content
 

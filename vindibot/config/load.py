@@ -89,7 +89,7 @@ class Config(Generic[T]):
 
         A table whose keys the user chooses has a row per value that is set.
         """
-        found = []
+        found: list[SettingRow] = []
         for path, info in setting_fields(type(self.settings)):
             value = reduce(getattr, path, self.settings)
             found += self._rows(path, _word_for_none(info) if value is None else value)
