@@ -100,7 +100,7 @@ def report(
         games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
         watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
         addresses=addresses,
-        replay=f"vindibot replay {shlex.quote(records.name)} --game RECORD --html game.html" if records is not None else "",
+        replay=shlex.join(["vindibot", "replay", records.name, "--game", "RECORD", "--html", "game.html"]) if records else "",
         facts=_facts(games, results),
         listed=LISTED,
         mixed_versions=mixed_versions(games),
@@ -133,8 +133,8 @@ def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, s
     origin = read_origin(results) if results is not None else TournamentOrigin()
     again = ""
     if results is not None and origin.seed is not None:
-        names = shlex.quote(setup_path(results).name), shlex.quote(f"{results.stem}-again.jsonl")
-        again = "vindibot arena --config {} --results {}".format(*names)
+        words = ["--config", setup_path(results).name, "--results", f"{results.stem}-again.jsonl"]
+        again = shlex.join(["vindibot", "arena", *words])
     facts = [
         ("begun with", origin.command, True),
         ("the same again", again, True),

@@ -7,6 +7,7 @@ ignores.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -33,7 +34,7 @@ class ResultsError(VindibotError):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class MapLine(_Part):
@@ -169,7 +170,7 @@ def read_results(path: Path) -> list[GameLine]:
     Raises `ResultsError` for any other fault, for a game that occurs twice, and for games of different tournaments.
     """
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(BOM_UTF8)
     except OSError as problem:
         raise ResultsError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
     games: list[GameLine] = []

@@ -157,7 +157,7 @@ class TournamentOrigin:
 def read_origin(results: Path) -> TournamentOrigin:
     """Return the origin of the tournament of a results file."""
     try:
-        text = setup_path(results).read_text("utf-8")
+        text = setup_path(results).read_text("utf-8-sig")
         seed = tomllib.loads(text).get("seed")
     except (OSError, ValueError):
         return TournamentOrigin()
@@ -197,7 +197,7 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
     """Return in words how the configuration `setup` differs from the configuration in the file `path`."""
     try:
-        before = dict(flat(tomllib.loads(path.read_text("utf-8"))))
+        before = dict(flat(tomllib.loads(path.read_text("utf-8-sig"))))
     except (OSError, ValueError):
         return "its bots, maps, seed or limits were different"
     now = dict(flat(tomllib.loads(tomli_w.dumps(setup))))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
-from vindibot.arena.entrants import BUILT_IN, Entrant, is_command, read_entrants, split_label
+from vindibot.arena.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.replays import check_pages
@@ -183,7 +183,7 @@ class Tournament:
 
     def resume_command(self) -> str:
         """Return the command that resumes this tournament."""
-        return f"vindibot arena --resume {shlex.quote(short(self.path))}"
+        return shlex.join(["vindibot", "arena", "--resume", short(self.path)])
 
 
 def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False, command: str = "") -> Tournament:
@@ -232,15 +232,15 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     found = settings.model_dump(mode="json", exclude={"log", "results"})
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
-    folder = config.origin("entrants").folder
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
         if (path := getattr(settings.cluster, key)) is not None:
             found["cluster"][key] = str(path.expanduser().resolve())
     for name, entrant in settings.entrants.items():
         table = found["entrants"][name]
         if entrant.bot is not None:
-            table["bot"] = _absolute(entrant.bot, folder, settings)
+            table["bot"] = _absolute(entrant.bot, entrant_folder(config, name, "bot"), settings)
         if entrant.command is not None:
+            folder = entrant_folder(config, name, "folder")
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
     found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
     return _without_none(found)

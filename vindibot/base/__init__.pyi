@@ -46,6 +46,8 @@ from .redaction import (
 )
 from .text import (
     counted as counted,
+    decode_json as decode_json,
+    docstring as docstring,
     printable as printable,
     printable_lines as printable_lines,
     unseen_character as unseen_character,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import secrets
+from codecs import BOM_UTF8
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -230,7 +231,7 @@ def begins_with(path: Path, mark: bytes) -> bool:
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(HEAD)
+        return file.read(HEAD).removeprefix(BOM_UTF8)
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     say(console, f"{path}: {counted(len(entrants), 'bot')}, {counted(len(league.fixtures), 'game')} {when}")
     if made:
         say(console, f"{keys}: the keys for the bots; this is the only copy")
-    say(console, f"now: vindibot serve --lan --league {path}")
+    say(console, f"now: {shlex.join(['vindibot', 'serve', '--lan', '--league', str(path)])}")
 
 
 @league_command.command(short_help="Print the standings of a league.")

@@ -91,12 +91,14 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
         raise UsageError("--lan listens on all interfaces, --host on one: give only one of them")
     if lan:
         given["host"] = ALL_INTERFACES
-    if any_key is not None or given["league"] is not None:
+    if any_key is not None:
         given["keys"] = "any" if any_key else "registered"
     given["admin_key"] = _admin_key(admin_key_file)
     spelled = SPELLED if admin_key_file is not None else {**SPELLED, "admin_key": ADMIN_VARIABLE}
     loaded = load_settings(ServerSettings, config, given, spelled)
     defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
+    if loaded.settings.league is not None and any_key is None:  # a league is for the bots of its roster
+        defaults["keys"] = "registered"
     settings = loaded.settings.model_copy(update=defaults)
     console = terminal()
     warm(console)

@@ -161,7 +161,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     )
 
     settings, path = study.settings, study.file.path
-    words = f"go on with: vindibot tune play --resume {shlex.quote(short(path))}"
+    words = f"go on with: {shlex.join(['vindibot', 'tune', 'play', '--resume', short(path)])}"
     slots, stop = settings.workers or cores(), Stop()
     with log.configured(settings.log.level, settings.log.file, console):
         with interrupts.saying(f"interrupted: {words}"):
@@ -220,7 +220,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     ]
     write_tuned(out, tuned_text(study.space.bot, values, out, comments))
     parent = name_to_load(study.space.bot) or short(study.space.bot.path)
-    say(console, f"bot: {short(out)}; test it with: vindibot tune promote {shlex.quote(short(out))} {shlex.quote(parent)}")
+    say(console, f"bot: {short(out)}; test it with: {shlex.join(['vindibot', 'tune', 'promote', short(out), parent])}")
     return 0
 
 
@@ -321,10 +321,8 @@ def promote(
     words = shlex.join(["vindibot", "tune", "promote", *click.get_current_context().meta[WORDS]])
     path = promotion.store(rating, words)
     promotion.end("promoted")
-    say(
-        console,
-        f"promoted: {short(path)}; all versions: vindibot arena --config {shlex.quote(short(path.with_name('tournament.toml')))}",
-    )
+    everything = shlex.join(["vindibot", "arena", "--config", short(path.with_name("tournament.toml"))])
+    say(console, f"promoted: {short(path)}; all versions: {everything}")
 
 
 @tune_command.command("games", short_help="Play games, and store their positions as columns of numbers.")

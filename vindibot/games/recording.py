@@ -16,6 +16,7 @@ import json
 import os
 import re
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -52,7 +53,7 @@ class RecordingError(VindibotError):
 
 
 class _RecordingLine(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class TraitHeader(_RecordingLine):
@@ -318,7 +319,7 @@ def read_recording(path: Path | str) -> Recording:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(BOM_UTF8)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror or error}", 2) from None
     lines = data.split(b"\n")

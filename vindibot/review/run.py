@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
@@ -160,4 +161,5 @@ def _in_order(pool: LocalExecutor, left: Sequence[TurnPosition], waiting: int) -
 
 def where(file: Path) -> str:
     """Return a message that says where the review is and how to open it."""
-    return f"the review is in {short(file)}; to see it in the browser: vindibot replay {short(file)} --open"
+    command = shlex.join(["vindibot", "replay", short(file), "--open"])
+    return f"the review is in {short(file)}; to see it in the browser: {command}"

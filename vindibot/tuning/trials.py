@@ -12,8 +12,9 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
 from optuna.trial import TrialState, create_trial
 
+from vindibot.base import short
 from vindibot.tuning.space import ParameterSpace
-from vindibot.tuning.study_file import StudyFile
+from vindibot.tuning.study_file import StudyError, StudyFile
 
 #: The name of the study in Optuna's journal.
 NAME = "tune"
@@ -33,6 +34,17 @@ class _FileBackend(BaseJournalBackend):
             self._file.add_journal(entry)
 
 
+def _created(file: StudyFile) -> optuna.Study:
+    return optuna.create_study(study_name=NAME, storage=JournalStorage(_FileBackend(file)), direction="maximize")
+
+
+def _loaded(file: StudyFile) -> optuna.Study:
+    try:
+        return optuna.load_study(study_name=NAME, storage=JournalStorage(_FileBackend(file)))
+    except Exception as problem:  # Optuna does not check the entries
+        raise StudyError(f"{short(file.path)}: Optuna cannot read its entries: {type(problem).__name__}: {problem}", 2) from None
+
+
 class Trials:
     """The trials of a study.
 
@@ -41,13 +53,9 @@ class Trials:
 
     def __init__(self, file: StudyFile, space: ParameterSpace) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        storage = JournalStorage(_FileBackend(file))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if file.journal:
-                self.study = optuna.load_study(study_name=NAME, storage=storage)
-            else:
-                self.study = optuna.create_study(study_name=NAME, storage=storage, direction="maximize")
+            self.study = _loaded(file) if file.journal else _created(file)
         self._distributions = {one.key: FloatDistribution(one.low, one.high) for one in space.parameters}
         self.count = len(self.study.get_trials(deepcopy=False))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +42,7 @@ def _check_name(name: str) -> str:
 class Member(BaseModel):
     """A bot of the league: its name, and the digest of its key as hexadecimal digits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_check_name)]
     digest: str = Field(repr=False)
@@ -50,7 +51,7 @@ class Member(BaseModel):
 class League(BaseModel):
     """A league: settings, roster (`members`), state and fixtures, as in its file. Only `load` and `save` access the disk."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid", hide_input_in_errors=True)
 
     format: Literal["vindibot-league"] = "vindibot-league"
     version: Literal[1] = 1
@@ -91,7 +92,7 @@ class League(BaseModel):
     def load(cls, path: Path) -> League:
         """Return the league in a file. Raises `UsageError` if the file cannot be read or is not a valid league."""
         try:
-            league = cls.model_validate_json(path.read_bytes())
+            league = cls.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
         except OSError as error:
             raise UsageError(f"the league {path} cannot be read: {error.strerror or error}") from None
         except ValidationError as error:
