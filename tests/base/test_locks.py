@@ -143,8 +143,8 @@ def try_lock(path: Path) -> str:
         ({"pid": 2**22 + 1}, ""),
         ({"boot": "before"}, ""),
         ({"space": "pid:[1]"}, "process PID on HOST"),
-        ({"host": "elsewhere"}, "process PID on elsewhere (if this process has ended, delete LINK)"),
-        ({"host": "elsewhere", "boot": "another"}, "process PID on elsewhere (if this process has ended, delete LINK)"),
+        ({"host": "elsewhere"}, "process PID on elsewhere; if this process has ended, delete LINK"),
+        ({"host": "elsewhere", "boot": "another"}, "process PID on elsewhere; if this process has ended, delete LINK"),
     ],
 )
 def test_whose_lock_is_obeyed(tmp_path: Path, changes: dict[str, object], refusal: str) -> None:
