@@ -41,9 +41,28 @@ class ServerSettings(Settings):
     head_seconds: float = Field(
         default=10.0, gt=0, description="time for the head of a request to arrive, in seconds from its first byte"
     )
-    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further requests get a 503")
+    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further ones get a 503")
     max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or recently finished")
     max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for an arena game")
+    heroes_per_key: int = Field(
+        default=50, ge=1, description="largest number of heroes that one key plays or waits with; further requests get a 429"
+    )
+    heroes_per_address: int = Field(
+        default=800,
+        ge=1,
+        description="largest number of heroes that one address plays or waits with; further requests get a 429",
+    )
+    streams_per_address: int = Field(
+        default=300, ge=1, description="largest number of event streams of one address; further requests get a 429"
+    )
+    connections_per_address: int = Field(
+        default=3_000, ge=1, description="largest number of connections of one address; further ones get a 503"
+    )
+    wrong_keys_per_address: int = Field(
+        default=60,
+        ge=1,
+        description="largest number of different wrong keys per minute and address; further unknown keys get a 429",
+    )
     registrations_per_address: int = Field(
         default=60,
         ge=1,
