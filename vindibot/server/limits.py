@@ -39,6 +39,10 @@ class Share:
         """Return whether this holder has no further place."""
         return self._places[holder] >= self.most
 
+    def exceeds(self, holder: str, spare: int = 0) -> bool:
+        """Return whether this holder has more than `most` + `spare` places."""
+        return self._places[holder] > self.most + spare
+
     def take(self, holder: str) -> None:
         """Give a place to this holder."""
         self._places[holder] += 1

@@ -229,6 +229,7 @@ class Lobby:
             match.map.new_game(match.max_turns, match.training),
             seats,
             time_limit_ms=match.time_limit_ms,
+            first_limit_ms=match.first_limit_ms,
             pace=match.pace,
             seed=match.seed,
             rated=match.rated and not match.training,
@@ -254,8 +255,9 @@ class Lobby:
             board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
         except (GeneratorError, MapError, UnknownMapError) as error:
             raise UsageError(str(error)) from None
-        max_turns = PLIES_PER_ROUND * self.settings.rounds
-        return Match(board, seed, seats, max_turns, self.settings.time_limit_ms, self.settings.pace)
+        settings = self.settings
+        max_turns = PLIES_PER_ROUND * settings.rounds
+        return Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
 
     def _new_id(self) -> str:
         while (room_id := random_word(ID_LENGTH)) in self.rooms:
@@ -272,6 +274,7 @@ class Lobby:
         rounds: int | None = None,
         seed: int | None = None,
         time_limit_ms: int | None = None,
+        first_limit_ms: int | None = None,
         pace: str | None = None,
         pacer: Pacer | None = None,
         training: bool = False,
@@ -283,7 +286,7 @@ class Lobby:
 
         - `map`: a map, its name or its text; None generates a map from `seed`.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
-        - `rounds`, `time_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
+        - `rounds`, `time_limit_ms`, `first_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
         - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.
         - `seed`: seed of the map and of the random bots. None draws a seed.
         - `training`: whether the game ends as soon as any hero crashes.
@@ -307,6 +310,7 @@ class Lobby:
             raise UsageError(f"the map of the match: {error.message}") from None
         match.max_turns = match.max_turns if rounds is None else PLIES_PER_ROUND * rounds
         match.time_limit_ms = time_limit_ms or match.time_limit_ms
+        match.first_limit_ms = first_limit_ms or match.first_limit_ms
         match.pace = pace or match.pace
         match.pacer, match.training, match.rated = pacer, training, rated
         match.seat_limits_ms = tuple(seat_limits_ms)

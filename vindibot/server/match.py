@@ -90,8 +90,8 @@ class Match:
     """A game with a given map and given players: planned, running or over. `max_turns` is in plies.
 
     `seats` has a user per seat, None for a random bot of the server. `seat_limits_ms` has a time limit per seat in milliseconds,
-    None for the limit of the match. `claims` has the client on each taken seat, by the seat's index. `room` is set when the game
-    begins.
+    None for the limit of the match. `first_limit_ms` is the time limit for the first move of each hero, if it is longer. `claims`
+    has the client on each taken seat, by the seat's index. `room` is set when the game begins.
     """
 
     map: Map
@@ -99,6 +99,7 @@ class Match:
     seats: tuple[User | None, ...]
     max_turns: int
     time_limit_ms: int
+    first_limit_ms: int | None
     pace: str
     pacer: Pacer | None = None
     training: bool = False

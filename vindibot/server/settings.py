@@ -27,6 +27,12 @@ class ServerSettings(Settings):
     host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default: only from this machine")
     port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     time_limit_ms: int = Field(default=1000, ge=1, le=86_400_000, description="time for a move in milliseconds")
+    first_limit_ms: int | None = Field(
+        default=None,
+        ge=1,
+        le=86_400_000,
+        description="time for the first move of each hero in milliseconds, if it is longer; the time limit if missing",
+    )
     pace: Literal["none", "original"] = Field(
         default="none", description="shortest times of moves: none, or as on the original server"
     )

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from vindibot.games import GameHistory
 from vindibot.server.database import Database
-from vindibot.server.encoder import Encoder, PageEncoder, WireEncoder
+from vindibot.server.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.game_rows import find_record
 from vindibot.server.limits import Limits, Place
@@ -26,10 +26,11 @@ from vindibot.server.settings import ServerSettings
 #: Key in a request's scope. Its value is the connection's own `send`, without the middleware. Streams use this function since it
 #: is faster and gives access to the transport.
 SEND = "vindibot.send"
-#: The encoders that each running game has: one for whole states, one for patches.
-ENCODERS = (WireEncoder, PageEncoder)
+#: The encoders that each running game has: for whole states with and without ids, and for patches.
+ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
+TYPE = "text/event-stream"
 _HEADERS = [
-    (b"content-type", b"text/event-stream"),
+    (b"content-type", TYPE.encode()),
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),  # a proxy must not buffer events
 ]
@@ -171,9 +172,14 @@ def _last_event(request: Request) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
+def _reads_ids(request: Request) -> bool:
+    """Return whether the reader understands the ids of events, as every browser does. Old clients read only the data."""
+    return "last-event-id" in request.headers or TYPE in request.headers.get("accept", "").lower()
+
+
 def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
     """Add the routes of the streams."""
-    described: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
+    described: dict[int | str, dict[str, Any]] = {200: {"content": {TYPE: {}}}}
 
     async def game_stream(request: Request, game_id: str, encoder: type[Encoder]) -> Response:
         after = _last_event(request)
@@ -192,9 +198,10 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
     async def events(request: Request, game_id: str) -> Response:
         """The states of a game as events, one event per ply, until the game ends.
 
-        With the header Last-Event-ID, the stream begins after the event with this id.
+        If the header Accept names text/event-stream, events have an id. With the header Last-Event-ID, the stream begins after
+        the event with this id.
         """
-        return await game_stream(request, game_id, WireEncoder)
+        return await game_stream(request, game_id, WireEncoder if _reads_ids(request) else PlainEncoder)
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:

@@ -59,6 +59,9 @@ class MatchRequest(_RequestModel):
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="length of the game in rounds of four plies")
     time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="time for a move in milliseconds")
+    first_limit_ms: int | None = Field(
+        default=None, ge=1, le=86_400_000, description="time for the first move of each hero in milliseconds, if it is longer"
+    )
     seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
         default=NO_LIMITS,
         min_length=SEATS,

@@ -195,6 +195,7 @@ class Director:
                 rounds=settings.rounds,
                 seed=fixture.seed,
                 time_limit_ms=settings.time_limit_ms,
+                first_limit_ms=settings.first_limit_ms,
                 pace=settings.pace,
                 claims=claims,
             )
