@@ -149,7 +149,7 @@ def try_lock(path: Path) -> str:
 )
 def test_whose_lock_is_obeyed(tmp_path: Path, changes: dict[str, object], refusal: str) -> None:
     path, link = tmp_path / "results", tmp_path / "results.lock"
-    owner = replace(LockOwner.current(), **changes)  # type: ignore[arg-type]
+    owner = replace(LockOwner.current(), **changes)
     assert LockOwner.parse(str(owner)) == owner
     link.symlink_to(str(owner))
     refusal = refusal.replace("PID", str(owner.pid)).replace("HOST", owner.host).replace("LINK", str(link))
