@@ -74,7 +74,7 @@ class Lobby:
         user = self.users.cached(key)
         owners = [(matchmaker, name) for matchmaker in tuple(self.matchmakers) if (name := await matchmaker.find_bot(key))]
         if user is None:
-            user = await self.users.admit(key, owners[0][1] if owners else self._name_guest(address))
+            user = await self.users.admit(key, owners[0][1] if owners else self._name_newcomer(address))
         for matchmaker, _ in owners:
             matchmaker.bind(key, user)
         return user
@@ -87,7 +87,7 @@ class Lobby:
         if not known and self.settings.keys != "any":
             self.limits.count_wrong_key(address)
 
-    def _name_guest(self, address: str) -> str:
+    def _name_newcomer(self, address: str) -> str:
         """Return the name of a new bot with an unknown key. Raises `Refusal` if such bots are not accepted."""
         if self.settings.keys != "any":
             raise game_error("Key not found")
