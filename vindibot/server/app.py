@@ -18,7 +18,7 @@ from vindibot.server.game_rows import User
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.limits import Limits
+from vindibot.server.limits import ClientLimits
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.original_pages import add_original_pages
@@ -85,7 +85,7 @@ def create_app(
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
-    limits = Limits(settings)
+    limits = ClientLimits(settings)
     streams = app.state.streams = Streams(settings, limits)
     lobby = app.state.lobby = Lobby(settings, limits, (streams, *observers))
     leagues = app.state.leagues = LeagueRegistry(lobby, settings.league)

@@ -20,7 +20,7 @@ from vindibot.server.settings import ServerSettings
 FULL_SECONDS = 3600
 #: Seconds for the header Retry-After if a key or an address plays too many games.
 BUSY_SECONDS = 5
-#: Limits on requests with a wrong token, or a wrong key of the administrator, from one address: the number of requests that are
+#: ClientLimits on requests with a wrong token, or a wrong key of the administrator, from one address: the number of requests that are
 #: refused without a delay, the seconds that each further request adds to the delay, and the longest delay in seconds. If the
 #: delay would be longer, the answer is a 429.
 WRONG_AT_ONCE, WRONG_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
@@ -69,7 +69,7 @@ class Place:
         self._shares = ()
 
 
-class Limits:
+class ClientLimits:
     """All limits for keys and addresses. An address is a result of `client_address`."""
 
     def __init__(self, settings: ServerSettings) -> None:

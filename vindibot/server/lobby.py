@@ -14,7 +14,7 @@ from vindibot.games import Player
 from vindibot.server.archive import Archive
 from vindibot.server.database import Database
 from vindibot.server.game_rows import User
-from vindibot.server.limits import Limits
+from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSeat
@@ -40,7 +40,7 @@ def training_turns(turns: int | None, default: int) -> int:
 class Lobby:
     """All rooms, all clients that wait for a game, and all private matches. Use a lobby in one event loop only."""
 
-    def __init__(self, settings: ServerSettings, limits: Limits, observers: Sequence[RoomObserver] = ()) -> None:
+    def __init__(self, settings: ServerSettings, limits: ClientLimits, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
         self.database = Database(settings.db)
         self.users = Users(self.database)

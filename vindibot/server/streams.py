@@ -17,7 +17,7 @@ from vindibot.server.database import Database
 from vindibot.server.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.game_rows import find_record
-from vindibot.server.limits import Limits, Place
+from vindibot.server.limits import ClientLimits, Place
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
@@ -39,7 +39,7 @@ _HEADERS = [
 class Streams:
     """The event streams of all spectators. This object observes all rooms, and keeps the feeds of all running games."""
 
-    def __init__(self, settings: ServerSettings, limits: Limits) -> None:
+    def __init__(self, settings: ServerSettings, limits: ClientLimits) -> None:
         self._settings, self._limits = settings, limits
         self._feeds: dict[str, dict[type[Encoder], Feed]] = {}
         self.listing = Listing()
