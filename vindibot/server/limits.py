@@ -20,7 +20,7 @@ from vindibot.server.settings import ServerSettings
 FULL_SECONDS = 3600
 #: Seconds for the header Retry-After if a key or an address plays too many games.
 BUSY_SECONDS = 5
-#: ClientLimits on requests with a wrong token, or a wrong key of the administrator, from one address: the number of requests that are
+#: Limits on requests with a wrong token, or a wrong key of the administrator, from one address: the number of requests that are
 #: refused without a delay, the seconds that each further request adds to the delay, and the longest delay in seconds. If the
 #: delay would be longer, the answer is a 429.
 WRONG_AT_ONCE, WRONG_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
