@@ -143,13 +143,13 @@ def try_lock(path: Path) -> str:
         ({"pid": 2**22 + 1}, ""),
         ({"boot": "before"}, ""),
         ({"space": "pid:[1]"}, "process PID on HOST"),
-        ({"host": "elsewhere"}, "process PID on elsewhere (if this process has ended, delete LINK)"),
-        ({"host": "elsewhere", "boot": "another"}, "process PID on elsewhere (if this process has ended, delete LINK)"),
+        ({"host": "elsewhere"}, "process PID on elsewhere; if this process has ended, delete LINK"),
+        ({"host": "elsewhere", "boot": "another"}, "process PID on elsewhere; if this process has ended, delete LINK"),
     ],
 )
 def test_whose_lock_is_obeyed(tmp_path: Path, changes: dict[str, object], refusal: str) -> None:
     path, link = tmp_path / "results", tmp_path / "results.lock"
-    owner = replace(LockOwner.current(), **changes)  # type: ignore[arg-type]
+    owner = replace(LockOwner.current(), **changes)
     assert LockOwner.parse(str(owner)) == owner
     link.symlink_to(str(owner))
     refusal = refusal.replace("PID", str(owner.pid)).replace("HOST", owner.host).replace("LINK", str(link))

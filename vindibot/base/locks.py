@@ -26,6 +26,8 @@ BYTE = 2**62
 #: Errors of a lock that another process holds, and of a file system without locks.
 HELD = (errno.EAGAIN, errno.EACCES)
 UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
+#: The text for a process that is not known. The kernel does not say which process has a lock.
+UNKNOWN = "another process"
 
 _log = structlog.get_logger("vindibot.base.locks")
 #: Device and inode of each file that this process has locked. A second descriptor of such a file must not even be opened: when it
@@ -34,7 +36,12 @@ _held: set[tuple[int, int]] = set()
 
 
 class LockedError(VindibotError):
-    """Another process has locked the file. The message names this process if it is known, and is else "another process"."""
+    """Another process has locked the file. The message names this process, and is `UNKNOWN` if the process is not known."""
+
+    @property
+    def suffix(self) -> str:
+        """The process in brackets, for the end of a sentence, or "" if the process is not known."""
+        return "" if self.message == UNKNOWN else f" ({self.message})"
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ class WriterLock:
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0))
         except OSError as problem:
             if problem.errno in HELD:
-                raise LockedError("another process") from None
+                raise LockedError(UNKNOWN) from None
             if problem.errno not in UNSUPPORTED:
                 raise
             self._link = _make_link(path, status.st_nlink)
@@ -124,8 +131,8 @@ def _make_link(path: Path, names: int) -> Path:
     if names > 1:
         reason = f"the file has {names} names (hard links), and its file system has no file locks: keep only one name"
         raise OSError(errno.EMLINK, reason)
-    _log.warning("the file system has no file locks; a link beside the file replaces its lock", link=str(link))
     _take_link(link)
+    _log.warning("the file system has no file locks; a link beside the file replaces its lock", link=str(link))
     return link
 
 
@@ -163,7 +170,7 @@ def _owner_has_ended(link: Path) -> bool:
     where = f"process {owner.pid} on {owner.host}"
     if owner.host == socket.gethostname():
         raise LockedError(where)
-    raise LockedError(f"{where} (if this process has ended, delete {link})")
+    raise LockedError(f"{where}; if this process has ended, delete {link}")
 
 
 def _process_space() -> str:

@@ -136,7 +136,7 @@ async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path
 
 
 async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path) -> None:
-    settings = {"reruns": 2, "seatings": 1, "time_limit_ms": 60}
+    settings = {"reruns": 2, "seatings": 1, "time_limit_ms": 60, "first_limit_ms": 60}
 
     async def sleepy(bot: Bot, naps: int) -> int:
         """Join and say nothing, so often; then play."""

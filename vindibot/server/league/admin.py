@@ -32,12 +32,14 @@ from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
+from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import RegistrationError
 
 #: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.
 MAX_MATCHES = 1000
+NO_ADMIN_KEY = "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY"
 
 _BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
 #: The state of a league that each action sets.
@@ -57,6 +59,9 @@ class MatchRequest(_RequestModel):
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="length of the game in rounds of four plies")
     time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="time for a move in milliseconds")
+    first_limit_ms: int | None = Field(
+        default=None, ge=1, le=86_400_000, description="time for the first move of each hero in milliseconds, if it is longer"
+    )
     seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
         default=NO_LIMITS,
         min_length=SEATS,
@@ -88,10 +93,13 @@ class Administration:
     def _digest_of(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
-    async def check(self, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
-        """Raise `Refusal` if the request does not have the administrator's key."""
-        if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
-            raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
+    async def check(self, request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
+        """Raise `Refusal` if the request does not have the administrator's key. Delay the answer to a wrong key."""
+        if given is None:
+            raise Refusal(401, NO_ADMIN_KEY)
+        if not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
+            await self.lobby.limits.refuse_admin_key(client_address(request))
+            raise Refusal(401, NO_ADMIN_KEY)
 
     def arrange(self, request: MatchRequest) -> str:
         """Arrange a private match. Return the number of the match (a string). Raises `UsageError`."""
@@ -185,8 +193,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
         for entrant in roster:
             if entrant.key and await lobby.users.look_up(entrant.key) is not None:
                 raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")
-        for entrant in roster:
-            lobby.users.admit(entrant.key, entrant.name)
+        await lobby.users.add_all([(entrant.name, entrant.key) for entrant in roster])
         return JSONResponse(_keys(roster), 201, {"Cache-Control": "no-store"})
 
     @app.get("/api/admin/matches", dependencies=allowed)
@@ -233,9 +240,10 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
     async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
-        """Pause, resume or end a league. Running games are played to their end."""
+        """Pause, resume or end a league. The answer comes once this is stored. Running games are played to their end."""
         director = _director(leagues, name)
         director.set_state(_STATES[action])
+        await director.store()
         return JSONResponse(overview(director))
 
 

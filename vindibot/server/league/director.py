@@ -91,6 +91,10 @@ class Director:
 
     # ---- The matchmaker ----
 
+    def is_costly(self, key: str) -> bool:
+        """See `Matchmaker`."""
+        return key not in self._keys
+
     async def find_bot(self, key: str) -> str | None:
         """See `Matchmaker`."""
         if key not in self._keys:
@@ -191,6 +195,7 @@ class Director:
                 rounds=settings.rounds,
                 seed=fixture.seed,
                 time_limit_ms=settings.time_limit_ms,
+                first_limit_ms=settings.first_limit_ms,
                 pace=settings.pace,
                 claims=claims,
             )
@@ -296,6 +301,12 @@ class Director:
         task = self._loop.create_task(self._save())
         self._saves.add(task)
         task.add_done_callback(self._saves.discard)
+
+    async def store(self) -> None:
+        """Write the state of the league to its file now. Raises `VindibotError` if the file cannot be written."""
+        await self._save()
+        if self._dirty:
+            raise VindibotError("the league goes on with the new state, but it cannot be stored: see the log of the server")
 
     async def _save(self) -> None:
         async with self._save_lock:

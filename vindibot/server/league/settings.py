@@ -41,6 +41,9 @@ class LeagueSettings(Settings):
     time_limit_ms: int | None = Field(
         default=None, ge=1, le=86_400_000, description="time for a move in milliseconds; the server's time limit if missing"
     )
+    first_limit_ms: int = Field(
+        default=5000, ge=1, le=86_400_000, description="time for the first move of each hero in milliseconds, if it is longer"
+    )
     pace: Literal["none", "original"] | None = Field(
         default=None, description="shortest times of moves; the server's setting if missing"
     )
