@@ -67,11 +67,10 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     """
     from vindibot.base import counted, say, terminal
     from vindibot.server import (
-        ORGANISER_KEY_LENGTH,
         ORGANISER_SUFFIX,
         SUFFIX,
         League,
-        random_word,
+        new_organiser_key,
         read_roster,
         write_keys,
         write_organiser_key,
@@ -82,7 +81,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     settings = load_settings(LeagueSettings, config, given, SPELLED).settings
     entrants = read_roster(roster)
     path, keys, organiser = (folder / f"{name}{suffix}" for suffix in (SUFFIX, "-keys.csv", ORGANISER_SUFFIX))
-    organiser_key = random_word(ORGANISER_KEY_LENGTH)
+    organiser_key = new_organiser_key()
     league = League.create(name, settings, entrants, path, organiser_key)
     writers: dict[Path, Callable[[], None]] = {organiser: lambda: write_organiser_key(organiser_key, organiser)}
     if any(entrant.made for entrant in entrants):

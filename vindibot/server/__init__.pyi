@@ -4,12 +4,12 @@ from .embedded import (
     run_server as run_server,
 )
 from .league.league import (
-    ORGANISER_KEY_LENGTH as ORGANISER_KEY_LENGTH,
     ORGANISER_SUFFIX as ORGANISER_SUFFIX,
     SUFFIX as SUFFIX,
     League as League,
 )
 from .league.roster import (
+    new_organiser_key as new_organiser_key,
     read_roster as read_roster,
     write_keys as write_keys,
     write_organiser_key as write_organiser_key,
@@ -33,4 +33,3 @@ from .settings import (
     COMMAND_DEFAULTS as COMMAND_DEFAULTS,
     ServerSettings as ServerSettings,
 )
-from .users import random_word as random_word

@@ -68,9 +68,8 @@ class Lobby:
         """
         user = await self.users.look_up(key)
         if len(key) == KEY_LENGTH:
-            asked: set[Matchmaker] = (
-                set()
-            )  # the list of matchmakers changes while this loop waits, for example when a league ends
+            asked: set[Matchmaker] = set()
+            # The list of matchmakers may change while this loop waits, for example because a league ends.
             while (matchmaker := next((one for one in self.matchmakers if one not in asked), None)) is not None:
                 asked.add(matchmaker)
                 if (name := await matchmaker.find_bot(key)) is not None:

@@ -80,7 +80,7 @@ class Report:
         return self.last.game.heroes[self.last.hero.id - 1].name if self.last is not None else ""
 
     def result(self) -> str:
-        """Return the result in words, with the names on the server. If the game was not completed, return the outcome's message."""
+        """Return the result in words, with the server's names. If the game was not completed, return the outcome's message."""
         if self.last is None or not self.completed:
             return self.outcome.message
         rivals = [(hero.name, hero.gold) for hero in self.last.game.heroes if hero.id != self.last.hero.id]

@@ -26,6 +26,7 @@ from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import StandingsRow
 
 OVER = "Vindinium - The league is over"
+ORGANISER_KEY = "the-organisers-key-1"
 
 
 def roster(*names: str) -> list[RosterEntry]:
@@ -33,7 +34,11 @@ def roster(*names: str) -> list[RosterEntry]:
 
 
 def new_league(path: Path, entrants: Sequence[RosterEntry], **settings: Any) -> League:
-    league = League.create("cup", LeagueSettings(**{"rounds": 3, "maps": (MAP,)} | settings), entrants, path)
+    """Make a league that starts at once. With `start` None, it waits for its start."""
+    wanted = {"rounds": 3, "maps": (MAP,), "start": "now"} | settings
+    league = League.create("cup", LeagueSettings(**wanted), entrants, path, ORGANISER_KEY)
+    if wanted["start"] == "now":
+        league.state = "running"
     league.save()
     return league
 
@@ -95,8 +100,8 @@ async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path
             (0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0)
         ]  # fmt: skip
         first, second = director.league.table()
-        assert (first.name, first.points, first.wins, first.games) == ("bob", 6.0, 6, 6)
-        assert (second.name, second.points, second.losses, second.gold) == ("ann", 0.0, 6, 0)
+        assert (first.name, first.points, first.opponents_beaten, first.games) == ("bob", 6.0, 6, 6)
+        assert (second.name, second.points, second.opponents_lost_to, second.gold) == ("ann", 0.0, 6, 0)
         assert first.gold > 0
 
 

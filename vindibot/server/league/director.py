@@ -314,11 +314,15 @@ class Director:
     async def _keep_checking(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            start = self.league.settings.start
-            if self.league.state == "waiting" and start is not None and start <= datetime.now(start.tzinfo):
-                self.set_state("running")
-            self._start_ready_games()
-            self._forfeit_absent()
+            self.check()
+
+    def check(self) -> None:
+        """Start the league if its time has come, and decide games against bots that have been absent for too long."""
+        start = self.league.settings.start
+        if self.league.state == "waiting" and start is not None and start <= datetime.now(start.tzinfo):
+            self.set_state("running")
+        self._start_ready_games()
+        self._forfeit_absent()
 
     def _update_last_seen(self) -> None:
         for bot in self._bots:

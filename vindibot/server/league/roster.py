@@ -16,6 +16,8 @@ from vindibot.server.users import KEY_LENGTH, random_word
 
 MAX_ENTRANTS = 500
 MAX_BYTES = 1_000_000
+#: Number of characters of an organiser's key: 103 random bits.
+ORGANISER_KEY_LENGTH = 20
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,11 @@ def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
     writer.writerow(["name", "key"])
     writer.writerows([entrant.name, entrant.key] for entrant in entrants)
     _write(path, text.getvalue())
+
+
+def new_organiser_key() -> str:
+    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
+    return random_word(ORGANISER_KEY_LENGTH)
 
 
 def write_organiser_key(key: str, path: Path) -> None:

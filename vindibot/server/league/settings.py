@@ -59,7 +59,7 @@ class LeagueSettings(Settings):
     parallel: int = Field(default=16, ge=1, le=1000, description="largest number of games at once")
     start: datetime | None = Field(
         default=None,
-        description='start of the games: a time such as 14:30, a date and a time, or "now"; if missing, the organiser starts them',
+        description='start of the games: a time (14:30), a date and a time, or "now"; if missing, the organiser starts them',
     )
 
     @field_validator("maps", mode="before")
