@@ -186,8 +186,7 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
     from vindibot.base import Redactor
     from vindibot.client import Transport, Within
 
-    redact = Redactor()
-    redact.add(key)
+    redact = Redactor(key.get_secret_value())
     transport = Transport(address, redact)
     form = {"key": key.get_secret_value(), "action": action} | ({} if bot is None else {"bot": bot})
     try:
