@@ -43,7 +43,7 @@ def find_key(
     if key is None:
         return None
     text = key.get_secret_value() if isinstance(key, SecretStr) else key
-    return check_player_key(text, "the configured key") if text.strip() else None
+    return check_player_key(text, f"the key in {KEY_VARIABLE} or in the configuration") if text.strip() else None
 
 
 def require_key(
