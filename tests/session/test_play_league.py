@@ -83,8 +83,11 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
             assert f"the league on {typed[3]} has no more games" in await ended(process)
             assert process.returncode == 0
         assert "final standings" in (await client.get("/leagues/spring/projector")).text
-        assert "spring: running" in await organise("undo", "cid")
+        assert "spring: paused" in await organise("undo", "cid")  # it was over
         players = [await play(name) for name in keys]
+        while (await client.get("/leagues/spring/standings.json")).json()["missing"]:
+            pass
+        assert "3 of 3 bots are here" in await organise("resume")
         for name, process in zip(keys, players, strict=True):
             out = await ended(process)
             assert process.returncode == 0, out

@@ -225,8 +225,8 @@ class League(BaseModel):
 
         If `bot` is given, only games against which this bot was absent are changed. A result can be deleted until the next match
         day has been played: in a Swiss league until the first game of the next day begins, otherwise until the next day is over.
-        In a Swiss league the following days are paired again. `running` has the id() of each running fixture. Raises `UsageError`
-        if there is nothing to undo.
+        In a Swiss league the following days are paired again. A league that was over is paused, because its clients have ended.
+        `running` has the id() of each running fixture. Raises `UsageError` if there is nothing to undo.
         """
         games = [
             fixture
@@ -242,7 +242,7 @@ class League(BaseModel):
             first = min(fixture.day for fixture in games)
             self.fixtures = [fixture for fixture in self.fixtures if fixture.day <= first]
         if self.over:
-            self.state = "running"
+            self.state = "paused"
         return games
 
     def _extend(self) -> None:
