@@ -18,6 +18,7 @@ from .errors import (
 )
 from .keys import (
     check_key as check_key,
+    check_player_key as check_player_key,
     find_key as find_key,
     read_key_file as read_key_file,
     require_key as require_key,

@@ -16,6 +16,7 @@ from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.game_rows import User
 from vindibot.server.league.admin import add_administration
+from vindibot.server.league.organiser import add_organiser
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.limits import ClientLimits
@@ -90,8 +91,9 @@ def create_app(
     lobby = app.state.lobby = Lobby(settings, limits, (streams, *observers))
     leagues = app.state.leagues = LeagueRegistry(lobby, settings.league)
     _add_game_routes(app, lobby)
-    add_administration(app, lobby, leagues, settings)
+    administration = add_administration(app, lobby, leagues, settings)
     add_league_pages(app, leagues)
+    add_organiser(app, leagues, settings, administration.allows if administration is not None else lambda key: False)
     add_streams(app, streams, lobby.database)
     for add_routes in routes:
         add_routes(app)
@@ -169,8 +171,8 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
 
 def _key(parameters: dict[str, str]) -> str:
-    key = parameters.get("key", "")
-    if not key.strip():
+    key = parameters.get("key", "").strip()
+    if not key:
         raise Refusal(400, NO_KEY)
     return key
 

@@ -72,18 +72,28 @@ class Lobby:
             async with self.limits.key_check(address):
                 await self._check_key(key, address)
         user = self.users.cached(key)
-        owners = [(matchmaker, name) for matchmaker in tuple(self.matchmakers) if (name := await matchmaker.find_bot(key))]
+        owners = await self._owners(key)
         if user is None:
             user = await self.users.admit(key, owners[0][1] if owners else self._name_newcomer(address))
         for matchmaker, _ in owners:
             matchmaker.bind(key, user)
         return user
 
+    async def _owners(self, key: str) -> list[tuple[Matchmaker, str]]:
+        """Return the matchmakers with a bot of this key, and the name of the bot in each of them."""
+        asked: set[Matchmaker] = set()
+        found = []
+        # The list of matchmakers may change while this loop waits, for example because a league ends.
+        while (matchmaker := next((one for one in self.matchmakers if one not in asked), None)) is not None:
+            asked.add(matchmaker)
+            if (name := await matchmaker.find_bot(key)) is not None:
+                found.append((matchmaker, name))
+        return found
+
     async def _check_key(self, key: str, address: str) -> None:
         """Compute the slow digests of a key, so that the user and the leagues with this key are known. Count a wrong key."""
         known = await self.users.look_up(key) is not None
-        for matchmaker in tuple(self.matchmakers):  # the list may change while a digest is computed
-            known = await matchmaker.find_bot(key) is not None or known
+        known = bool(await self._owners(key)) or known
         if not known and self.settings.keys != "any":
             self.limits.count_wrong_key(address)
 

@@ -24,7 +24,8 @@ from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
 from vindibot.server.game_rows import User
 from vindibot.server.league.director import Director
-from vindibot.server.league.league import NAME, State
+from vindibot.server.league.league import NAME
+from vindibot.server.league.organiser import act
 from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
@@ -42,8 +43,6 @@ MAX_MATCHES = 1000
 NO_ADMIN_KEY = "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY"
 
 _BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
-#: The state of a league that each action sets.
-_STATES: dict[str, State] = {"pause": "paused", "resume": "running", "end": "over"}
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -93,11 +92,15 @@ class Administration:
     def _digest_of(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
+    def allows(self, key: str) -> bool:
+        """Return whether this is the administrator's key."""
+        return hmac.compare_digest(self._digest_of(key), self._digest)
+
     async def check(self, request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
         """Raise `Refusal` if the request does not have the administrator's key. Delay the answer to a wrong key."""
         if given is None:
             raise Refusal(401, NO_ADMIN_KEY)
-        if not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
+        if not self.allows(given.credentials):
             await self.lobby.limits.refuse_admin_key(client_address(request))
             raise Refusal(401, NO_ADMIN_KEY)
 
@@ -168,10 +171,10 @@ def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
-def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, settings: ServerSettings) -> None:
-    """Add the administrator's routes, if the settings have an administrator's key."""
+def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, settings: ServerSettings) -> Administration | None:
+    """Add the administrator's routes, if the settings have an administrator's key. Return the check of this key."""
     if settings.admin_key is None:
-        return
+        return None
     administration = Administration(settings.admin_key, lobby)
     allowed = [Depends(administration.check)]
 
@@ -225,7 +228,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
-        """Make a league, which begins immediately. The answer has the bots' new keys. No later answer repeats these keys."""
+        """Make a league, which waits for its start. The answer has the bots' new keys. No later answer repeats these keys."""
         wanted = await _read(request, settings, LeagueRequest)
         roster = roster_from_list(wanted.roster)
         director = await leagues.create(wanted.name, wanted.settings, roster)
@@ -239,12 +242,18 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
 
     @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
-    async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
-        """Pause, resume or end a league. The answer comes once this is stored. Running games are played to their end."""
+    async def organise(name: str, action: Literal["start", "pause", "resume", "end", "undo"], bot: str | None = None) -> Response:
+        """Start, pause, resume or end a league, or undo absences. Running games are played to their end.
+
+        The answer comes once this is stored.
+
+        With undo, the parameter bot is the name of a bot. Without it, the absences of all bots are undone.
+        """
         director = _director(leagues, name)
-        director.set_state(_STATES[action])
-        await director.store()
+        await act(director, action, bot)
         return JSONResponse(overview(director))
+
+    return administration
 
 
 def _director(leagues: LeagueRegistry, name: str) -> Director:

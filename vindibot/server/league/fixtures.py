@@ -48,6 +48,11 @@ class Fixture(BaseModel):
     attempts: int = Field(default=0, ge=0)
     result: FixtureResult | None = None
 
+    @property
+    def played(self) -> bool:
+        """Whether the game is decided and was played."""
+        return self.result is not None and self.result.kind == "played"
+
     def heroes_of(self, entrant: int) -> int:
         """Return the number of heroes that an entrant has in this game."""
         return self.seats.count(entrant)

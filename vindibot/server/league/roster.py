@@ -16,6 +16,8 @@ from vindibot.server.users import KEY_LENGTH, random_word
 
 MAX_ENTRANTS = 500
 MAX_BYTES = 1_000_000
+#: Number of characters of an organiser's key: 103 random bits.
+ORGANISER_KEY_LENGTH = 20
 
 
 @dataclass(frozen=True)
@@ -122,11 +124,28 @@ def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
     Raises `UsageError` if the file exists or cannot be written.
     """
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", "key"])
     writer.writerows([entrant.name, entrant.key] for entrant in entrants)
+    _write(path, text.getvalue())
+
+
+def new_organiser_key() -> str:
+    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
+    return random_word(ORGANISER_KEY_LENGTH)
+
+
+def write_organiser_key(key: str, path: Path) -> None:
+    """Write the key of a league's organiser to a new file that only the owner of the file may read.
+
+    Raises `UsageError` if the file exists or cannot be written.
+    """
+    _write(path, f"{key}\n")
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        create(path, text.getvalue().encode(), mode=0o600)
+        create(path, text.encode(), mode=0o600)
     except FileExistsError:
         raise UsageError(f"{path} exists: it may have keys that are in use; move it away first") from None
     except OSError as error:
