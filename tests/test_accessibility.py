@@ -46,6 +46,7 @@ MORE_PAGES = [
     "/ai",
     "/leagues",
     "/leagues/cup/projector",
+    "/leagues/cup/organiser",
     "/register",
     "/doc",
     "/starters",

@@ -106,14 +106,18 @@ def test_the_examples_of(document: str) -> None:
         exec(block.text, names)
 
 
-def test_the_bot_file_that_explains_bot_files(tmp_path: Path) -> None:
+def test_the_bot_files_that_explain_bot_files(tmp_path: Path) -> None:
     from vindibot.config.bots import load_bot
 
-    (block,) = blocks((TOP / "docs" / "votes.md").read_text(), "toml")
-    (tmp_path / "mine.toml").write_text(block.text)
+    mine, brave = blocks((TOP / "docs" / "votes.md").read_text(), "toml")
+    (tmp_path / "mine.toml").write_text(mine.text)
+    (tmp_path / "brave.toml").write_text(brave.text)
     bot = load_bot(str(tmp_path / "mine.toml"))
     assert "look-ahead" not in {trait.label for trait in bot.traits}
     assert {"combat", "second-finder"} <= {trait.label for trait in bot.traits}
+    traits = {trait.label: trait.parameters for trait in load_bot(str(tmp_path / "brave.toml")).traits}
+    assert traits["rollout"]["params"] == {"drink": 55}
+    assert len(traits["search"]["weights"]) == 18
 
 
 COMMANDS = {(path.name, *words): words for path in DOCUMENTS for words in vindibot_words(path.read_text())}

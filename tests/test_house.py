@@ -121,3 +121,40 @@ def test_the_test_could_fail() -> None:
     assert circle({("a", "b"), ("b", "c"), ("c", "b")}) == ["b", "c"]
     assert essential({("a", "b"), ("b", "c"), ("a", "c")}) == {("a", "b"), ("b", "c")}
     assert longest_chain({("a", "b"), ("b", "c"), ("a", "c")}) == ["a", "b", "c"]
+
+
+#: Loops that share an iterator on purpose: each task takes the next number.
+SHARED = {"self._numbers"}
+
+
+def walks_what_may_change(loop: ast.For) -> bool:
+    """Return whether a loop awaits while it walks over an attribute, or over the keys or values of one, without a copy."""
+    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith) for part in loop.body for node in ast.walk(part))
+    walked = [loop.iter]
+    if isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) in ("enumerate", "zip", "reversed", "iter"):
+        walked = loop.iter.args
+    for iterable in walked:
+        called = iterable.func if isinstance(iterable, ast.Call) else None
+        inner = called.value if isinstance(called, ast.Attribute) and called.attr in ("keys", "values", "items") else iterable
+        if waits and isinstance(inner, ast.Attribute) and ast.unparse(inner) not in SHARED:
+            return True
+    return False
+
+
+def test_no_loop_waits_while_it_walks_over_what_others_may_change() -> None:
+    """Other tasks run while a loop waits. A list that they change skips entries, and a dict or a set raises."""
+    for path in modules("vindibot"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.For) and walks_what_may_change(node)), f"{path.relative_to(TOP)}:{node.lineno}"
+
+
+@pytest.mark.parametrize(
+    "walked", ["self.all", "self.all.values()", "one.all.items()", "enumerate(self.all)", "zip(self.all, more)"]
+)
+@pytest.mark.parametrize("body", ["await x", "return await x", "async with x: pass"])
+def test_the_test_of_loops_could_fail(walked: str, body: str) -> None:
+    for iterable, changes in ((walked, True), (f"list({walked})", False), ("range(3)", False)):
+        loop = next(node for node in ast.walk(ast.parse(f"for x in {iterable}:\n  {body}")) if isinstance(node, ast.For))
+        assert walks_what_may_change(loop) is changes
+    still = next(node for node in ast.walk(ast.parse(f"for x in {walked}: pass")) if isinstance(node, ast.For))
+    assert not walks_what_may_change(still)

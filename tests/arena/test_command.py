@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,11 +25,14 @@ from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.sprt import estimate_difference, match_scores
 from vindibot.arena.store import Store, StoreError, records_path, setup_path
+from vindibot.arena.summary import summarise
+from vindibot.arena.table import percent
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
-from vindibot.games import GameHistory, game_record as gamerecord
+from vindibot.games import GameHistory, Outcome, Reason, game_record as gamerecord
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
@@ -157,6 +161,79 @@ def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_printed(tmp_path: 
     assert "logs: r.logs/ has the output of the bots" in done.stdout
     assert '<a href="r.logs">r.logs</a>' in (tmp_path / "r.html").read_text()
     assert (tmp_path / "r.logs" / "b00000g000-1-bad.log").read_text() == JAVA
+
+
+@pytest.mark.parametrize("protocol", ["stdio", "http"])
+def test_a_program_that_cannot_be_started_ends_the_tournament(tmp_path: Path, protocol: str) -> None:
+    script = tmp_path / "bot.sh"
+    script.write_text("echo reading the settings >&2\necho no settings found, giving up >&2\nexit 3\n")
+    words = [f"bad={protocol}:sh '{script}'", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 10]
+    done = arena(tmp_path, *words, "--workers", 1)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "stopped: bad forfeited each of its first 3 games at the start: crash: it ended with exit code 3" in done.stdout
+    assert "its last lines of output:\n  reading the settings\n  no settings found, giving up\n" in done.stdout
+    assert 3 <= len(read_results(tmp_path / "r.jsonl")) <= 5
+    assert "go on with: vindibot arena --resume r.jsonl" in done.stdout
+    if protocol == "stdio":  # people who allow all forfeits want all games
+        done = arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1, "--workers", 1)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert len(read_results(tmp_path / "r.jsonl")) == 40
+
+
+def test_a_bot_file_whose_first_move_ends_its_process_ends_the_tournament(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "import os\n\nfrom behaviours import Behaviour\n\n\nclass Broken(Behaviour):\n"
+        "    def vote(self, view):\n        print('I cannot think', flush=True)\n        os._exit(3)\n"
+    )
+    (tmp_path / "bad.toml").write_text('[traits.broken]\nuse = "broken:Broken"\n')
+    words = ["bad.toml", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 10, "--workers", 1]
+    done = arena(tmp_path, *words)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "bad forfeited each of its first 3 games at the start: crash: its process ended with exit code 3" in done.stdout
+    assert "its last lines of output:\n" in done.stdout
+    assert "  I cannot think\n" in done.stdout
+    assert len(read_results(tmp_path / "r.jsonl")) <= 5
+
+
+def test_a_game_that_could_not_be_played_counts_for_nobody(tmp_path: Path) -> None:
+    words = ["--match", "random", "stay", "--blocks", 6, *GAMES, "--results", "r.jsonl"]
+    done = arena(tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = tmp_path / "r.jsonl"
+    first, *others = sorted(read_results(path), key=lambda line: line.key)
+    nothing = {"outcome": Outcome(Reason.ABORTED, "its worker died"), "gold": 0, "place": 2.5, "moves": 0, "deaths": 0}
+    seats = tuple(seat.model_copy(update=nothing) for seat in first.seats)
+    lost = first.model_copy(update={"ending": Reason.ABORTED, "plies": 0, "seats": seats})
+    path.write_text("".join(line.encode() + "\n" for line in [lost, *others]))
+    done = arena(tmp_path, "--resume", "r.jsonl")
+    assert "35 games in 6 blocks · 1 more game could not be played, and counted for no bot" in done.stdout
+    assert "its games ended" not in done.stdout, "nobody has forfeited"
+    assert "forfeited" not in done.stdout
+    assert done.returncode == 1, "1 of 36 games is more than the share that --max-forfeits allows"
+    assert "1 of 36 games could not be played" in done.stdout
+    assert "could not be played" in (tmp_path / "r.html").read_text()
+    assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 0.1).returncode == 0
+    shown = done.stdout
+    # the same figures come from the other games alone
+    path.write_text("".join(line.encode() + "\n" for line in others))
+    summary = summarise(read_results(path), ("random", "stay"))
+    for one in summary.standings:
+        assert one.games == 35
+        cells = r" +".join(["35", percent(one.wins / 35), f"{one.place:.2f}", f"{one.gold:.0f}", f"{one.deaths:.1f}"])
+        assert re.search(rf"^{one.bot} .* {cells}$", shown, re.MULTILINE), shown
+    match = estimate_difference(match_scores([lost, *others], "random"))
+    assert match is not None
+    assert f"score {match.score:.1%}" in shown
+
+
+def test_a_few_blocks_have_no_intervals_and_the_table_says_why(tmp_path: Path) -> None:
+    done = arena(tmp_path, "random", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 2)
+    assert "no 95 % intervals and no LOS: they need at least 5 blocks" in done.stdout
+    assert "no 95 % intervals and no LOS: they need at least 5 blocks" in (tmp_path / "r.html").read_text()
+    done = arena(tmp_path, "--resume", "r.jsonl", "--blocks", 5)
+    assert "they need at least" not in done.stdout
+    assert re.search(r"^bot +wins +wins 95 % +deaths +deaths 95 %$", done.stdout, re.MULTILINE)
+    assert re.search(r"^stay +0% +<1% \.\. +\d+% ", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_an_empty_folder_of_logs_is_removed(tmp_path: Path) -> None:

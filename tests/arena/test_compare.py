@@ -1,5 +1,6 @@
 """The intervals of the document on strength: computed a second way, by SciPy's own tests."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from tests.support import compare
 from tests.support.arenagames import made_up, rotations
 from vindibot.arena.results import GameLine
+from vindibot.games.outcome import Reason
 
 BOTS = ("strong", "a", "b", "c")
 
@@ -73,3 +75,22 @@ def test_bad_input(arguments: list[str], expected: str, tmp_path: Path, capsys: 
         compare.main([name if one == "FILE" else one for one in arguments])
     assert ended.value.code == 2
     assert expected in capsys.readouterr().err
+
+
+def test_no_share_leaves_its_range_and_no_interval_has_the_width_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strong, weak = tournament(1200, 1), tournament(-3000, 2)
+    won = next(game for game in strong if game.winner == "strong")
+    always = [won.model_copy(update={"block": block}) for block in range(12)]
+    for games in (strong, weak, always):
+        assert compare.main(["strong", stored(tmp_path / "games", games), "--base", stored(tmp_path / "base", games[::-1])]) == 0
+        head, _, differences = capsys.readouterr().out.partition("differences to the base\n")
+        for name in compare.SHARES:
+            (low, high) = re.findall(rf"^{name} .*\((\S+) \.\. (\S+)\)", head, re.MULTILINE)[0]
+            assert 0 <= float(low) < float(high) <= 1, head
+        assert "inf" not in differences
+
+
+def test_games_that_could_not_be_played_are_left_out() -> None:
+    games = tournament(150, 1)
+    lost = [games[0].model_copy(update={"ending": Reason.ABORTED}), *games[1:]]
+    assert len(compare.games_of([lost], "strong")) == len(games) - 1

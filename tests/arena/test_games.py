@@ -14,6 +14,7 @@ from sim.maps import map_of
 from sim.rules import step
 from tests.support.arenabots import bad_trait, first_game, first_task, nobody_left, schedule
 from vindibot.arena.referee import decided, replay
+from vindibot.arena.results import decode
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import map_of_task
 from vindibot.arena.seats import InProcessSeat
@@ -216,11 +217,24 @@ def test_bots_whose_modules_have_the_same_names_never_share_a_process(tmp_path: 
     assert len(set(map(tuple, processes))) == len({number for number, _ in processes}) == 3
 
 
-def test_bots_with_the_same_folder_share_a_process(tmp_path: Path) -> None:
+def test_two_seats_with_traits_of_their_own_never_share_a_process(tmp_path: Path) -> None:
+    """Not even two seats of one bot: else one of two versions of a bot could damage the other."""
     bot = own_bot(tmp_path / "one")
     line = first_game(f"a={bot}", f"b={bot}", "stay", "stay", rounds=2)
     assert all(seat.outcome.finished for seat in line.seats)
-    assert len({text.split()[0] for text in (tmp_path / "processes").read_text().splitlines()}) == 1
+    assert len({text.split()[0] for text in (tmp_path / "processes").read_text().splitlines()}) == 2
+
+
+@pytest.mark.parametrize("last_words", ["x\udce9", "a\0b", "\x1b[31mred"])
+def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path, last_words: str) -> None:
+    (tmp_path / "own.py").write_text(
+        "from behaviours import Behaviour\n\n\nclass Own(Behaviour):\n"
+        f"    def vote(self, view):\n        raise ValueError({last_words!a})\n"
+    )
+    (tmp_path / "bot.toml").write_text('[traits.own]\nuse = "own:Own"\n')
+    line = first_game(str(tmp_path / "bot.toml"), *QUIET, rounds=5)
+    assert line.seats[0].outcome.reason == "crash"
+    assert "ValueError" in decode(line.encode()).seats[0].outcome.message
 
 
 @pytest.mark.parametrize(

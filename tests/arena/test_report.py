@@ -22,6 +22,7 @@ from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, 
 from vindibot.arena.replays import check_pages, choose
 from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.arena.summary import summarise
 from vindibot.base.errors import UsageError, VindibotError
@@ -311,19 +312,38 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
         assert "nan" not in text
 
 
+def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
+    games = [
+        game.model_copy(update={"format": "ab"})
+        for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))
+    ]
+    stopped = report(summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
+    assert "Stopped by the test" in stopped
+    assert "stopped by the test" in stopped.split("</p>", 1)[0], "the head line says it too"
+    assert "Only a part" not in stopped
+    for sprt in (SprtSettings(), SprtSettings(stop=True, fewest=50)):
+        page = report(summarise(games, "ab", planned=400, sprt=sprt), games)
+        assert "Only a part" in page
+        assert "topped by the test" not in page
+
+
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:
     games = [game_line(("a", "b", "c", "d"), (4, 3, 2, 1), block=block, record=f"g{block}") for block in range(4)]
     results = tmp_path / "cup.jsonl"
-    assert "Gold lost" not in report(summarise(games), games, results=results)
+    assert "Mean loss" not in report(summarise(games), games, results=results)
     headers = [HEADER.model_copy(update={"game": game.record}) for game in games]
-    review = [line for header in headers for line in (header, turn(0, 30), turn(1, 10, hero=2, kind=""))]
+    review = [
+        line
+        for number, header in enumerate(headers)
+        for line in (header, turn(0, 30 + number), turn(1, 10 + number, hero=2, kind=""))
+    ]
     path = tmp_path / "cup.games.review.jsonl"
     path.write_bytes(b"".join(write_review_line(line) + b"\n" for line in review))
     page = report(summarise(games), games, results=results)
-    _, _, section = page.partition("Gold lost per 100 moves")
-    assert [*re.findall(r"<td>(\d+)</td><td>(\d+)</td><td>(\d+ to \d+)</td>", section)] == [
-        ("4", "1000", "1000 to 1000"),
-        ("4", "3000", "3000 to 3000"),
-    ]
+    _, _, section = page.partition("Mean loss per move, in gold")
+    found = re.findall(r"<td>(\d+)</td><td>([\d.]+)</td><td>([\d.]+) to ([\d.]+)</td>", section)
+    assert [(moves, loss) for moves, loss, _, _ in found] == [("4", "11.50"), ("4", "31.50")]
+    assert all(float(low) < float(loss) < float(high) for _, loss, low, high in found)
+    assert "Several moves" in section
     path.write_bytes(b'{"review":{}}\n')
-    assert "Gold lost" not in report(summarise(games), games, results=results), "a damaged review is left out"
+    assert "Mean loss" not in report(summarise(games), games, results=results), "a damaged review is left out"

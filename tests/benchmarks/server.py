@@ -106,6 +106,7 @@ class Stopwatch:
 @contextlib.asynccontextmanager
 async def serving(watch: Stopwatch, **settings: Any) -> AsyncIterator[EmbeddedServer]:
     options = {"keys": "any", "time_limit_ms": LIMIT_MS, "keep_finished_seconds": 1, "rounds": 600, "seed": 1} | settings
+    options |= dict.fromkeys(("heroes_per_key", "heroes_per_address", "streams_per_address", "connections_per_address"), 100_000)
     async with EmbeddedServer(ServerSettings.model_validate(options), (watch,)) as server:
         yield server
 

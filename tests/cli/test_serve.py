@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import os
 import re
 import signal
 import socket
@@ -17,6 +18,7 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.paths import TOP
 from vindibot.cli.main import main
 from vindibot.cli.serve import HIDDEN
 from vindibot.server.settings import ServerSettings
@@ -138,6 +140,43 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
         assert await stop(process) == ""
 
 
+# ---- The database ----
+
+
+async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "server.db"
+    async with command("serve", "--port", "0", "--db", path) as (_, said):
+        (tmp_path / "symbolic.db").symlink_to(path)
+        (tmp_path / "hard.db").hardlink_to(path)
+        async with httpx.AsyncClient(base_url=said[-1].split()[2]) as client:
+            state = (await client.post("/api/training", data={"key": "anykey12", "turns": 1})).json()
+            for name in ("server.db", "symbolic.db", "hard.db"):
+                result = await asyncio.to_thread(run, "serve", "--port", "0", "--db", tmp_path / name)
+                assert result.exit_code == 1
+                assert "another vindibot server uses this file; stop it first" in result.output.replace("\n", " ")
+            state = (await client.post(state["playUrl"], data={"dir": "Stay"})).json()
+            record = (await client.get(f"/records/{state['game']['id']}")).json()
+            assert record["ending"] == "finished"
+
+
+async def test_a_database_on_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{TOP / 'tests' / 'support' / 'without_locks'}{os.pathsep}{TOP}")
+    words = ("serve", "--port", "0", "--db", str(tmp_path / "server.db"))
+    async with command(*words) as (first, said):
+        assert "the file system has no file locks" in said[0]
+        second = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "vindibot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        told = (await second.communicate())[0].decode().replace("\n", " ")
+        assert second.returncode == 1
+        assert f"another vindibot server uses this file (process {first.pid} on" in told
+        first.kill()
+        await first.wait()
+        async with command(*words) as (third, _):
+            await stop(third)
+    assert os.listdir(tmp_path) == ["server.db"]
+
+
 # ---- Leagues ----
 
 
@@ -151,8 +190,13 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
     assert keys["bob"] == "bobsbobs"
     assert len(keys["ann"]) == len(keys["cid"]) == 8
     assert (tmp_path / "spring-keys.csv").stat().st_mode & 0o077 == 0
+    organiser = tmp_path / "spring-organiser.key"
+    assert organiser.stat().st_mode & 0o077 == 0
     kept = (tmp_path / "spring.league.json").read_text()
-    assert not [key for name, key in keys.items() if name != "name" and key in kept + made.output]
+    secret = [key for name, key in keys.items() if name != "name"] + [organiser.read_text().strip()]
+    assert not [key for key in secret if key in kept + made.output]
+    assert f"vindibot serve --lan --league {tmp_path}/spring.league.json" in made.output.replace("\n", "")
+    assert f"vindibot league start {tmp_path}/spring.league.json" in made.output.replace("\n", "")
     again = run("league", "new", "spring", roster, "--folder", tmp_path)
     assert again.exit_code == 2
     assert "already exists" in again.output
@@ -174,6 +218,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
         ("spring", BARE, ["--maps", "m1,m77"], "no map named 'm77'"),
         ("spring", BARE, ["--seatings", "9"], "option --seatings: seatings must be at most 6"),
         ("spring", BARE, ["--system", "cup"], "option --system"),
+        ("spring", BARE, ["--start", "25:00"], "option --start: start must be a time (14:30)"),
     ],
 )
 def test_invalid_leagues(tmp_path: Path, name: str, content: str, options: list[str], says: str) -> None:
@@ -199,19 +244,79 @@ async def play(url: str, key: str) -> int:
                 state = await client.post(state.json()["playUrl"], data={"dir": "North"})
 
 
+def test_days_of_a_swiss_league_are_days(tmp_path: Path) -> None:
+    roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
+    roster.write_text(BARE)
+    made = run("league", "new", "spring", roster, "--folder", tmp_path, "--system", "swiss", "--days", "5")
+    assert "3 bots, 2 games on day 1 of 5" in made.output.replace("\n", "")
+    shown = run("league", "standings", file).output
+    assert "spring: day 1 of 5, 2 games left on this day" in shown
+    assert "opponents beaten" in shown
+    assert "opponents_beaten,opponents_drawn,opponents_lost_to" in run("league", "standings", file, "--format", "csv").output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["start", "nosuch.league.json"], 2, "the league nosuch.league.json cannot be read"),
+        (["start", "spring.league.json", "--server", "http://127.0.0.1:9"], 1, "cannot connect to http://127.0.0.1:9"),
+        (["start", "spring.league.json", "--key-file", "nosuch.key"], 2, "the key file nosuch.key cannot be read"),
+        (["pause", "spring.league.json", "--server", "ftp://x"], 2, "must begin with http://"),
+    ],
+)
+def test_a_league_that_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("class.csv").write_text(BARE)
+    run("league", "new", "spring", "class.csv")
+    result = run("league", *words)
+    assert result.exit_code == code, result.output
+    assert says in result.output
+
+
 async def test_two_commands_make_a_league(tmp_path: Path) -> None:
-    roster = tmp_path / "class.csv"
+    roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
     roster.write_text(BARE)
     run("league", "new", "spring", roster, "--folder", tmp_path, "--rounds", "3", "--limit-ms", "10000")
     keys: Sequence[dict[str, str]] = list(csv.DictReader((tmp_path / "spring-keys.csv").read_text().splitlines()))
     async with command("serve", "--lan", "--port", "0", "--league", tmp_path / "spring.league.json") as (process, said):
         port = said[-1].split()[2].rpartition(":")[2]
         assert process.stdout is not None
-        told = "".join([(await process.stdout.readline()).decode() for _ in range(2)])
-        assert re.search(rf"in this network: http://[^ ]+:{port}\n", told)
+        told = ""
+        while "vindibot play" not in told:
+            told += (line := (await process.stdout.readline()).decode())
+            assert line, told
+        network = re.search(rf"in this network: (http://[^ ]+:{port})\n", told)
+        assert network is not None
         assert "other machines can reach this address" in told
+        assert f"projector: {network[1]}/leagues/spring/projector\n" in told
+        assert f"organiser: {network[1]}/leagues/spring/organiser (the key is in {tmp_path}/spring-organiser.key)\n" in told
+        assert f"VINDIBOT_KEY=YOUR-KEY vindibot play --config arena --server {network[1]} --games 1000" in told
         url = f"http://127.0.0.1:{port}"
-        games = await asyncio.gather(*(play(url, bot["key"]) for bot in keys))
+        assert f": vindibot league start {file} --server {url}\n" in told
+
+        async def organise(action: str, *words: str) -> Result:
+            return await asyncio.to_thread(run, "league", action, file, *words, "--server", url)
+
+        other = tmp_path / "other.key"
+        other.write_text("wrong-key-of-somebody\n")
+        other.chmod(0o600)
+        refused = await organise("start", "--key-file", str(other))
+        assert (refused.exit_code, "not the organiser's key" in refused.output) == (1, True)
+        assert "somebody" not in refused.output
+        early = asyncio.create_task(play(url, keys[0]["key"]))
+        async with httpx.AsyncClient(base_url=url) as client:
+            while "1 of 3 bots are here" not in (await client.get("/leagues/spring/projector")).text:
+                pass  # each request waits for its answer
+        started = await organise("start")
+        assert "spring: running, day 1 of 1; 1 of 3 bots are here" in started.output
+        assert "not connected: bob, cid" in started.output
+        assert "spring: paused" in (await organise("pause")).output
+        assert "spring: running" in (await organise("resume")).output
+        nothing = await organise("undo", "bob")
+        assert (nothing.exit_code, "no absence of a bot named 'bob' to undo" in nothing.output) == (1, True)
+        games = await asyncio.gather(early, *(play(url, bot["key"]) for bot in keys[1:]))
         assert games == [2, 2, 2]
         async with httpx.AsyncClient(base_url=url) as client:
             assert (await client.get("/leagues/spring/standings.json")).json()["state"] == "over"

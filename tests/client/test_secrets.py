@@ -20,7 +20,7 @@ from vindibot.base.address import ServerAddress, is_old_domain
 from vindibot.base.errors import UsageError
 from vindibot.base.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
 from vindibot.base.redaction import MASK, Redactor
-from vindibot.client.game_client import GameClient
+from vindibot.client.game_client import ClientSettings, GameClient
 from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply, Transport, TransportError, Within
 
@@ -48,6 +48,19 @@ def test_a_missing_key_names_the_ways_to_give_one() -> None:
     with pytest.raises(UsageError, match=KEY_VARIABLE):
         require_key(environ={})
     assert require_key(environ={KEY_VARIABLE: KEY}).get_secret_value() == KEY
+
+
+@pytest.mark.parametrize("key", ["s3cretk", "s3cretkey", "s", "s3cretk8" * 9])
+def test_a_key_of_a_wrong_length_is_refused_with_its_length(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(key)
+    file.chmod(0o600)
+    for place in ({"environ": {KEY_VARIABLE: key}}, {"key_file": file}, {"key": SecretStr(key)}):
+        with pytest.raises(UsageError, match=f"has {len(key)} characters, but a key has 8: copy the whole key") as caught:
+            find_key(**{"environ": {}, **place})
+        assert "s3cret" not in caught.value.message
+    with pytest.raises(UsageError, match="the key has"):
+        GameClient(ClientSettings(server="http://localhost:9", key=SecretStr(key)))
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"two words\n", b"\xff\xfe\x00k", b"x" * 5000, b"k\x00y"])

@@ -336,11 +336,14 @@ def test_a_value_refused_later_names_its_origin() -> None:
 
 # The parts
 
+#: The whole numbers of TOML.
+WHOLE = st.integers(-(2**63), 2**63 - 1)
+
 
 @given(
     st.dictionaries(
         st.text("abcXYZ_-09", min_size=1, max_size=6),
-        st.one_of(st.integers(), st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(), min_size=1, max_size=4)),
+        st.one_of(WHOLE, st.dictionaries(st.text("abc", min_size=1, max_size=3), WHOLE, min_size=1, max_size=4)),
         max_size=8,
     )
 )

@@ -70,7 +70,7 @@ def test_parameters_in_a_table(tmp_path: Path) -> None:
     assert [configured(bot.traits[0], one) for one in weights[:2]] == ["80", None]
     assert re.search(r"weights.keep = 80\s[^=]*\[default: 70\]", behaviours("search", "--bot", str(path)))
     said = CliRunner().invoke(main, ["config", str(path)]).output
-    assert re.search(r"weights.keep = 80 +# .*bot.toml, line 1", said)
+    assert re.search(r"weights.keep = 80 +# .*bot.toml, line 2", said)
     path.write_text(said)
     assert load_bot(path).build()[0][1] == bot.build()[0][1]
 

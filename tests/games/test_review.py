@@ -134,8 +134,8 @@ def test_losses_are_counted_by_kind_class_and_phase() -> None:
     losses = Losses.of(review.turns, 120)
     assert losses.moves == 4
     assert losses.gold == 50
-    assert losses.per_100() == 1250
-    assert losses.per_100("stalled") == 500
+    assert losses.per_move() == 12.5
+    assert losses.per_move("stalled") == 5
     assert losses.kinds["other"] == 30
     assert losses.marks == {"inaccuracy": 1, "mistake": 1, "blunder": 1}
     assert losses.phases == [(2, 6.0), (1, 30.0), (1, 14.0)]
@@ -149,7 +149,7 @@ def test_intervals_come_from_blocks() -> None:
     assert bots["a"].total.moves == 3
     assert bots["a"].interval() is None, "two blocks are too few"
     same = BotLosses({block: Losses.of(review.turns[:1], 120) for block in range(5)})
-    assert same.interval() == (600, 600)
+    assert same.interval() == (6, 6)
     mixed = BotLosses({**same.blocks, 5: Losses.of(review.turns[1:], 120)})
     low, high = mixed.interval() or (0, 0)
-    assert low < mixed.total.per_100() < high
+    assert low < mixed.total.per_move() < high

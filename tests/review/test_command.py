@@ -11,10 +11,15 @@ import pytest
 from rich.console import Console
 
 from tests.review.conftest import PLIES, TURNS
+from tests.support.arenabots import schedule
+from vindibot.arena.dispatch import given_up
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.store import records_path
 from vindibot.base import UsageError
 from vindibot.games.review import read_review, read_reviews
 from vindibot.review import run
 from vindibot.review.command import ReviewRequest, run_review
+from vindibot.review.profile import many_games
 from vindibot.testing import best_moves, moment
 
 #: Number of plies that are played out per turn.
@@ -31,7 +36,7 @@ def test_a_recording_is_reviewed_beside_the_file(recording: Path, console: Conso
     before = recording.read_bytes()
     printed = review(console, recording, thresholds={"inaccuracy": 0.1, "errors": 0})
     assert recording.read_bytes() == before
-    assert "gold lost per 100 moves" in printed
+    assert "mean loss per move, in gold" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if not line.startswith("the review is in"))
     output = recording.with_name("game.review.jsonl")
     found = read_review(output)
@@ -174,3 +179,15 @@ def test_several_processes_find_the_same(records: Path, console: Console, tmp_pa
     review(console, records, output=tmp_path / "one.review.jsonl")
     review(console, records, output=tmp_path / "two.review.jsonl", workers=2)
     assert (tmp_path / "one.review.jsonl").read_bytes() == (tmp_path / "two.review.jsonl").read_bytes()
+
+
+def test_a_game_that_could_not_be_played_is_in_no_profile(tmp_path: Path) -> None:
+    tasks = list(schedule("seed", "stay", "stay", "stay", rounds=5).tasks())[:3]
+    games = [given_up(tasks[0], "its worker died"), play_task(tasks[1]), play_task(tasks[2])]
+    results = tmp_path / "cup.jsonl"
+    results.write_text("".join(game.line.encode() + "\n" for game in games))
+    records_path(results).write_bytes(b"".join(game.record + b"\n" for game in games))
+    played = [task.name for task in tasks[1:]]
+    for path in (results, records_path(results)):
+        assert [record.id for record in many_games(path).records] == played
+        assert [record.id for record in many_games(path, 1).records] == played[:1]

@@ -128,9 +128,17 @@ async def test_a_missing_key(server: EmbeddedServer, request_: dict[str, Any]) -
             assert (response.status_code, response.text) == (400, NO_KEY)
 
 
+@pytest.mark.parametrize("around", [" {}", "{} ", "\t{}\r\n", "{}\r"])
+async def test_white_space_around_a_key_is_no_part_of_it(server: EmbeddedServer, around: str) -> None:
+    async with playing(server, "ann") as [ann]:
+        for mode in ("data", "json", "params"):
+            answer = await ann.client.post("/api/training", **{mode: {"key": around.format(ann.key), "turns": "1"}})
+            assert answer.json()["hero"]["name"] == "ann"
+
+
 async def test_an_unknown_key(server: EmbeddedServer) -> None:
     async with playing(server, "seed") as [bot]:
-        for key in ("abcdefgh", "x", f" {bot.key}", f"{bot.key}x", "\ud800", "ключ"):
+        for key in ("abcdefgh", "x", f"{bot.key[:4]} {bot.key[4:]}", f"{bot.key}x", "\ud800", "ключ"):
             for mode in ("training", "arena"):
                 headers = {"Content-Type": "application/json"}
                 response = await bot.client.post(f"/api/{mode}", content=json.dumps({"key": key}), headers=headers)

@@ -57,7 +57,7 @@ async def arena_game(client: httpx.AsyncClient, keys: list[str], plies: int | No
 async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_and_not_rated(tmp_path: Path) -> None:
     db = tmp_path / "league.db"
     names = ["first bot", "second bot", "third bot", "fourth bot"]
-    async with server_process(db, rounds=3) as (process, client):
+    async with server_process(db, {"rounds": 3}) as (process, client):
         keys = [await sign_up(client, name) for name in names]
         finished = [await arena_game(client, keys) for _ in range(3)]
         running = await arena_game(client, keys, plies=1)

@@ -21,6 +21,8 @@ METHODS = {
 }
 #: Attributes of a connection that it reads or sets.
 ATTRIBUTES = {
+    "app": "replaced while there are too many connections",
+    "client": "the address of the client, for the limit per address",
     "conn": "replaced by a stricter parser",
     "loop": "for timers",
     "scope": "the time at which a request arrived is added",

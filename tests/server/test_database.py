@@ -15,9 +15,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from sim.generator import generate
+from tests.support.serving import serving
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Reason
 from vindibot.server.database import Database
@@ -237,6 +239,52 @@ def test_another_server_uses_the_file(tmp_path: Path) -> None:
     asyncio.run(Database(path).close())
 
 
+def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    first = Database(path)
+    asyncio.run(first.read(load_bots))
+    (tmp_path / "symbolic.db").symlink_to("league.db")
+    (tmp_path / "hard.db").hardlink_to(path)
+    (tmp_path / "folder").symlink_to(tmp_path)
+    for name in ("symbolic.db", "hard.db", "folder/league.db"):
+        with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
+            Database(tmp_path / name)
+    asyncio.run(first.close())
+    asyncio.run(Database(tmp_path / "symbolic.db").close())
+    assert sorted(os.listdir(tmp_path)) == ["folder", "hard.db", "league.db", "symbolic.db"]
+
+
+def test_a_link_to_a_file_that_is_missing_makes_this_file(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("new.db")
+    asyncio.run(Database(tmp_path / "link.db").close())
+    assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "circle.db").symlink_to("circle.db")
+    for name in ("circle.db", "a\0b", "x" * 300):
+        with pytest.raises(DatabaseError, match=r"cannot be the path of a database|File name too long"):
+            Database(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(DatabaseError, match="this is not a regular file"):
+        Database(tmp_path / "pipe.db")
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:x.db", "file::memory:?cache=shared", "x.db?mode=ro", ""])
+async def test_the_name_of_a_file_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    if not name:  # the current folder
+        with pytest.raises(DatabaseError, match="this is a folder"):
+            Database(Path(name))
+        return
+    async with serving(db=Path(name)) as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = (await client.post("/register", data={"name": "seed"})).text
+        assert 'id="user-key"' in page
+    assert os.listdir(folder) == [name]
+    assert (folder / name).stat().st_mode & 0o777 == 0o600
+    async with serving(db=Path(name)) as server:
+        assert server.lobby.users.by_name("seed") is not None
+
+
 def test_another_program_locks_the_file(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
     asyncio.run(Database(path).close())
@@ -263,14 +311,14 @@ def test_a_read_only_file_and_a_read_only_folder() -> None:
     try:
         path = folder / "league.db"
         asyncio.run(Database(path).close())
-        folder.chmod(0o755)
         path.chmod(0o444)
-        Path(f"{path}.lock").unlink(missing_ok=True)
-        with nobody(), pytest.raises(DatabaseError, match="cannot make a lock file beside it"):
-            Database(path)
-        folder.chmod(0o777)
+        for mode in (0o755, 0o777):
+            folder.chmod(mode)
+            with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):
+                Database(path)
+        folder.chmod(0o755)
         with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):
-            Database(path)
+            Database(folder / "new.db")
     finally:
         shutil.rmtree(folder)
 

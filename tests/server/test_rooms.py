@@ -311,6 +311,29 @@ async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() ->
         assert (over.status_code, over.text) == (400, FINISHED)
 
 
+async def test_the_first_move_of_each_hero_may_have_more_time() -> None:
+    async with serving(time_limit_ms=60, first_limit_ms=20_000) as server, match_of_four(server, rounds=2) as (bots, joins):
+        for number, (bot, join) in enumerate(zip(bots, joins, strict=True)):
+            answer = await join
+            assert 0 < int(answer.headers["x-vindibot-time-limit"]) <= 60, "a client must not plan with the longer time"
+            await asyncio.sleep(0.2)
+            if number < 3:
+                bot.start()
+            else:
+                assert (await bot.move()).status_code == 200  # the others were too late for their second move, or not
+        room = next(iter(server.lobby.rooms.values()))
+        assert room.moves[:4] == [0] * 4
+        await asyncio.sleep(0.2)  # its second move has the usual time
+        assert (await bots[3].move()).text in (TIME_OUT, FINISHED)
+
+
+async def test_a_first_limit_that_is_shorter_has_no_effect() -> None:
+    async with serving(time_limit_ms=20_000, first_limit_ms=1) as server, playing(server, "client") as [bot]:
+        await bot.join(turns=2, map=MAP)
+        await asyncio.sleep(0.1)
+        await bot.play_on()
+
+
 async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
         match = server.lobby.arrange(MAP, [bot.key for bot in bots])

@@ -74,29 +74,47 @@ async def test_a_button_copies_the_command(browser: Browser) -> None:
         assert await page.evaluate("getSelection().toString()") == text
 
 
-def league_file(path: Path, bots: int) -> Path:
-    """Make a league of so many bots."""
-    roster = [RosterEntry(f"team {number:02}", f"key-{number:04}") for number in range(bots)]
+#: As long and as wide as the name of a bot may be.
+WIDE = "W" * 18
+
+
+def league_file(path: Path, bots: int, name: str = "team ") -> Path:
+    """Make a league of so many bots, which waits for its start."""
+    roster = [RosterEntry(f"{name}{number:02}", f"key-{number:04}") for number in range(bots)]
     settings = LeagueSettings(table="duel", system="swiss", seatings=1, days=2, rounds=5)
     League.create("cup", settings, roster, path).save(new=True)
     return path
 
 
-@pytest.mark.parametrize(("bots", "size"), [(6, DESKTOP), (26, DESKTOP), (44, (1920, 1080)), (60, DESKTOP)])
+#: The smallest part of every row that is not hidden, and how far the rows and the page reach.
+EXTENT = """() => {
+  const rows = [...document.querySelectorAll(".standings tr")].map((row) => row.getBoundingClientRect());
+  const names = [...document.querySelectorAll(".standings th[scope=row]")].map((name) => name.getBoundingClientRect().width);
+  const page = document.documentElement;
+  return [names.length, Math.max(...rows.map((row) => row.bottom)), Math.max(...rows.map((row) => row.right)),
+    Math.min(...names), page.scrollHeight, page.scrollWidth];
+}"""
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (800, 600)])
+@pytest.mark.parametrize("bots", [6, 14, 28, 44, 60])
 async def test_the_page_for_a_projector_fits_the_screen(
     browser: Browser, tmp_path: Path, bots: int, size: tuple[int, int]
 ) -> None:
-    path = league_file(tmp_path / "cup.league.json", bots)
+    path = league_file(tmp_path / "cup.league.json", bots, WIDE)
     async with (
         serving(league=path) as server,
         visiting(browser, f"{server.url}/leagues/cup/projector", size=size) as page,
     ):
-        rows = page.locator(".standings th[scope='row']")
-        assert await rows.count() == min(bots, 44)
-        last = await rows.last.bounding_box()
-        assert last is not None
-        assert last["y"] + last["height"] <= size[1]
-        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for state in ("not started", "0 running"):
+            await page.get_by_text(state).wait_for()
+            rows, bottom, right, name, height, width = await page.evaluate(EXTENT)
+            assert rows == min(bots, 44)
+            assert bottom <= size[1]
+            assert right <= size[0]
+            assert name >= 60
+            assert (width, height) == size
+            server.leagues.directors["cup"].set_state("running")
 
 
 async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_path: Path) -> None:
@@ -105,8 +123,10 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         serving(league=path) as server,
         visiting(browser, f"{server.url}/leagues/cup/projector") as page,
     ):
-        await page.get_by_text("0 of 1 game decided").wait_for()
+        await page.get_by_text("not started, 0 of 2 bots are here").wait_for()
         director = server.leagues.directors["cup"]
+        director.set_state("running")
+        await page.get_by_text("day 1 of 2, 1 game left on this day, 0 running").wait_for()
         director.set_state("paused")
         await page.get_by_text("paused").wait_for()
         director.set_state("over")

@@ -21,6 +21,7 @@ from tests.support.waiting import until
 from vindibot.games import GameHistory, loads
 from vindibot.games.protocol import from_games
 from vindibot.server import EmbeddedServer
+from vindibot.server.encoder import Encoder, PlainEncoder, WireEncoder
 from vindibot.server.feed import Feed
 
 Event = tuple[int | None, Any]
@@ -29,7 +30,7 @@ Event = tuple[int | None, Any]
 @asynccontextmanager
 async def watching(server: EmbeddedServer, path: str, after: int | None = None) -> AsyncIterator[AsyncIterator[Event]]:
     """The events of a stream: number and data of each."""
-    headers = {} if after is None else {"Last-Event-ID": str(after)}
+    headers = {"Accept": "text/event-stream"} | ({} if after is None else {"Last-Event-ID": str(after)})
     async with (
         httpx.AsyncClient(base_url=server.url, timeout=30) as client,
         client.stream("GET", path, headers=headers) as response,
@@ -55,7 +56,7 @@ async def events_of(response: httpx.Response) -> AsyncGenerator[Event, None]:
             assert data is not None  # the number comes after the data
             number = int(line[4:])
         else:
-            assert line == ":"
+            pytest.fail(f"an odd line: {line!r}")
 
 
 async def all_events(server: EmbeddedServer, path: str, after: int | None = None) -> list[Event]:
@@ -72,8 +73,8 @@ async def archived_events(server: EmbeddedServer, game_id: str) -> list[Event]:
     return [(ply, from_games(state, game_id=game_id, players=players)) for ply, state in enumerate(states, 1)]
 
 
-def running_feed(server: EmbeddedServer, game_id: str) -> Feed:
-    feed = server.app.state.streams.feed(game_id)
+def running_feed(server: EmbeddedServer, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed:
+    feed = server.app.state.streams.feed(game_id, encoder)
     assert feed is not None
     return feed
 
@@ -142,6 +143,30 @@ async def test_nothing_more_after_the_end_and_odd_numbers_begin_anew() -> None:
             gone = await bot.client.get(path, headers={"Last-Event-ID": str(number)})
             assert (gone.status_code, gone.content) == (204, b"")
         assert [number for number, _ in await all_events(server, path, 6)] == [7, 8]
+
+
+async def test_a_reader_that_takes_each_line_for_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.feed.QUIET_SECONDS", 0.01)
+    async with serving(db=tmp_path / "a.db") as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=5)
+        path = f"/events/{bot.game['id']}"
+
+        async def read() -> list[Any]:
+            """Read like clients of the original server: each line that is not empty is ``data: `` and a state."""
+            async with httpx.AsyncClient(base_url=server.url) as client, client.stream("GET", path) as response:
+                return [json.loads(line[6:]) async for line in response.aiter_lines() if line]
+
+        reading = asyncio.create_task(read())
+        await until(lambda: running_feed(server, bot.game["id"], PlainEncoder).readers)
+        await bot.move()
+        await asyncio.sleep(0.05)  # the stream is quiet for a while
+        await bot.play_on()
+        live = await reading
+        assert [state["turn"] for state in live] == list(range(1, 21))
+        assert live[-1]["finished"]
+        assert await read() == live
+        server.app.state.lobby.rooms.clear()
+        assert await read() == live  # and from the archive
 
 
 async def first_event(server: EmbeddedServer, path: str) -> Event:
@@ -298,11 +323,11 @@ async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatc
         await bot.join(turns=5)
         for path in ("/now-playing", f"/events/{bot.game['id']}"):
             async with bot.client.stream("GET", path) as response:
-                lines = response.aiter_lines()
-                beats = 0
-                async for line in lines:
-                    beats += line == ":"
-                    if beats == 3:
+                empty = 0
+                async for line in response.aiter_lines():
+                    empty += not line
+                    assert not line or line.startswith("data: ")
+                    if empty == 4:  # one of them ends the first event
                         break
 
 

@@ -3,8 +3,11 @@
 With ``--base RESULTS ...`` the bot of each results file is compared with the bot of the same label in a second file, in the games
 that both files have. The tables of ``docs/strength.md`` with intervals of games won, deaths and stalled rounds are from here.
 
-The bot has one seat in every game. Intervals are 95 % intervals of Student's t over blocks. The interval of the points is from
-the jackknife over blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3).
+The bot has one seat in every game. Games that could not be played are left out. Intervals are 95 % intervals of Student's t over
+blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a
+share is that of the arena (`vindibot.arena.shares`), and other figures have none. The interval of the points is from the
+jackknife over blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3). If the bot is always
+or never ahead, its points are computed as if it had lost or won half a game, so they are finite.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from vindibot.arena.results import GameLine, ResultsError, read_results
+from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
+from vindibot.arena.shares import estimate_share
 
 Floats = NDArray[np.float64]
 #: A game: the number of its file, its block, its number in the block.
@@ -27,6 +31,9 @@ Key = tuple[int, int, int]
 #: What is measured in each game. `ahead` is the share of the rivals with less gold; equal gold counts half. `share` is the bot's
 #: share of the final gold of all four heroes.
 FIGURES = ("won", "ahead", "deaths", "stalled", "share")
+#: The figures that are shares (0..1), and the number of steps of the share in a game: a game is won or not; the bot is ahead of
+#: each of three rivals or not, in steps of a half; the share of the gold has steps of a percent.
+SHARES = {"won": 1, "ahead": 6, "share": 100}
 
 
 def figures(game: GameLine, bot: str) -> Floats:
@@ -42,7 +49,7 @@ def figures(game: GameLine, bot: str) -> Floats:
 
 def games_of(files: Iterable[Sequence[GameLine]], bot: str) -> dict[Key, Floats]:
     """Return the figures of the bot in each game of these files."""
-    return {(number, *game.key): figures(game, bot) for number, games in enumerate(files) for game in games}
+    return {(number, *game.key): figures(game, bot) for number, games in enumerate(files) for game in that_count(games)}
 
 
 def by_block(games: dict[Key, Floats]) -> Floats:
@@ -59,10 +66,28 @@ def interval(values: Floats) -> tuple[float, float, float]:
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
 
 
-def rating(ahead: float) -> float:
-    """Return the Elo points above a rival at which a bot is ahead of it in this share (0..1) of the games."""
-    with np.errstate(divide="ignore"):
-        return float(400 * (np.log10(ahead) - np.log10(1 - ahead)))
+def figure_interval(games: dict[Key, Floats], name: str) -> tuple[float, float, float]:
+    """Return the mean of a figure, one of `FIGURES`, over blocks, and its 95 % interval, within the range of the figure."""
+    values = by_block(games)[:, FIGURES.index(name)]
+    mean, low, high = interval(values)
+    largest = 1.0 if name in SHARES else np.inf
+    if low < high or len(values) < 2:
+        return mean, max(0.0, low), min(largest, high)
+    if name not in SHARES:
+        return mean, np.nan, np.nan
+    sizes = [SHARES[name] * sum(key[:2] == block for key in games) for block in sorted({key[:2] for key in games})]
+    found = estimate_share((values * sizes).tolist(), sizes)
+    return mean, found.low, found.high
+
+
+def rating(ahead: float, games: int) -> float:
+    """Return the Elo points above a rival at which a bot is ahead of it in the share `ahead` (0..1) of `games` games.
+
+    The share counts as at least half a game, and as at most all games except for half a game. So the points are finite.
+    """
+    least = 0.5 / (games + 1)
+    share = min(max(ahead, least), 1 - least)
+    return float(400 * (np.log10(share) - np.log10(1 - share)))
 
 
 def points(base: dict[Key, Floats], games: dict[Key, Floats]) -> tuple[float, float, float]:
@@ -70,9 +95,14 @@ def points(base: dict[Key, Floats], games: dict[Key, Floats]) -> tuple[float, fl
     column = FIGURES.index("ahead")
     before, after = by_block(base)[:, column], by_block(games)[:, column]
     count = len(after)
-    whole = rating(after.mean()) - rating(before.mean())
+
+    def difference(kept: NDArray[np.bool_]) -> float:
+        size = round(len(games) * kept.mean())
+        return rating(after[kept].mean(), size) - rating(before[kept].mean(), size)
+
+    whole = difference(np.ones(count, bool))
     left_out = np.arange(count) != np.arange(count)[:, None]
-    parts = [rating(after[kept].mean()) - rating(before[kept].mean()) for kept in left_out] if count > 1 else [np.nan]
+    parts = [difference(kept) for kept in left_out] if count > 1 else [np.nan]
     _, low, high = interval(count * whole - (count - 1) * np.array(parts))
     return whole, low, high
 
@@ -98,8 +128,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("no games")
     blocks = by_block(games)
     print(f"{len(games)} games in {len(blocks)} blocks")
-    for column, name in enumerate(FIGURES):
-        print("{:8} {:8.3f} ({:.3f} .. {:.3f})".format(name, *interval(blocks[:, column])))
+    for name in FIGURES:
+        print("{:8} {:8.3f} ({:.3f} .. {:.3f})".format(name, *figure_interval(games, name)))
     stalled, won = (np.array([found[FIGURES.index(name)] for found in games.values()]) for name in ("stalled", "won"))
     for what, chosen in (("won", won == 1), ("not won", won == 0)):
         print(f"stalled in {chosen.sum()} games {what}: {stalled[chosen].mean() if chosen.any() else np.nan:.1f}")

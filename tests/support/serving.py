@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -139,21 +140,22 @@ async def rounds_of_the_loop(count: int = 30) -> None:
 
 
 PROGRAM = """
+import json
 import sys
-from pathlib import Path
 from vindibot.server import ServerSettings, run_server
-settings = ServerSettings(db=Path(sys.argv[1]), rounds=int(sys.argv[2]), time_limit_ms=20_000)
+settings = ServerSettings(**json.loads(sys.argv[1]))
 run_server(settings, lambda server: print(server.url, flush=True))
 """
 
 
 @asynccontextmanager
 async def server_process(
-    db: Path, rounds: int = 1, **environment: str
+    db: Path, settings: dict[str, Any] | None = None, **environment: str
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
     """Yield a server in a separate process, and a client. The process is killed at the end."""
+    given = json.dumps({"db": str(db), "rounds": 1, "time_limit_ms": 20_000} | (settings or {}))
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
+        sys.executable, "-c", PROGRAM, given, stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
     )
     assert process.stdout is not None
     try:

@@ -98,7 +98,7 @@ def new_league(folder: Path) -> dict[str, str]:
     """Make the league, and return the keys by name."""
     keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
     (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
-    words = ["league", "new", "spring", "class.csv", "--rounds", "60", "--seatings", "2", "--maps", "m3,m5"]
+    words = ["league", "new", "spring", "class.csv", "--rounds", "60", "--seatings", "2", "--maps", "m3,m5", "--start", "now"]
     subprocess.run([*VINDIBOT, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return keys
 

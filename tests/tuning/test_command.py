@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -10,10 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from vindibot.arena.results import read_results
+from vindibot.base import UsageError
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.tuning import extra
+from vindibot.tuning.attempts import AttemptFile, PromotionAttempt
 
+RIVALS = ("rival-x.jsonl", "rival-x-2.jsonl")
 SMALL = ["--rounds", "12", "--map", "10-1", "--workers", "1"]
 BOT = """
 name = "small"
@@ -104,7 +109,8 @@ def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
     assert code == 0, said
     assert re.search(r"passed: seed is stronger than its parent random: LLR \+\S+ in \S+ \.\. \S+ after \d+ blocks", said)
     versions = tmp_path / "versions"
-    assert sorted(path.name for path in versions.iterdir()) == ["random-1.toml", "random-2.toml", "tournament.toml"]
+    names = ["random-1.toml", "random-2.toml", "random.attempts.jsonl", "tournament.toml"]
+    assert sorted(path.name for path in versions.iterdir()) == names
     text = (versions / "random-2.toml").read_text()
     for part in ("Date: 20", "Parent: random", "Command: vindibot tune promote seed random", "Games: ", "Rating in the family"):
         assert f"# {part}" in text
@@ -115,6 +121,55 @@ def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
         (spec.label, spec.weight, behaviour) for spec, behaviour in seed.build()
     ]
     assert tomllib.loads((versions / "tournament.toml").read_text())["bots"] == ["random-1.toml", "random-2.toml"]
+
+
+def test_each_attempt_of_a_family_has_new_games_and_a_smaller_level(tmp_path: Path) -> None:
+    few = ["--blocks", 20, "--sprt-fewest", 5, "--sprt-elo1", 300, "--rounds", 12, "--workers", 1, "--nodes", 50]
+    seeds: set[int] = set()
+    maps: set[str] = set()
+    for attempt, alpha in ((1, "0.025 = 0.05 / (1 * 2)"), (2, "0.0083 = 0.05 / (2 * 3)")):
+        code, said = tune(tmp_path, "promote", "random", "seed", "--rival", "stay", *few)
+        assert code == 1, said
+        assert f"attempt {attempt} of the family seed: alpha {alpha}" in said
+        games = read_results(tmp_path / f"results/promote-random/attempt-{attempt}/parent.jsonl")
+        assert not seeds & {game.seed for game in games}
+        assert not maps & {game.map.digest for game in games}
+        seeds |= {game.seed for game in games}
+        maps |= {game.map.digest for game in games}
+        setup = tomllib.loads((tmp_path / f"results/promote-random/attempt-{attempt}/parent.effective.toml").read_text())
+        assert setup["sprt"]["alpha"] == pytest.approx(0.05 / (attempt * (attempt + 1)))
+    lines = [json.loads(line) for line in (tmp_path / "versions/seed.attempts.jsonl").read_text().splitlines()]
+    assert [(line["attempt"], line.get("outcome")) for line in lines] == [(1, None), (1, "refused"), (2, None), (2, "refused")]
+
+
+def test_an_interrupted_attempt_goes_on(tmp_path: Path) -> None:
+    file = AttemptFile(tmp_path / "seed.attempts.jsonl")
+    first = file.begin("same", "a", "b")
+    assert file.begin("same", "a", "b") == first, "it was interrupted, so it goes on"
+    second = file.begin("other", "c", "b")
+    assert (first.number, second.number) == (1, 2)
+    assert file.begin("same", "a", "b").number == 3, "another attempt came between"
+    rates = [PromotionAttempt(number).alpha(0.05) for number in range(1, 2000)]
+    assert sum(rates) < 0.05
+    assert sum(rates) == pytest.approx(0.05, rel=1e-3)
+    (tmp_path / "notes.attempts.jsonl").write_text("mine\n")
+    with pytest.raises(UsageError, match="has no attempts"):
+        AttemptFile(tmp_path / "notes.attempts.jsonl").begin("same", "a", "b")
+    assert (tmp_path / "notes.attempts.jsonl").read_text() == "mine\n"
+
+
+def test_rivals_of_the_same_name_have_results_of_their_own(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.toml").write_text('extends = "random"\n' if folder == "a" else 'extends = "stay"\n')
+    few = ["--sprt-fewest", 5, "--rival-blocks", 5, "--family-blocks", 5, "--nodes", 50, *SMALL]
+    code, said = tune(tmp_path, "promote", "seed", "random", "--rival", "a/x.toml", "--rival", "b/x.toml", *few)
+    assert code == 0, said
+    assert re.search(r"passed: against x \(a/x\.toml\): \+\d+ points, 97\.5 % [-+]\d+ \.\. [-+]\d+", said), said
+    assert "passed: against x (b/x.toml): " in said
+    stored = tmp_path / "results/promote-seed/attempt-1"
+    digests = [{seat.digest for game in read_results(stored / name) for seat in game.seats} for name in RIVALS]
+    assert digests[0] != digests[1]
 
 
 @pytest.mark.slow
@@ -129,7 +184,7 @@ def test_a_weaker_bot_is_refused(tmp_path: Path) -> None:
     assert code == 1, said
     assert "passed: weak is stronger than its parent random" in said
     assert "refused: against seed: -" in said
-    assert not (tmp_path / "versions").exists()
+    assert not list((tmp_path / "versions").glob("*.toml"))
 
 
 def test_positions_are_stored(tmp_path: Path) -> None:

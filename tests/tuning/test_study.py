@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +28,7 @@ from tests.support.tuning import (
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
-from vindibot.tuning.search import SearchResult
+from vindibot.tuning.search import SearchResult, search
 from vindibot.tuning.study import TuneStudy
 from vindibot.tuning.study_file import StudyError, StudyFile
 
@@ -144,6 +147,39 @@ def test_a_game_that_cannot_be_played_counts_nothing(tmp_path: Path) -> None:
     assert [number for number, block in study.file.blocks.items() if block.failed] == [3, 19]
     assert study.file.blocks[19].difference["place"] == 0
     assert "is given up: no such map" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    "more", [{"screening": 0}, {"screening": 0.5, "alpha": 1}, {"screening": 0, "method": "cmaes", "batch": 2}]
+)
+def test_blocks_that_cannot_be_played_change_no_result(tmp_path: Path, more: dict[str, Any]) -> None:
+    """The difference of such a block is stored as 0. If it has another value, the result must be the same."""
+    known = KnownGame()
+
+    def faulty(task: GameTask) -> PlayedGame:
+        if task.block % 5 == 3:
+            raise RuntimeError("no such map")
+        return known(task)
+
+    given = settings(games=80, parameters=["traits.search.weights.keep"], **more)
+    study = begin(given, "searcher", tmp_path / "study.jsonl")
+    study.play(AtOnce, 1, play=faulty)
+    results = dict(study.file.blocks)
+    assert sum(one.failed for one in results.values()) == 8
+    for number, one in results.items():
+        if one.failed:
+            results[number] = dataclasses.replace(one, difference={"place": 9.0}, level={"place": 9.0})
+    assert all(math.isnan(level) or abs(level) < 5 for level in study.levels)
+    steps = search(study.space, given, study.seed)
+    iterate = next(steps)
+    again = None
+    while again is None:
+        try:
+            iterate = steps.send([results[plan.number] for plan in iterate.plans])
+        except StopIteration as end:
+            again = end.value
+    assert study.result is not None
+    assert (again.point, again.effects) == (study.result.point, study.result.effects)
 
 
 def test_a_study_is_refused(tmp_path: Path) -> None:

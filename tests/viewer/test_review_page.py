@@ -86,7 +86,7 @@ async def test_the_list_of_the_worst_moves_leads_to_them(page: Any) -> None:
 
 async def test_the_gold_lost_is_that_of_the_report(page: Any) -> None:
     losses = Losses.of(TURNS, 192)
-    assert f"1 brawler: {losses.per_100():.0f} gold lost per 100 moves" in await page.locator(".review .chips").inner_text()
+    assert f"1 brawler: mean loss per move {losses.per_move():.2f} gold" in await page.locator(".review .chips").inner_text()
     words = await page.locator(".review .kinds").inner_text()
     for kind, lost in losses.kinds.items():
         shown = f"{lost:.0f}" if lost >= 10 else f"{lost:.1f}"

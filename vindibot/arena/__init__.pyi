@@ -20,7 +20,10 @@ from .hosts import (
     MachineStatus as MachineStatus,
 )
 from .live import ConsoleReporter as ConsoleReporter
-from .local import local_workers as local_workers
+from .local import (
+    LocalExecutor as LocalExecutor,
+    local_workers as local_workers,
+)
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
@@ -37,9 +40,11 @@ from .results import (
     GameLine as GameLine,
     MachineLine as MachineLine,
     read_results as read_results,
+    that_count as that_count,
 )
 from .sandbox import (
     PlayedGame as PlayedGame,
+    become_worker as become_worker,
     play_task as play_task,
 )
 from .schedule import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
 from vindibot.base import UsageError
-from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, file_digest, holds, load_bot
+from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, dotted, file_digest, holds, load_bot
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")
@@ -99,17 +99,28 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
         label, name = split_label(text)
         if len(label) > LONGEST_NAME:
             raise config.refuse("bots", f"has a label of more than {LONGEST_NAME} characters: {label[:20]}...")
-        table, key = settings.entrants.get(name), "entrants"
+        table = settings.entrants.get(name)
         default = label or (name if table is not None else "")
-        if table is None:
-            table, key = _table_of(name), "bots"
         try:
-            entrant = _read(name, table, settings.limits, config.origin(key).folder)
+            if table is None:
+                folder = config.origin("bots").folder
+                entrant = _read(name, _table_of(name), settings.limits, {"bot": folder, "folder": folder})
+            else:
+                folders = {key: entrant_folder(config, name, key) for key in ("bot", "folder")}
+                entrant = _read(name, table, settings.limits, folders)
             unique = unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
         found.append(replace(entrant, label=unique))
     return found
+
+
+def entrant_folder(config: Config[ArenaSettings], name: str, key: str) -> Path | None:
+    """Return the folder of the configuration file that sets a key of the table ``[entrants.NAME]``, or None.
+
+    Paths in the value of the key are relative to this folder.
+    """
+    return config.origin(dotted(("entrants", name, key))).folder
 
 
 def split_label(text: str) -> tuple[str, str]:
@@ -141,7 +152,8 @@ def _table_of(word: str) -> EntrantSettings:
     return EntrantSettings(bot=word)
 
 
-def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path | None) -> Entrant:
+def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Mapping[str, Path | None]) -> Entrant:
+    """Return the bot of a table. `beside` has, by key of the table, the folder for relative paths in the value of the key."""
     if (table.bot is None) == (table.command is None):
         raise UsageError("the command is missing" if is_command(name) else f"[entrants.{name}] needs one of bot and command")
     move_ms = table.move_ms or common.move_ms
@@ -156,7 +168,7 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path
     if table.command is not None:
         if table.nodes is not None:
             raise UsageError("nodes are for bot files: a program gets move_ms")
-        folder = _working_folder(table.folder, beside)
+        folder = _working_folder(table.folder, beside["folder"])
         command = _command(table.command, folder)
         label, files = _program_label(command, folder), files_digest(command, folder)
         return Entrant(label, table.protocol, limits, command=command, folder=str(folder), files=files)
@@ -164,7 +176,7 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path
     for kind in BUILT_IN:
         if table.bot == kind:
             return Entrant(kind, kind, limits)
-    bot = load_bot(table.bot, beside=beside)
+    bot = load_bot(table.bot, beside=beside["bot"])
     return Entrant(bot.name, "bot", limits, bot)
 
 

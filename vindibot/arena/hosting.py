@@ -154,7 +154,7 @@ class HostedGame:
         crash.
         """
         while True:
-            for number, program in self._programs.items():
+            for number, program in list(self._programs.items()):
                 own, code = self._run.seats[number], program.exit_code()
                 if self._room is not None:
                     if code not in (None, 0) and own.outcome.finished and not self._room.finished:

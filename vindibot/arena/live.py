@@ -165,7 +165,7 @@ class ConsoleReporter(Reporter):
         """Return a line for each forfeit in this game that is to be reported (see `TOLD`)."""
         found = []
         for number, seat in enumerate(line.seats, start=1):
-            if seat.outcome.finished:
+            if line.given_up or seat.outcome.finished:
                 continue
             kind = seat.bot, seat.outcome.reason
             self._forfeits[kind] += 1
@@ -193,6 +193,8 @@ class ConsoleReporter(Reporter):
         done, games, forfeits = len(self._games), self._info.games, self._forfeits.total()
         parts = [f"{done}/{games} games", f"{self._rate.per_minute():.0f} games/min", self._rate.left(max(0, games - done))]
         parts.append(counted(forfeits, "forfeit") if forfeits else "")
+        given_up = sum(line.given_up for line in self._games)
+        parts.append(f"{given_up} could not be played" if given_up else "")
         return " · ".join(filter(None, parts))
 
     def _ranked(self) -> list[Rating]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from multiprocessing.connection import Connection
+from typing import Any, ParamSpec, TypeVar
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
@@ -19,17 +20,18 @@ R = TypeVar("R")
 
 
 class LocalExecutor(ProcessPoolExecutor):
-    """A pool of worker processes, which can be killed during a game. They also end if the arena's process ends for any reason.
+    """A pool of worker processes, which can be killed during a game. They also end if this process ends for any reason.
 
-    `workers` is the number of processes. `needs` says what the fork server must load before it makes workers.
+    `workers` is the number of processes. `needs` says what the fork server must load before it makes workers. Each worker first
+    calls `prepare` with `arguments`.
     """
 
-    def __init__(self, workers: int, needs: Sequence[Needs]) -> None:
+    def __init__(self, workers: int, needs: Sequence[Needs], prepare: Callable[..., None] | None = None, *arguments: Any) -> None:
         self._needs = needs
         chosen = context(*needs)
         # Only this process has the other end of this pipe. So the pipe breaks when this process ends.
         lifeline, self._held = chosen.Pipe(duplex=False)
-        super().__init__(workers, mp_context=chosen, initializer=become_worker, initargs=(lifeline,))
+        super().__init__(workers, mp_context=chosen, initializer=_begin, initargs=(lifeline, prepare, arguments))
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """See `Executor`. Raises `BrokenExecutor` if no worker can be started, for example because the fork server has ended."""
@@ -50,6 +52,13 @@ class LocalExecutor(ProcessPoolExecutor):
         """Kill all workers immediately. Their running games and the programs in these games end too."""
         for process in list((self._processes or {}).values()):
             process.kill()
+
+
+def _begin(lifeline: Connection, prepare: Callable[..., None] | None, arguments: Sequence[Any]) -> None:
+    """Prepare this process as a worker."""
+    become_worker(lifeline)
+    if prepare is not None:
+        prepare(*arguments)
 
 
 def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], LocalExecutor]:

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from vindibot.arena.luce import PRIOR, collect, covariance, fit_strengths
-from vindibot.arena.results import GameLine
+from vindibot.arena.results import GameLine, that_count
 
 #: Rating points per unit of strength (a natural logarithm).
 POINTS = 400 / math.log(10)
@@ -67,8 +67,9 @@ def rate(
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
-    All bots in the games are rated. `bots` are labels of further bots to rate; a bot without a game has strength 0 in the model.
-    The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0.
+    Games that could not be played are left out. All bots in the games are rated. `bots` are labels of further bots to rate; a bot
+    without a game has strength 0 in the model. The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label,
+    the mean of all ratings is 0.
 
     `low`, `high` and `los` come from `resamples` resamples of the bootstrap. They are None if there are fewer than `MIN_BLOCKS`
     blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed`, but
@@ -78,7 +79,7 @@ def rate(
     if not names:
         return []
     number = {name: index for index, name in enumerate(names)}
-    lines = sorted(games, key=lambda game: game.key)
+    lines = sorted(that_count(games), key=lambda game: game.key)
     played = [(line.block, [number[bot] for bot in line.bots], [seat.place for seat in line.seats]) for line in lines]
     rankings = collect(played, len(names))
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from vindibot.arena.results import GameLine
+from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import INSTEAD, records_path, replays_path
 from vindibot.base import Output, UsageError, VindibotError, short
 from vindibot.games import GameRecord, read_records
@@ -40,9 +40,9 @@ def check_pages(results: Path) -> None:
 def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
     """Return at most `most` games that have records, in descending order of block and number.
 
-    At most half of them are the latest games with forfeits. The others are the latest games of any kind.
+    At most half of them are the latest games with forfeits. The others are the latest games of any kind that were played.
     """
-    latest = sorted((game for game in games if game.record), key=lambda game: game.key, reverse=True)
+    latest = sorted((game for game in that_count(games) if game.record), key=lambda game: game.key, reverse=True)
     chosen = {game.key: game for game in [game for game in latest if game.has_forfeits][: most // 2]}
     for game in latest:
         if len(chosen) < most:

@@ -23,7 +23,7 @@ from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.arena.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.replays import GameKey, records_of, write_pages
-from vindibot.arena.results import GameLine
+from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import (
     REPORT_MARK,
     TournamentOrigin,
@@ -35,7 +35,7 @@ from vindibot.arena.store import (
     setup_path,
 )
 from vindibot.arena.summary import BotStats, Summary
-from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, match_lines, percent, points
+from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
 from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import VindibotError, render
 from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot, read_reviews, review_path
@@ -84,6 +84,7 @@ def report(
         head_line=head_line(summary),
         summary=summary,
         columns=ALL_COLUMNS,
+        interval_note=interval_note(summary),
         played=played,
         match=match_lines(summary.match) if summary.match is not None else [],
         ratings=_ratings(summary, number),
@@ -99,7 +100,7 @@ def report(
         games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
         watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
         addresses=addresses,
-        replay=f"vindibot replay {shlex.quote(records.name)} --game RECORD --html game.html" if records is not None else "",
+        replay=shlex.join(["vindibot", "replay", records.name, "--game", "RECORD", "--html", "game.html"]) if records else "",
         facts=_facts(games, results),
         listed=LISTED,
         mixed_versions=mixed_versions(games),
@@ -117,7 +118,7 @@ def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
     path = review_path(records_path(results))
     if not path.is_file():
         return {}
-    lines = {line.record: line for line in games if line.record}
+    lines = {line.record: line for line in that_count(games) if line.record}
     with suppress(VindibotError):
         found = [(lines[one.header.game], one.turns) for one in read_reviews(path) if one.header.game in lines]
         return losses_by_bot((line.block, line.bots, turns, PLIES_PER_ROUND * line.rounds) for line, turns in found)
@@ -132,8 +133,8 @@ def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, s
     origin = read_origin(results) if results is not None else TournamentOrigin()
     again = ""
     if results is not None and origin.seed is not None:
-        names = shlex.quote(setup_path(results).name), shlex.quote(f"{results.stem}-again.jsonl")
-        again = "vindibot arena --config {} --results {}".format(*names)
+        words = ["--config", setup_path(results).name, "--results", f"{results.stem}-again.jsonl"]
+        again = shlex.join(["vindibot", "arena", *words])
     facts = [
         ("begun with", origin.command, True),
         ("the same again", again, True),
@@ -183,7 +184,7 @@ def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
 
 def _gold_over_time(results: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """Return the chart of mean gold after every round, or "" if these games have no records."""
-    curves, recomputed = gold_curves(results, {line.record for line in games if line.record})
+    curves, recomputed = gold_curves(results, {line.record for line in that_count(games) if line.record})
     series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
     return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
 

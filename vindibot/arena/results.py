@@ -7,7 +7,8 @@ ignores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -33,7 +34,7 @@ class ResultsError(VindibotError):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class MapLine(_Part):
@@ -130,6 +131,11 @@ class GameLine(_Part):
         return self.block, self.game
 
     @property
+    def given_up(self) -> bool:
+        """Whether the game could not be played. Such a game counts for no bot."""
+        return self.ending is Reason.ABORTED
+
+    @property
     def has_forfeits(self) -> bool:
         """Whether any bot forfeited."""
         return not all(seat.outcome.finished for seat in self.seats)
@@ -164,7 +170,7 @@ def read_results(path: Path) -> list[GameLine]:
     Raises `ResultsError` for any other fault, for a game that occurs twice, and for games of different tournaments.
     """
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(BOM_UTF8)
     except OSError as problem:
         raise ResultsError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
     games: list[GameLine] = []
@@ -182,6 +188,11 @@ def read_results(path: Path) -> list[GameLine]:
             raise ResultsError(f"{short(path)}, line {number}: this game is already in line {before}")
         games.append(game)
     return games
+
+
+def that_count(games: Iterable[GameLine]) -> list[GameLine]:
+    """Return the games that count: all games except those that could not be played."""
+    return [game for game in games if not game.given_up]
 
 
 def places(golds: Sequence[int]) -> list[float]:

@@ -1,8 +1,8 @@
 """The sandbox plays one game in a separate process. If this process dies or hangs, the sandbox finds the seat at fault.
 
 A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. All damage by a trait ends
-with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. Some bots with traits of
-their own play in further processes (`vindibot.arena.separate`).
+with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes. Bots with traits of their
+own play in further processes (`vindibot.arena.separate`).
 
 If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
@@ -34,6 +34,8 @@ from pathlib import Path
 from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import NoReturn
 
+from pydantic import TypeAdapter
+
 from sim import kernels
 from sim.game import SEATS
 from vindibot.arena.entrants import Entrant
@@ -46,7 +48,6 @@ from vindibot.arena.seats import Forfeit, ScriptedSeat, Seat, local_seat
 from vindibot.arena.separate import SeparateSeat
 from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
-from vindibot.config import make_importable
 from vindibot.games import Reason
 
 #: Seconds between two checks of a running game.
@@ -59,6 +60,10 @@ HANG_SECONDS = 60.0
 OUTPUT_BYTES = 64 * 1024
 #: The kinds of entrants that are programs.
 _PROGRAMS = ("http", "stdio")
+
+#: The result of a game's process: the game, or the traceback of an error of ours. The largest number of its bytes as JSON.
+_RESULT: TypeAdapter[GameRun | str] = TypeAdapter(GameRun | str)
+LONGEST_RESULT = 16 << 20
 
 _prepared: set[str] = set()
 _adopting = False
@@ -227,7 +232,7 @@ class _Attempt:
                     pipes.remove(output)
             if answer in ready:
                 with contextlib.suppress(Exception):  # the process died before or while it wrote the answer
-                    self._result = answer.recv()
+                    self._result = _RESULT.validate_json(answer.recv_bytes(LONGEST_RESULT))
                 return None
             if time.monotonic() - checked > CHECK_SECONDS:
                 checked = time.monotonic()
@@ -310,7 +315,7 @@ def _play_and_exit(
     except BaseException:
         result = traceback.format_exc()[-2000:]
     try:
-        answer.send(result)
+        answer.send_bytes(_RESULT.dump_json(result))
     finally:
         os._exit(0)
 
@@ -340,18 +345,22 @@ def _limit_memory(entrants: Iterable[Entrant]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
+def _leave_game(journal: Journal, entrant: Entrant) -> None:
+    """Prepare the process of a separate seat: remove the journal from its memory, and limit its memory."""
+    journal.close()
+    _limit_memory([entrant])
+
+
 def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal) -> GameRun:
     logs = [_log_path(task, f"{number}-{seat.entrant.label}") for number, seat in enumerate(task.seats, start=1)]
     seats: list[Seat | None] = [scripts.get(number) for number in range(SEATS)]
     here = [number for number, seat in enumerate(task.seats) if number not in scripts and seat.entrant.kind not in _PROGRAMS]
-    own = {number: bot.folders for number in here if (bot := task.seats[number].entrant.bot) is not None and bot.has_own_traits}
-    shared = next(iter(own.values()), ())
-    separate = [number for number, folders in own.items() if folders != shared]
-    for number in separate:  # first, so that the new processes contain no agent of this process
+    own = [number for number in here if (bot := task.seats[number].entrant.bot) is not None and bot.has_own_traits]
+    for number in own:  # first, so that the new processes contain no agent of this process
         seat = task.seats[number]
         with journal.asked(number):
-            seats[number] = SeparateSeat(seat, partial(_limit_memory, [seat.entrant]))
-    together = {number: task.seats[number] for number in here if number not in separate}
+            seats[number] = SeparateSeat(seat, partial(_leave_game, journal, seat.entrant))
+    together = {number: task.seats[number] for number in here if number not in own}
     _limit_memory(seat.entrant for seat in together.values() if seat.entrant.kind == "bot")
     for number, seat in together.items():
         with journal.asked(number):
@@ -359,7 +368,6 @@ def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal)
     for number, seat in enumerate(task.seats):
         if number not in scripts and seat.entrant.kind == "stdio":
             seats[number] = StdioSeat(seat.entrant, logs[number])
-    make_importable(shared)  # a trait of these folders may import modules while it votes
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
         return play(task, asked, journal)

@@ -27,6 +27,7 @@ class Forfeit(Exception):  # noqa: N818 - the word of the field
     """The end of a bot's part in a game. `outcome` has the reason and a message."""
 
     def __init__(self, reason: Reason, message: str = "") -> None:
+        message = message.encode(errors="replace").decode()  # a trait may raise an error whose text no file can store
         super().__init__(reason, message)
         self.outcome = Outcome(reason, message)
 

@@ -139,7 +139,10 @@ class ArenaSettings(Settings):
         default="trouble", description="store the standard error of bots: of no game, of games with forfeits, of all games"
     )
     max_forfeits: float = Field(
-        default=0.01, ge=0, le=1, description="share of its games that a bot may forfeit; above it the exit code is 6"
+        default=0.01,
+        ge=0,
+        le=1,
+        description="share of its games that a bot may forfeit; above it the exit code is 6; 1: any number, from the first game",
     )
     limits: LimitSettings = LimitSettings()
     maps: MapSettings = MapSettings()

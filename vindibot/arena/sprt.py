@@ -22,7 +22,10 @@ is that 1/v is estimated from n scores. On average this estimate is too large by
 - There is no verdict if too many games are equal, move by move, since a repeated game is no new evidence.
 
 If the test has stopped a match, the scores of the match exaggerate the difference. So `estimate_difference` needs a match whose
-number of blocks was fixed in advance.
+number of blocks was fixed in advance. It estimates the score from the points of the blocks (`vindibot.arena.shares`).
+
+A game that could not be played counts for neither bot. The score of its block is the mean over the other games of the block. A
+block without any other game has no score, and is left out.
 """
 
 from __future__ import annotations
@@ -33,11 +36,10 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-import numpy as np
-
 from vindibot.arena.ratings import MIN_BLOCKS, elo, expected
-from vindibot.arena.results import GameLine
+from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.settings import SprtSettings
+from vindibot.arena.shares import LEVEL, estimate_share
 
 #: "H1": A is stronger by `elo1` rather than by `elo0`. "H0": the opposite. "running": there is no verdict yet. "repeated": there
 #: is no verdict, since too few games are distinct.
@@ -49,8 +51,8 @@ _OVERSHOOT = 0.583
 _FAR = 5.0
 #: This is added to the sum of squared deviations of the block scores. So the variance is above 0 even if all scores are equal.
 _MIN_SQUARES = 0.01
-#: Number of bootstrap resamples for the interval of the difference.
-RESAMPLES = 4000
+#: Number of half points in a block of a match: six games, and in each game four pairs. A tie is half a point.
+HALF_POINTS = 48
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ class SprtState:
 
 @dataclass(frozen=True)
 class EloEstimate:
-    """A's advantage over B as a mean score (0..1) and in rating points, each with its 95 % interval.
+    """A's advantage over B as a score (0..1) and in rating points, each with its interval. All numbers are finite.
 
-    `blocks` is the number of blocks.
+    `level` is the probability with which the intervals hold the true values. `blocks` is the number of blocks.
     """
 
     score: float
@@ -89,6 +91,7 @@ class EloEstimate:
     low: float
     high: float
     blocks: int
+    level: float = LEVEL
 
 
 def game_score(line: GameLine, a: str) -> float | None:
@@ -103,11 +106,15 @@ def game_score(line: GameLine, a: str) -> float | None:
 
 
 def whole_blocks(games: Iterable[GameLine]) -> dict[int, list[GameLine]]:
-    """Return the games of each complete block, by the block's number. Blocks and their games are sorted by number."""
+    """Return the games of each complete block, by the block's number. Blocks and their games are sorted by number.
+
+    A block is complete if none of its games is still to be played. Games that could not be played are left out. So the list of a
+    block may be empty.
+    """
     found: dict[int, list[GameLine]] = {}
     for line in sorted(games, key=lambda line: line.key):
         found.setdefault(line.block, []).append(line)
-    return {block: lines for block, lines in found.items() if len(lines) >= lines[0].games}
+    return {block: that_count(lines) for block, lines in found.items() if len(lines) >= lines[0].games}
 
 
 def block_score(lines: Iterable[GameLine], a: str) -> float | None:
@@ -119,9 +126,9 @@ def block_score(lines: Iterable[GameLine], a: str) -> float | None:
 def distinct_share(games: Iterable[GameLine]) -> float | None:
     """Return the share (0..1) of distinct games, that is, games with a digest of moves that no earlier game has.
 
-    Games without a digest are left out. If no game is left, return None.
+    Games without a digest are left out, and games that could not be played. If no game is left, return None.
     """
-    played = [line.played for line in games if line.played]
+    played = [line.played for line in that_count(games) if line.played]
     return len(set(played)) / len(played) if played else None
 
 
@@ -198,16 +205,18 @@ def run_sprt(games: Iterable[GameLine], a: str, settings: SprtSettings | None = 
     """Return the state of the test for bot `a` after these games.
 
     The blocks are added in their order, up to the first incomplete block or to the verdict. So the verdict does not depend on
-    the order in which the games ended, and later games do not change it.
+    the order in which the games ended, and later games do not change it. A block whose games could not be played is left out.
     """
     test = SequentialTest(settings or SprtSettings())
     state = test.state()
     distinct: set[str] = set()
     total = 0
     for number, (block, lines) in enumerate(whole_blocks(games).items()):
-        score = block_score(lines, a)
-        if block != number or score is None:
+        if block != number:
             break
+        score = block_score(lines, a)
+        if score is None:
+            continue
         played = [line.played for line in lines if line.played]
         distinct.update(played)
         total += len(played)
@@ -217,19 +226,18 @@ def run_sprt(games: Iterable[GameLine], a: str, settings: SprtSettings | None = 
     return state
 
 
-def estimate_difference(scores: Sequence[float], seed: int = 0) -> EloEstimate | None:
+def estimate_difference(scores: Sequence[float], level: float = LEVEL) -> EloEstimate | None:
     """Return A's advantage, estimated from block scores. Return None if there are fewer than `MIN_BLOCKS` blocks.
 
-    The number n of blocks must have been fixed before the first game. The interval comes from a bootstrap over blocks. It is
-    widened by the factor sqrt(n / (n - 1)), because the bootstrap underestimates the variance of a few blocks. If an end of the
-    interval is the score 0 or 1, it is infinite in rating points.
+    The number of blocks must have been fixed before the first game. A block counts as `HALF_POINTS` trials, of which A wins the
+    share that is its score. `level` is the level of the intervals.
     """
     if len(scores) < MIN_BLOCKS:
         return None
-    values = np.asarray(scores, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(RESAMPLES)]
-    mean = float(values.mean())
-    ends = (np.percentile(means, (2.5, 97.5)) - mean) * math.sqrt(len(values) / (len(values) - 1))
-    low, high = np.clip(mean + ends, 0, 1).tolist()
-    return EloEstimate(mean, low, high, elo(mean), elo(low), elo(high), len(values))
+    found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores), level)
+    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level)
+
+
+def match_scores(games: Iterable[GameLine], a: str) -> list[float]:
+    """Return the score of bot `a` in each complete block that has one, in the order of the blocks."""
+    return [score for lines in whole_blocks(games).values() if (score := block_score(lines, a)) is not None]

@@ -69,7 +69,32 @@ class Store:
         command: str = "",
     ) -> None:
         self.path, self.before = path, list[GameLine]()
-        if path.is_file() and path.stat().st_size:
+        self._files: list[LineFile] = []
+        try:
+            self._results = self._open(path)
+            self._records = self._open(records_path(path)) if records else None
+            self._check(digest, setup, resume=resume, changes=changes)
+            setup_file = owned(setup_path(path), SETUP_MARK)
+            setup_file.check()
+            if not self.before:
+                head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
+                line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""
+                setup_file.write(head + line + tomli_w.dumps(setup))
+        except BaseException:
+            for file in self._files:
+                file.discard()
+            raise
+
+    def _open(self, path: Path) -> LineFile:
+        self._files.append(LineFile.locked(path, "arena", StoreError))
+        return self._files[-1]
+
+    def _check(
+        self, digest: str, setup: Mapping[str, Any], *, resume: bool, changes: Callable[[Sequence[GameLine]], list[str]]
+    ) -> None:
+        """Read the games that the results file has. Raises `UsageError` if the open files belong to another tournament."""
+        path = self.path
+        if not self._results.empty:
             if not begins_with(path, LINE):
                 raise UsageError(f"{short(path)} is there already and has no results of an arena: {INSTEAD}")
             if not resume:
@@ -81,17 +106,9 @@ class Store:
                 text = f"its games were played by another version: {'; '.join(found)}"
                 raise UsageError(f"{short(path)}: {text}. --mix-versions continues nevertheless")
         if not self.before and not resume:
-            _refuse_others(path, records=records)
-        if records and not begins_with(records_path(path), RECORD):
+            _refuse_others(path, records=self._records is not None)
+        if self._records is not None and not begins_with(records_path(path), RECORD):
             raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {INSTEAD}")
-        setup_file = owned(setup_path(path), SETUP_MARK)
-        setup_file.check()
-        self._results = LineFile.locked(path, "arena", StoreError)
-        self._records = LineFile.locked(records_path(path), "arena", StoreError) if records else None
-        if not self.before:
-            head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
-            line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""
-            setup_file.write(head + line + tomli_w.dumps(setup))
 
     def append(self, played: PlayedGame) -> None:
         """Append a game's record and its line of results. Raises `StoreError`."""
@@ -105,9 +122,8 @@ class Store:
 
     def close(self) -> None:
         """Close the files."""
-        self._results.close()
-        if self._records is not None:
-            self._records.close()
+        for file in self._files:
+            file.close()
 
 
 def records_path(results: Path) -> Path:
@@ -141,7 +157,7 @@ class TournamentOrigin:
 def read_origin(results: Path) -> TournamentOrigin:
     """Return the origin of the tournament of a results file."""
     try:
-        text = setup_path(results).read_text("utf-8")
+        text = setup_path(results).read_text("utf-8-sig")
         seed = tomllib.loads(text).get("seed")
     except (OSError, ValueError):
         return TournamentOrigin()
@@ -181,7 +197,7 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
     """Return in words how the configuration `setup` differs from the configuration in the file `path`."""
     try:
-        before = dict(flat(tomllib.loads(path.read_text("utf-8"))))
+        before = dict(flat(tomllib.loads(path.read_text("utf-8-sig"))))
     except (OSError, ValueError):
         return "its bots, maps, seed or limits were different"
     now = dict(flat(tomllib.loads(tomli_w.dumps(setup))))

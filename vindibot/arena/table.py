@@ -31,7 +31,12 @@ MAX_PAIRS = 10
 COLUMNS = ("rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths")
 COLUMNS_SO_FAR = ("rating", "±", "games", "wins", "place", "gold", "deaths", "mines", "ms")
 #: The columns of the report.
-ALL_COLUMNS = (*COLUMNS, "kills", "stalled", "mines", "ms", "p99", "most")
+ALL_COLUMNS = (
+    *("rating", "95 %", "LOS", "games", "wins", "wins 95 %", "place", "gold", "deaths", "deaths 95 %"),
+    *("kills", "stalled", "mines", "ms", "p99", "most"),
+)
+#: The columns of the table of intervals.
+INTERVALS = ("wins", "wins 95 %", "deaths", "deaths 95 %")
 
 
 def label(bot: str, length: int = LABEL_LENGTH) -> str:
@@ -93,6 +98,10 @@ def figures(one: BotStats) -> dict[str, str]:
             "p99": milliseconds(one.ms_p99),
             "most": milliseconds(one.ms_max),
         }
+    if one.wins_interval is not None:
+        found["wins 95 %"] = " .. ".join(map(percent, one.wins_interval))
+    if one.deaths_interval is not None:
+        found["deaths 95 %"] = " .. ".join(f"{end:.2f}" for end in one.deaths_interval)
     return found
 
 
@@ -212,10 +221,11 @@ def match_lines(match: MatchSummary) -> list[str]:
         lines.append(f"  {BY_MEAN}")
     if size is None:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
+    score = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
     return [
         *lines,
         f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",
-        f"  95 % {interval(size.low, size.high)}; score {size.score:.1%}, 95 % {size.score_low:.1%} .. {size.score_high:.1%}",
+        f"  95 % {interval(size.low, size.high)}; score {percent(size.score, 1)}, 95 % {score}",
     ]
 
 
@@ -242,10 +252,21 @@ def head_parts(summary: Summary) -> list[str]:
     parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
     if summary.whole < summary.blocks:
         parts[0] += f", {summary.whole} of them whole"
+    if summary.given_up:
+        parts.append(f"{counted(summary.given_up, 'more game')} could not be played, and counted for no bot")
+    if summary.stopped_by_test:
+        parts.append("stopped by the test")
     if summary.distinct is not None:
         parts.append(f"{percent(summary.distinct, 1)} of the games distinct")
     scale = f"{_name(summary.anchor)} is 0" if summary.anchor else "the mean is 0"
     return [*parts, f"ratings: {scale}"]
+
+
+def interval_note(summary: Summary) -> str:
+    """Return the reason why the standings have no intervals and no LOS, empty if they have them."""
+    if summary.has_intervals() or not summary.games:
+        return ""
+    return f"no 95 % intervals and no LOS: they need at least {MIN_BLOCKS} blocks"
 
 
 def joined(parts: Iterable[str], width: int = WIDTH) -> list[str]:
@@ -272,12 +293,17 @@ def _print_plain(console: Console, lines: Iterable[str]) -> None:
 
 
 def show(console: Console, summary: Summary) -> None:
-    """Print the summary of a tournament: its head line, the standings and the pairs of bots (if there are not too many).
+    """Print the summary of a tournament: its head line, the standings with their intervals, and the pairs of bots (if there are
+    not too many).
 
     If a bot forfeited, also print how the games of each bot ended. For a match of two bots, also print the result of the test.
     """
     _print_plain(console, [*joined(head_parts(summary)), ""])
     _print_whole(console, standings_table(summary.standings))
+    if note := interval_note(summary):
+        _print_plain(console, [note, ""])
+    elif summary.has_intervals():
+        _print_whole(console, standings_table(summary.standings, INTERVALS))
     if 1 < len(summary.standings) <= MAX_PAIRS:
         _print_whole(console, pairs_table(summary))
     if summary.has_forfeits():

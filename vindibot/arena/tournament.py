@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
-from vindibot.arena.entrants import BUILT_IN, Entrant, is_command, read_entrants, split_label
+from vindibot.arena.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.replays import check_pages
 from vindibot.arena.reporter import Reporter, TournamentInfo
-from vindibot.arena.results import GameLine
+from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.sprt import run_sprt
+from vindibot.arena.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
 from vindibot.base import UsageError, VindibotError, interrupts
@@ -38,7 +39,8 @@ from vindibot.config import Config, build, cores, look_up, short
 class Tournament:
     """A tournament that `prepare` has made. `path` is its results file.
 
-    If the results could not be written, or if no machine could play, `error` is the reason. Otherwise `error` is empty.
+    If the results could not be written, if no machine could play, or if a bot cannot be started, `error` is the reason.
+    Otherwise `error` is empty. If a bot cannot be started, `output` has the last lines of its output, and `cannot_start` is true.
     """
 
     settings: ArenaSettings
@@ -47,6 +49,8 @@ class Tournament:
     store: Store
     stop: Stop = field(default_factory=Stop)
     error: str = ""
+    cannot_start: bool = False
+    output: list[str] = field(default_factory=list)
 
     @property
     def lines(self) -> list[GameLine]:
@@ -84,8 +88,8 @@ class Tournament:
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
         """Play the missing games: on other machines if `elsewhere` is given, else on this machine.
 
-        Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played on
-        this machine.
+        Return early if `stop` is requested, if results cannot be written, or if a bot cannot be started: it forfeits each of its
+        first games at the start. Raises `VindibotError` if no game can be played on this machine.
         """
         workers = self.workers
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
@@ -105,6 +109,7 @@ class Tournament:
         dispatcher = Dispatcher(local_workers(self.schedule.entrants, workers), workers, notify=reporter.note, stop=self.stop)
         if elsewhere is not None:
             dispatcher.factory, dispatcher.slots, dispatcher.alone = elsewhere.factory, elsewhere.slots, False
+        starts = StartWatch(self.bots if self.settings.max_forfeits < 1 else ())
         try:
             for played in dispatcher.run(self._missing_games()):
                 try:
@@ -117,6 +122,8 @@ class Tournament:
                 reporter.finished(played.line)
                 if self._has_verdict():
                     self.stop.soon = True
+                if not self.cannot_start and (bot := starts.failing(played.line)) is not None:
+                    self._end_at_start(bot, played.line)
         except VindibotError as problem:
             if elsewhere is None:
                 raise
@@ -126,6 +133,14 @@ class Tournament:
             self.store.close()
             with contextlib.suppress(OSError):  # the folder is not empty or does not exist
                 logs_path(self.path).rmdir()
+
+    def _end_at_start(self, bot: str, line: GameLine) -> None:
+        """End the tournament, because `bot` cannot be started. `line` is its last game."""
+        outcome = next(seat.outcome for seat in line.seats if seat.bot == bot)
+        words = f"{outcome.reason}: {outcome.message}" if outcome.message else str(outcome.reason)
+        self.error = f"{bot} forfeited each of its first {FIRST_GAMES} games at the start: {words}"
+        self.output = last_output(logs_path(self.path), line, bot)
+        self.cannot_start = self.stop.soon = True
 
     def _missing_games(self) -> Iterator[GameTask]:
         played = {line.key for line in self.lines}
@@ -150,12 +165,16 @@ class Tournament:
     def forfeits(self) -> dict[str, float]:
         """Return the share (0..1) of forfeited games of each bot whose share is above the limit `max_forfeits`."""
         seats, forfeits = Counter[str](), Counter[str]()
-        for line in self.lines:
+        for line in that_count(self.lines):
             for seat in line.seats:
                 seats[seat.bot] += 1
                 forfeits[seat.bot] += not seat.outcome.finished
         shares = {bot: forfeits[bot] / seats[bot] for bot in seats}
         return {bot: share for bot, share in shares.items() if share > self.settings.max_forfeits}
+
+    def given_up(self) -> int:
+        """Return the number of games that could not be played."""
+        return sum(line.given_up for line in self.lines)
 
     def logs(self) -> Path | None:
         """Return the folder with the bots' standard error, None if there are no logs."""
@@ -164,7 +183,7 @@ class Tournament:
 
     def resume_command(self) -> str:
         """Return the command that resumes this tournament."""
-        return f"vindibot arena --resume {shlex.quote(short(self.path))}"
+        return shlex.join(["vindibot", "arena", "--resume", short(self.path)])
 
 
 def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False, command: str = "") -> Tournament:
@@ -213,15 +232,15 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     found = settings.model_dump(mode="json", exclude={"log", "results"})
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
-    folder = config.origin("entrants").folder
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
         if (path := getattr(settings.cluster, key)) is not None:
             found["cluster"][key] = str(path.expanduser().resolve())
     for name, entrant in settings.entrants.items():
         table = found["entrants"][name]
         if entrant.bot is not None:
-            table["bot"] = _absolute(entrant.bot, folder, settings)
+            table["bot"] = _absolute(entrant.bot, entrant_folder(config, name, "bot"), settings)
         if entrant.command is not None:
+            folder = entrant_folder(config, name, "folder")
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
     found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
     return _without_none(found)

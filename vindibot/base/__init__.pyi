@@ -18,9 +18,14 @@ from .errors import (
 )
 from .keys import (
     check_key as check_key,
+    check_player_key as check_player_key,
     find_key as find_key,
     read_key_file as read_key_file,
     require_key as require_key,
+)
+from .locks import (
+    LockedError as LockedError,
+    WriterLock as WriterLock,
 )
 from .log import add_secret as add_secret
 from .orphans import (
@@ -42,6 +47,8 @@ from .redaction import (
 )
 from .text import (
     counted as counted,
+    decode_json as decode_json,
+    docstring as docstring,
     printable as printable,
     printable_lines as printable_lines,
     unseen_character as unseen_character,

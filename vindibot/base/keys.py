@@ -17,6 +17,8 @@ from vindibot.base.errors import UsageError
 
 #: The environment variable that holds a key.
 KEY_VARIABLE = "VINDIBOT_KEY"
+#: Number of characters of a player's key, on every server of the protocol.
+KEY_LENGTH = 8
 #: Largest size of a key file.
 MAX_KEY_FILE_BYTES = 4096
 
@@ -35,13 +37,13 @@ def find_key(
     """
     value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
     if value:
-        return check_key(value, KEY_VARIABLE)
+        return check_player_key(value, KEY_VARIABLE)
     if key_file is not None:
-        return read_key_file(Path(key_file))
+        return check_player_key(read_key_file(Path(key_file)), f"the key in {key_file}")
     if key is None:
         return None
     text = key.get_secret_value() if isinstance(key, SecretStr) else key
-    return check_key(text, "the configured key") if text.strip() else None
+    return check_player_key(text, f"the key in {KEY_VARIABLE} or in the configuration") if text.strip() else None
 
 
 def require_key(
@@ -88,3 +90,12 @@ def check_key(text: str, where: str) -> SecretStr:
     if not _KEY.fullmatch(key):
         raise UsageError(f"{where} is not a key: a key has 1 to 256 visible ASCII characters and no blanks")
     return SecretStr(key)
+
+
+def check_player_key(text: SecretStr | str, where: str) -> SecretStr:
+    """Return the key in `text`, as `check_key` does. Raises `UsageError` also for a key that does not have 8 characters."""
+    key = check_key(text.get_secret_value() if isinstance(text, SecretStr) else text, where)
+    length = len(key.get_secret_value())
+    if length != KEY_LENGTH:
+        raise UsageError(f"{where} has {length} characters, but a key has {KEY_LENGTH}: copy the whole key, and nothing else")
+    return key

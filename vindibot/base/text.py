@@ -1,10 +1,18 @@
-"""Functions that make texts from elsewhere safe for a terminal.
+"""Functions that make texts from elsewhere safe: for a terminal, or as JSON.
 
 Names, answers and error texts come from opponents, servers, programs and traits. They may hold escape sequences, which a
 terminal obeys, or characters that reverse or hide other text.
 """
 
 from __future__ import annotations
+
+import ast
+import inspect
+import json
+import math
+import sys
+import textwrap
+from typing import Any
 
 #: Invisible characters that Unicode calls letters, marks or symbols.
 _BLANK_LETTERS = frozenset(
@@ -34,6 +42,47 @@ def printable_lines(text: str) -> str:
 def counted(number: int, what: str) -> str:
     """Return a number with the noun `what`, which is in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def decode_json(text: str | bytes) -> Any:
+    """Return the value in a JSON text. Its numbers are finite, and its whole numbers have at most 64 bits.
+
+    Raises ValueError for any other text.
+    """
+    try:
+        return json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply (recursion)") from None
+
+
+def _whole_number(digits: str) -> int:
+    number = int(digits) if len(digits) <= 20 else 2**64
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"a whole number has too many digits for 64 bits: {digits:.20}...")
+    return number
+
+
+def _finite_number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"a number is not finite: {digits:.20}")
+    return number
+
+
+def docstring(thing: Any) -> str:
+    """Return the docstring of a function or class, "" if there is none.
+
+    With PYTHONOPTIMIZE=2, Python has no docstrings. Then this function reads the source.
+    """
+    if thing.__doc__ or sys.flags.optimize < 2:
+        return thing.__doc__ or ""
+    try:
+        source = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return ""
+    if not isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return ""
+    return ast.get_docstring(source, clean=False) or ""
 
 
 def weight_text(weight: float) -> str:

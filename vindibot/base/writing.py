@@ -5,16 +5,17 @@ A command overwrites only files that it has made. It recognises its files by a m
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import secrets
+from codecs import BOM_UTF8
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.locks import LockedError, WriterLock
 
 #: Number of bytes at the start of a file that contain its mark.
 HEAD = 4096
@@ -83,36 +84,72 @@ class Output:
 
 
 class LineFile:
-    """A file to which only whole lines are appended. `file` is the file at `path`, open for writing without a buffer."""
+    """A file of lines, open so that this process can append more. No other process can append to it meanwhile.
 
-    def __init__(self, path: Path, file: FileIO) -> None:
-        self.path, self._file = path, file
-        self._size = file.seek(0, os.SEEK_END)
+    A process that continues a file first opens it, and so locks it, and then reads it. So the content that it has read stays true
+    until it closes the file. Opening changes nothing in the file: an unfinished last line, which a crash can leave, is removed by
+    the first `append`.
+
+    `file` is the file at `path`, open for writing without a buffer. `made` says whether it is new. `lock` is its lock, None if it
+    needs none.
+    """
+
+    def __init__(self, path: Path, file: FileIO, *, made: bool, lock: WriterLock | None = None) -> None:
+        self.path, self._file, self._made, self._lock = path, file, made, lock
+        self._cleared = False
+        self._size: int | None = None  # None before the first line is appended
+
+    @classmethod
+    def new(cls, path: Path) -> LineFile:
+        """Create a file that does not exist, and open it. It needs no lock, because no other process can create it too.
+
+        Raises `OSError`, and `FileExistsError` if the path exists.
+        """
+        return cls(path, path.open("xb", buffering=0), made=True)
 
     @classmethod
     def locked(cls, path: Path, writer: str, error: type[VindibotError]) -> LineFile:
-        """Open a file for more lines, lock it, and remove an unfinished last line. Create its folder if it does not exist.
+        """Open a file and lock it. Create the file and its folder if they do not exist.
 
         `writer` is the kind of program that holds the lock, for the message. Raises `error` if the file cannot be written, and
         `UsageError` if another process has locked it.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("ab+", buffering=0)
+            while True:
+                made = not path.exists()
+                file = path.open("ab+", buffering=0)
+                try:
+                    found = cls(path, file, made=made, lock=WriterLock(path, file.fileno()))
+                except BaseException:
+                    file.close()
+                    raise
+                if _is_at(file, path):
+                    return found
+                found.close()  # it was removed before it was locked: see `discard`
+        except LockedError as held:
+            owner = f": {held.message}" if held.message.startswith("process ") else ""
+            raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}") from None
         except OSError as problem:
             raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise UsageError(f"{short(path)}: another {writer} is writing to this file") from None
-        if os.fstat(file.fileno()).st_size:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                file.truncate(content.rfind(b"\n") + 1)
-        return cls(path, file)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the file has no byte. A device or a pipe is always empty."""
+        return os.fstat(self._file.fileno()).st_size == 0
+
+    def read(self) -> bytes:
+        """Return the content of the file, with an unfinished last line. Raises `OSError`."""
+        return b"" if self.empty else self.path.read_bytes()
+
+    def clear(self) -> None:
+        """Let the first `append` remove all lines that the file has."""
+        self._cleared = True
 
     def append(self, line: bytes) -> None:
         """Append a line. If this fails, restore the file and raise `OSError`."""
+        if self._size is None:
+            self._size = self._cut()
         data = line + b"\n"
         size = self._size + len(data)
         try:
@@ -126,8 +163,36 @@ class LineFile:
         self._size = size
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and give the lock back."""
+        if self._lock is not None:
+            self._lock.close()
         self._file.close()
+
+    def discard(self) -> None:
+        """Close the file. If it is empty and did not exist before, remove it."""
+        with suppress(OSError):
+            if self._made and self.empty:
+                self.path.unlink()
+        self.close()
+
+    def _cut(self) -> int:
+        """Remove an unfinished last line, or all lines after `clear`. Return the size of the file in bytes."""
+        if self.empty:
+            return 0
+        size = 0
+        if not self._cleared:
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                size = content.rfind(b"\n") + 1
+        self._file.truncate(size)
+        return size
+
+
+def _is_at(file: FileIO, path: Path) -> bool:
+    """Return whether an open file is still the file at this path."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:
@@ -166,7 +231,7 @@ def begins_with(path: Path, mark: bytes) -> bool:
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(HEAD)
+        return file.read(HEAD).removeprefix(BOM_UTF8)
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:

@@ -142,14 +142,22 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
         say(console, f"logs: {short(logs)}/ has the output of the bots in {games}, one file per game and seat", "dim")
     if tournament.error:
         say(console, f"stopped: {tournament.error}; {_progress(tournament)}", "bold red")
-        return 1
+        if tournament.output:
+            say(console, "\n".join(["its last lines of output:", *(f"  {line}" for line in tournament.output)]))
+        return FORFEITS if tournament.cannot_start else 1
     if interrupted or (tournament.stop.soon and not tournament.complete):
         say(console, f"interrupted: {_progress(tournament)}", "yellow")
         return interrupts.INTERRUPTED
     forfeits = tournament.forfeits()
     for bot, share in sorted(forfeits.items()):
         say(console, f"{bot} forfeited {share:.1%} of its games, more than {settings.max_forfeits:.1%}", "bold red")
-    return FORFEITS if forfeits else 0
+    if forfeits:
+        return FORFEITS
+    given_up = tournament.given_up()
+    if given_up > settings.max_forfeits * len(lines):
+        say(console, f"{given_up} of {len(lines)} games could not be played, and counted for no bot", "bold red")
+        return 1
+    return 0
 
 
 @click.command("arena", cls=RecordedCommand, short_help="Play tournaments between bots, with ratings.")
@@ -192,8 +200,9 @@ def arena_command(
     name LABEL. The configuration and the seed determine all games. Every finished game is saved at once. Ctrl-C ends the
     tournament after the current games. A second Ctrl-C ends it at once. --resume continues the tournament.
 
-    Exit codes: 0 all games were played, 2 the configuration is invalid, 6 a bot forfeited a larger share of its games than
-    --max-forfeits, 130 interrupted.
+    Exit codes: 0 all games were played; 1 results could not be written, or a larger share of the games than --max-forfeits could
+    not be played; 2 the configuration is invalid; 6 a bot forfeited a larger share of its games than --max-forfeits, or forfeited
+    each of its first three games at the start, which ends the tournament; 130 interrupted.
 
     \b
     Examples:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import click
+from pydantic import Field
 
 from vindibot.arena import ClusterSettings
 from vindibot.base import interrupts
+from vindibot.cli import machines
 from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.config import NoneWord, Settings
 
 #: The settings of a cluster that only the arena needs.
-HIDDEN = {"address", "mixed_machines", "generic_cpu", "lost_s", "wait_s"}
+HIDDEN = {f"cluster.{key}" for key in ("address", "mixed_machines", "generic_cpu", "lost_s", "wait_s")}
+
+
+class JoinSettings(Settings):
+    """The settings of ``vindibot cluster join``."""
+
+    workers: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, NoneWord("cores")] = Field(
+        default=None, description='number of games at once; "cores": one per core'
+    )
+    name: str = Field(default="", description="the name of this machine in results; empty: the name of the host")
+    cluster: ClusterSettings = ClusterSettings()
 
 
 @click.group(name="cluster", short_help="Play the games of a tournament on many machines.")
@@ -28,10 +41,8 @@ def cluster_command() -> None:
 
 @cluster_command.command("join", short_help="Let this machine play games.")
 @click.argument("address")
-@click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="number of games at once  [default: one per core]")
-@click.option("--name", default="", metavar="NAME", help="the name of this machine in results  [default: the name of the host]")
-@settings_options(ClusterSettings, spelled={}, hidden=HIDDEN)
-def join_command(address: str, workers: int | None, name: str, **options: Any) -> None:
+@settings_options(JoinSettings, spelled=machines.SPELLED, hidden=HIDDEN)
+def join_command(address: str, **options: Any) -> None:
     """Let this machine play games for the scheduler at ADDRESS, tcp://HOST:PORT or tls://HOST:PORT.
 
     A tournament that uses the scheduler sends its bots and its games to this machine. If the connection is lost, this command
@@ -47,12 +58,12 @@ def join_command(address: str, workers: int | None, name: str, **options: Any) -
     from vindibot.config import cores
 
     given = overrides(options)
-    given["address"] = address
-    settings = load_settings(ClusterSettings, None, given, {}).settings
-    check_cluster(settings)
+    given["cluster.address"] = address
+    settings = load_settings(JoinSettings, None, given, machines.SPELLED).settings
+    check_cluster(settings.cluster)
     from vindibot.cluster import join
 
     console = terminal()
-    join(settings, workers or cores(), name, lambda text: say(console, text))
+    join(settings.cluster, settings.workers or cores(), settings.name, lambda text: say(console, text))
     interrupts.tell()
     sys.exit(interrupts.INTERRUPTED)

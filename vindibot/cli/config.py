@@ -9,7 +9,7 @@ import click
 from vindibot.cli.completion import complete_bots, complete_configs
 
 #: The commands that have settings.
-COMMANDS = ("play", "arena", "serve")
+COMMANDS = ("play", "arena", "serve", "challenge", "league-new", "tune-play", "tune-promote", "tune-games")
 
 
 @click.command("config", short_help="Show the effective settings, and where each value comes from.")
@@ -35,7 +35,7 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     Examples:
       vindibot config                              the settings of `vindibot play`
       vindibot config arena                        the same with --config arena
-      vindibot config --for serve
+      vindibot config --for serve                  the settings of `vindibot serve`
       vindibot config bot.toml                     the traits and parameters of a bot
       vindibot config --schema bot > bot.schema.json
 

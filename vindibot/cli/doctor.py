@@ -7,6 +7,7 @@ import sys
 import click
 
 from vindibot.cli.completion import complete_bots, complete_configs
+from vindibot.cli.options import known_variables
 
 
 @click.command("doctor", short_help="Check that your bot will answer in time on this machine.")
@@ -30,4 +31,4 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = {"bot": "BOT", "time.limit_ms": "--limit-ms", "time.margin_ms": "--margin-ms"}
-    sys.exit(run_doctor(load_play(config, given, option_names=names), terminal()))
+    sys.exit(run_doctor(load_play(config, given, option_names=names, others=known_variables), terminal()))

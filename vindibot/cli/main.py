@@ -6,6 +6,7 @@ only when it runs. `EXIT_CODES` explains the exit codes.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from vindibot import __version__
-from vindibot.base import VindibotError, interrupts, printable_lines
+from vindibot.base import VindibotError, docstring, interrupts, printable_lines
 
 #: The commands in the order of the help. Each command has a module of the same name in this package.
 COMMANDS = (
@@ -53,10 +54,11 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"vindibot.cli.{cmd_name}"), f"{cmd_name}_command")
-        return command
+        return _with_help(command)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         warnings.showwarning = _show_warning
+        _with_help(self)
         try:
             return super().main(*args, **kwargs)
         except VindibotError as problem:
@@ -73,6 +75,15 @@ class Commands(click.Group):
             raise click.exceptions.Exit(interrupts.INTERRUPTED) from None
         finally:
             interrupts.at_once_again()
+
+
+def _with_help(command: click.Command) -> click.Command:
+    """Give a command and its subcommands their help if Python runs without docstrings (PYTHONOPTIMIZE=2)."""
+    if sys.flags.optimize > 1:
+        command.help = command.help or inspect.cleandoc(docstring(command.callback))
+        for inner in command.commands.values() if isinstance(command, click.Group) else ():
+            _with_help(inner)
+    return command
 
 
 _show_in_full = warnings.showwarning

@@ -79,10 +79,21 @@ def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_settings(model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str]) -> Config[Any]:
-    """Load settings from defaults, a configuration file, and the options in `given` (values by key). Raises `UsageError`."""
+    """Load settings from defaults, a configuration file, environment variables, and the options in `given` (values by key).
+
+    Raises `UsageError`.
+    """
     from vindibot.config import load_config
 
-    return load_config(model, file, given, environ={}, option_names=option_names(model, spelled))
+    return load_config(model, file, given, option_names=option_names(model, spelled), others=known_variables)
+
+
+def known_variables() -> set[str]:
+    """Return the environment variables for the settings of all commands."""
+    from vindibot.config import variables
+    from vindibot.devtools import settings_models
+
+    return variables(settings_models())
 
 
 def _name(key: str, spelled: Mapping[str, str]) -> str:

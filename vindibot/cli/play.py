@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
-from vindibot.cli.options import option_names, overrides, settings_options
+from vindibot.cli.options import known_variables, option_names, overrides, settings_options
 from vindibot.config import PlaySettings
 
 #: The names of the options whose names do not follow from the keys of their settings.
@@ -52,8 +52,8 @@ def play_command(config: str | None, **options: Any) -> None:
 
     Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
     set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
-    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from the variable VINDIBOT_KEY, from a key file or from the
-    configuration.
+    VINDIBOT_TIME__MARGIN_MS=120. So can the options of all other commands that have --config. The key for a server comes from
+    the variable VINDIBOT_KEY, from a key file or from the configuration.
 
     \b
     Examples:
@@ -67,5 +67,5 @@ def play_command(config: str | None, **options: Any) -> None:
     from vindibot.config import load_play
     from vindibot.session import play_games
 
-    loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings, SPELLED))
+    loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings, SPELLED), others=known_variables)
     sys.exit(play_games(loaded, terminal()))

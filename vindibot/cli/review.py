@@ -61,7 +61,7 @@ def review_command(
     FILE is a recording of `vindibot play` ("last" is the newest recording in recordings/), a game record, or the results of an
     arena. For each turn the command simulates games after every move, and so estimates the gold at the end of the game. A move is
     bad if it loses at least 5 gold against the best move, and if this loss is at least 3 times its standard error. The report
-    shows the gold lost per 100 moves, and the worst moves. Without --hero, the command reviews our hero of a recording, or all
+    shows the mean loss per move in gold, and the worst moves. Without --hero, the command reviews our hero of a recording, or all
     heroes of a game record. With several games it prints a table of the bots.
 
     The review is stored beside FILE. FILE does not change. Ctrl-C keeps the turns that are ready; the next call continues.

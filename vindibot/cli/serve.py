@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from vindibot.server import COMMAND_DEFAULTS, ServerSettings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.server import EmbeddedServer
+    from vindibot.server import EmbeddedServer, League
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
@@ -27,6 +28,8 @@ ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
 ANY_ADDRESS = (ALL_INTERFACES, "::")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+#: Largest number of leagues whose addresses are printed.
+MAX_LEAGUES = 5
 
 
 def _admin_key(path: Path | None) -> str | None:
@@ -45,9 +48,30 @@ def _print_address(console: Console, server: EmbeddedServer) -> None:
     host = server.settings.host
     if host in ANY_ADDRESS:
         say(console, f"in this network: http://{lan_address()}:{server.port}", "bold")
+    address = f"http://{lan_address()}:{server.port}" if host in ANY_ADDRESS else server.url
     if host not in LOOPBACK:
         players = "anyone with any key" if server.settings.keys == "any" else "anyone who registers"
         say(console, f"other machines can reach this address: {players} may play", "yellow")
+    for director in list(server.leagues.directors.values())[:MAX_LEAGUES]:
+        _print_league(console, director.league, server, address)
+
+
+def _print_league(console: Console, league: League, server: EmbeddedServer, address: str) -> None:
+    """Print the addresses of a league's pages, the command that starts it, and the command with which bots join."""
+    from vindibot.server import ORGANISER_SUFFIX, play_command
+
+    say(console, f"league {league.name}: {league.progress()}, {league.state}")
+    say(console, f"  projector: {address}/leagues/{league.name}/projector", "bold")
+    organiser = f"  organiser: {address}/leagues/{league.name}/organiser"
+    if league.path is not None and league.organiser is not None:
+        say(console, f"{organiser} (the key is in {league.path.parent / f'{league.name}{ORGANISER_SUFFIX}'})")
+        if league.state == "waiting":
+            where = [] if server.port == COMMAND_DEFAULTS["port"] else ["--server", server.url]
+            words = shlex.join(["vindibot", "league", "start", str(league.path), *where])
+            say(console, f"  to start the games, in another terminal: {words}")
+    if not league.over:
+        say(console, "  a bot joins with this command, with its own key and name:")
+        say(console, f"    {play_command(league.settings, address)}", "bold")
 
 
 def allow_many_files() -> None:
@@ -91,12 +115,14 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
         raise UsageError("--lan listens on all interfaces, --host on one: give only one of them")
     if lan:
         given["host"] = ALL_INTERFACES
-    if any_key is not None or given["league"] is not None:
+    if any_key is not None:
         given["keys"] = "any" if any_key else "registered"
     given["admin_key"] = _admin_key(admin_key_file)
     spelled = SPELLED if admin_key_file is not None else {**SPELLED, "admin_key": ADMIN_VARIABLE}
     loaded = load_settings(ServerSettings, config, given, spelled)
     defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
+    if loaded.settings.league is not None and any_key is None:  # a league is for the bots of its roster
+        defaults["keys"] = "registered"
     settings = loaded.settings.model_copy(update=defaults)
     console = terminal()
     warm(console)

@@ -160,7 +160,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     )
 
     settings, path = study.settings, study.file.path
-    words = f"go on with: vindibot tune play --resume {shlex.quote(short(path))}"
+    words = f"go on with: {shlex.join(['vindibot', 'tune', 'play', '--resume', short(path)])}"
     slots, stop = settings.workers or cores(), Stop()
     with log.configured(settings.log.level, settings.log.file, console):
         with interrupts.saying(f"interrupted: {words}"):
@@ -219,7 +219,7 @@ def _play(study: TuneStudy, console: Console) -> int:
     ]
     write_tuned(out, tuned_text(study.space.bot, values, out, comments))
     parent = name_to_load(study.space.bot) or short(study.space.bot.path)
-    say(console, f"bot: {short(out)}; test it with: vindibot tune promote {shlex.quote(short(out))} {shlex.quote(parent)}")
+    say(console, f"bot: {short(out)}; test it with: {shlex.join(['vindibot', 'tune', 'promote', short(out), parent])}")
     return 0
 
 
@@ -265,8 +265,10 @@ def promote(
     """Test whether CANDIDATE is stronger than PARENT, and store it as the next version.
 
     By default, the games have maps and rivals that tuning does not use. The sequential test against PARENT must decide for the
-    candidate. The candidate must not be weaker than a rival: the 95 % interval of the difference to each rival must not lie below
-    0. Then the candidate is stored in the folder of versions. After Ctrl-C, the same command plays the missing games.
+    candidate. The candidate must not be weaker than a rival: the interval of the difference to each rival must not lie below 0.
+    Then the candidate is stored in the folder of versions. After Ctrl-C, the same command plays the missing games.
+
+    Each further attempt of the family plays new games, and needs more evidence: see docs/tune.md.
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """
@@ -294,12 +296,13 @@ def promote(
     new, old = load_bot(candidate), load_bot(parent)
     folder = results or Path("results") / f"promote-{new.name}"
     promotion = Promotion(new, old, settings, folder, finish)
-    names = [load_bot(name).path for name in settings.rivals]
+    opponents = promotion.rivals
     interrupted = "interrupted: the finished games are saved; the same command goes on"
     with log.configured(settings.log.level, settings.log.file, console), interrupts.saying(interrupted):
         warm(console)
+        say(console, promotion.begin())
         steps: list[Callable[[], MatchOutcome | None]] = [promotion.against_parent]
-        steps += [partial(promotion.against, name) for name in names]
+        steps += [partial(promotion.against, rival) for rival in opponents]
         for step in steps:
             outcome = step()
             if outcome is None:
@@ -307,6 +310,7 @@ def promote(
                 sys.exit(interrupts.INTERRUPTED)
             say(console, f"{'passed' if outcome.passed else 'refused'}: {outcome.text}", "" if outcome.passed else "bold red")
             if not outcome.passed:
+                promotion.end("refused")
                 say(console, f"{new.name} is not promoted after {promotion.games} games; results: {short(folder)}")
                 sys.exit(1)
         rating = promotion.rating()
@@ -315,10 +319,9 @@ def promote(
             sys.exit(interrupts.INTERRUPTED)
     words = shlex.join(["vindibot", "tune", "promote", *click.get_current_context().meta[WORDS]])
     path = promotion.store(rating, words)
-    say(
-        console,
-        f"promoted: {short(path)}; all versions: vindibot arena --config {shlex.quote(short(path.with_name('tournament.toml')))}",
-    )
+    promotion.end("promoted")
+    everything = shlex.join(["vindibot", "arena", "--config", short(path.with_name("tournament.toml"))])
+    say(console, f"promoted: {short(path)}; all versions: {everything}")
 
 
 @tune_command.command("games", short_help="Play games, and store their positions as columns of numbers.")

@@ -20,7 +20,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
-from vindibot.base import ServerAddress, check_key
+from vindibot.base import ServerAddress, check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
@@ -132,7 +132,7 @@ class GameClient:
     def __init__(self, settings: ClientSettings, *, pause: Pause = asyncio.sleep, rng: random.Random | None = None) -> None:
         self.settings = settings
         self.address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
-        self._api = GameApi(self.address, check_key(settings.key.get_secret_value(), "the key"))
+        self._api = GameApi(self.address, check_player_key(settings.key, "the key"))
         self._pause = pause
         self._rng = rng or random.Random()
         self._stop = asyncio.Event()

@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import shlex
 import threading
 import time
 import warnings
@@ -483,7 +484,8 @@ class ClusterExecutor(Executor):
         if refused and len(refused) == len(self._machines):
             raise VindibotError("\n".join(["every machine of the cluster is refused", *dict.fromkeys(refused)]), 2)
         if not self._machines:
-            self._notify(f"no machine has joined yet; on each machine: vindibot cluster join {self._settings.address}")
+            command = shlex.join(["vindibot", "cluster", "join", self._settings.address])
+            self._notify(f"no machine has joined yet; on each machine: {command}")
         self._began.set_result(None)
 
     # -- the games --

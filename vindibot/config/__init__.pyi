@@ -9,6 +9,7 @@ from .bots import (
     make_importable as make_importable,
     name_to_load as name_to_load,
     named_modules as named_modules,
+    with_defaults as with_defaults,
 )
 from .data_files import (
     DataPath as DataPath,
@@ -27,10 +28,10 @@ from .files import (
 )
 from .load import (
     Config as Config,
-    flat as flat,
     load_config as load_config,
     load_play as load_play,
     setting_fields as setting_fields,
+    variables as variables,
 )
 from .maps import (
     RANDOM as RANDOM,
@@ -64,3 +65,4 @@ from .signature import (
     digest_of as digest_of,
     file_digest as file_digest,
 )
+from .tables import flat as flat

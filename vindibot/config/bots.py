@@ -4,7 +4,8 @@
 
     name = "careful"             # shown name; default: the name of the file
     version = 2                  # optional, default 1: raise it when the bot plays differently
-    extends = "seed"             # optional: inherit the traits of seed.toml; a table in this file overrides a trait
+    extends = "seed"             # optional: inherit the traits of seed.toml; this file overrides single values
+    reset = ["traits.combat.duel"]    # optional: inherited values that go back to their defaults
 
     [traits.tavern-finder]       # the label; `use` names the trait, default: the label
     weight = 2
@@ -17,7 +18,8 @@
     [traits.mine-finder]
     enabled = false              # removes an inherited trait
 
-A trait that is overridden keeps its inherited weight and parameters. With another `use`, it keeps the weight only.
+A trait that is overridden keeps all values that this file does not set, at every depth (`vindibot.config.tables`). With another
+`use`, it keeps the weight only. The name and the version are not inherited.
 """
 
 from __future__ import annotations
@@ -39,14 +41,17 @@ from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config.data_files import with_data_files
 from vindibot.config.files import TomlFile, find, look_up, read_chain
-from vindibot.config.messages import dotted, explain, shown
+from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
+from vindibot.config.tables import Tables
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
 
 #: Largest absolute weight of a trait.
 LARGEST_WEIGHT = 1e6
+#: Largest number of enabled traits of a bot. The engine sends the place of a trait as one byte.
+MOST_TRAITS = 255
 #: Number of seconds after which a message says that an import is still running.
 SLOW_IMPORT = 3.0
 #: Largest number of characters in the name of a bot.
@@ -88,6 +93,7 @@ class BotFile(BaseModel):
     )
     version: int = Field(1, ge=1, le=LARGEST_VERSION, description="raise it when the bot plays differently than before")
     extends: str = Field("", min_length=1, description="a bot file to inherit from; this file overrides its values")
+    reset: list[str] = Field([], description="keys of inherited values or tables that go back to their defaults")
     traits: dict[str, TraitTable] = Field({}, description="a table per trait")
 
 
@@ -175,14 +181,17 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
     enabled trait.
     """
     chain, folders = _read(name, beside)
-    tables: dict[str, _Table] = {}
+    tables = Tables[TomlFile]()
     contents = [_merge(tables, file) for file in chain]
     own, last = contents[-1], chain[-1]
     make_importable(folders)
-    traits = tuple(_trait(label, table, folders) for label, table in tables.items() if table.enabled)
-    if not traits:
+    enabled = [label for label, table in tables.values.get("traits", {}).items() if table.get("enabled", True)]
+    if not enabled:
         raise UsageError(f"{last.at(['traits'])}: this bot has no enabled trait: add a table [traits.NAME]")
-    origins = {dotted(key): file.at(key) for table in tables.values() for key, file in table.origins.items()}
+    if len(enabled) > MOST_TRAITS:
+        raise UsageError(f"{last.at(['traits'])}: this bot has {len(enabled)} enabled traits: at most {MOST_TRAITS} are possible")
+    traits = tuple(_trait(label, tables, last, folders) for label in enabled)
+    origins = {dotted(key): file.at(key) for key, file in tables.origins.items()}
     return Bot(own.name, str(last.path.resolve()), folders, traits, own.version, bot_digest(traits, folders), origins)
 
 
@@ -213,36 +222,20 @@ def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile],
     return chain, tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
 
 
-@dataclass
-class _Table:
-    """A trait's table while the files are merged. `origins` maps each key's path to the last file that sets it."""
-
-    use: str
-    weight: float = 1.0
-    enabled: bool = True
-    parameters: dict[str, Any] = field(default_factory=dict)
-    origins: dict[tuple[str, ...], TomlFile] = field(default_factory=dict)
-
-
-def _merge(tables: dict[str, _Table], file: TomlFile) -> BotFile:
-    """Override `tables` with the traits of a file, and return the content of the file."""
+def _merge(tables: Tables[TomlFile], file: TomlFile) -> BotFile:
+    """Override the traits in `tables` with the traits of a file, and return the content of the file."""
     try:
         content = BotFile.model_validate({"name": file.path.stem} | file.data)
     except ValidationError as problem:
         raise _refused(problem, (), lambda path: file, [*BotFile.model_fields]) from None
+    tables.reset(file)
+    before = tables.values.get("traits", {})
     for label, entries in content.traits.items():
-        path = ("traits", label)
-        table = tables.get(label)
-        use = entries.use or (table.use if table else label)
-        if table is None or use != table.use:
-            table = _Table(use, table.weight) if table else _Table(use)
-            table.origins[path] = file
-            tables[label] = table
-        if "weight" in entries.model_fields_set:
-            table.weight = entries.weight
-        table.enabled = entries.enabled
-        table.parameters |= entries.model_extra or {}
-        table.origins |= {(*path, key): file for key in entries.model_fields_set}
+        if label in before and entries.use and entries.use != before[label].get("use", label):
+            for key in set(before[label]) - {"weight"}:
+                tables.forget(("traits", label, key))
+            tables.origins["traits", label] = file
+    tables.merge({"traits": file.data.get("traits", {})}, lambda path: file)
     return content
 
 
@@ -259,36 +252,40 @@ def _refused(
         full = (*path, *inner)
         words = explain(slip, known=known if len(inner) == 1 else ())
         lines.append(f"{file_of(full).at(full)}: {dotted(full)} {words}")
-    return UsageError("\n".join(lines))
+    return UsageError(listed(lines))
 
 
-def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
-    """Return the trait of a table. Import its class and build it once, so that errors appear before a game."""
+def _trait(label: str, tables: Tables[TomlFile], last: TomlFile, folders: Sequence[str]) -> TraitSpec:
+    """Return the trait with this label. Import its class and build it once, so that errors appear before a game.
+
+    `last` is the bot's own file.
+    """
     path = ("traits", label)
-    place = table.origins.get((*path, "use"), table.origins[path])
-    where = (*path, "use") if (*path, "use") in table.origins else path
+    table = tables.table(path)
+    use, weight = table.get("use", label), float(table.get("weight", 1.0))
+    parameters = {key: value for key, value in table.items() if key not in TraitTable.model_fields}
+    where = (*path, "use") if "use" in table else path
+    place = tables.origin(where, last)
     try:
-        with _message_if_slow(f"{place.at(where)}: still importing the module of the trait {table.use!r} ..."):
-            kind = find_behaviour(table.use)
+        with _message_if_slow(f"{place.at(where)}: still importing the module of the trait {use!r} ..."):
+            kind = find_behaviour(use)
     except BehaviourError as problem:
-        raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
-    if hidden := _hidden(table.use, folders):
+        raise UsageError(f"{place.at(where)}: {_hidden(use, folders) or problem}") from problem
+    if hidden := _hidden(use, folders):
         raise UsageError(f"{place.at(where)}: {hidden}")
-    for key, value in table.parameters.items():
+    parameters = with_defaults(kind, parameters)
+    for key, value in parameters.items():
         if not _finite(value):
-            raise table.origins[*path, key].refuse((*path, key), f"must be finite, not {shown(value)}")
-    parameters = with_data_files(kind, table.parameters, path, lambda key: table.origins[*path, key])
+            raise tables.origin((*path, key), last).refuse((*path, key), f"must be finite, not {shown(value)}")
+    parameters = with_data_files(kind, parameters, path, lambda key: tables.origin((*path, key), last))
     try:
         _build(kind, parameters)
     except ValidationError as problem:
-
-        def file_of(full: tuple[str, ...]) -> TomlFile:
-            return next((table.origins[full[:n]] for n in range(len(full), 1, -1) if full[:n] in table.origins), place)
-
-        raise _refused(problem, path, file_of, [*kind.model_fields, *TraitTable.model_fields]) from None
+        known = [*kind.model_fields, *TraitTable.model_fields]
+        raise _refused(problem, path, lambda full: tables.origin(full, last), known) from None
     except Exception as problem:  # the user's own class may raise anything
         raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
-    return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", parameters)
+    return TraitSpec(label, use, weight, f"{kind.__module__}:{kind.__qualname__}", parameters)
 
 
 @contextlib.contextmanager
@@ -311,6 +308,22 @@ def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
     strict types, pydantic converts lists and texts to these types only if they come from JSON.
     """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
+
+
+def with_defaults(kind: type[BaseModel], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters where each table has the values of the table that is its default, unless it sets them itself.
+
+    Without these values, pydantic would take the defaults of the table's class, and a trait may declare others.
+    """
+    found = dict(parameters)
+    for name, info in kind.model_fields.items():
+        value, default = found.get(name), info.default
+        if isinstance(value, Mapping) and isinstance(default, BaseModel):
+            tables = Tables[None]()
+            for layer in (default.model_dump(mode="json", exclude_defaults=True), with_defaults(type(default), value)):
+                tables.merge(layer, lambda path: None)
+            found[name] = tables.values
+    return found
 
 
 def _finite(value: Any) -> bool:

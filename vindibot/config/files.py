@@ -10,22 +10,23 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from behaviours.registry import nearest
 from vindibot.base import UsageError, short as short
+from vindibot.config.lines import KeyPath, key_lines
 from vindibot.config.messages import dotted, shown
 
-#: Largest number of files in a chain of `extends`.
-LONGEST_CHAIN = 20
 #: The bot file in a folder. The name of the folder can stand for this file.
 BOT_FILE = "bot.toml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_KEY = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
-_HEADER = re.compile(r"^\s*\[(?P<name>[^\[\]]+)\]\s*(#.*)?$")
-_ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+#: A whole number with more digits than Python reads (`sys.get_int_max_str_digits`).
+_TOO_LONG = re.compile(r"[0-9](?:_?[0-9]){4300}")
+#: TOML's whole numbers have 64 bits.
+_LARGEST = 2**63
 
 
 def shipped_folder() -> Path:
@@ -118,19 +119,14 @@ class TomlFile:
     text: str
     data: dict[str, Any]
 
+    @cached_property
+    def _lines(self) -> dict[KeyPath, int]:
+        return key_lines(self.text)
+
     def line(self, path: Sequence[str]) -> int | None:
-        """Return the line (from 1) of a key, or None. The search uses patterns, which do not find every key."""
-        table: tuple[str, ...] = ()
-        header = None
-        for number, text in enumerate(self.text.splitlines(), start=1):
-            if text.lstrip().startswith("[["):
-                table = ("[[",)  # none of our keys is in a list of tables
-            elif found := _HEADER.match(text):
-                table = _names(found["name"])
-                header = number if header is None and table[: len(path)] == tuple(path) else header
-            elif (found := _ENTRY.match(text)) and _leads_to((*table, *_names(found["name"])), path):
-                return number
-        return header
+        """Return the line (from 1) of a key. If the file does not set this key, return the line of its table, or None."""
+        key = tuple(path)
+        return next((self._lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self._lines), None)
 
     def at(self, path: Sequence[str] = ()) -> str:
         """Return the file and the line of a key as a text for a message: ``arena.toml, line 3``."""
@@ -145,15 +141,6 @@ class TomlFile:
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip("\"'") for name in _KEY.findall(text))
-
-
-def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Return whether `entry` is the path of the same key as `path`, or of an inline table that contains this key."""
-    return entry == tuple(path[: len(entry)])
-
-
 def read(path: Path) -> TomlFile:
     """Read a TOML file. Raises `UsageError` with the file, and with the line and column of a syntax error."""
     try:
@@ -163,12 +150,27 @@ def read(path: Path) -> TomlFile:
     except OSError as problem:
         raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
     try:
-        return TomlFile(path, text, tomllib.loads(text))
+        file = TomlFile(path, text, tomllib.loads(text))
+        _check_numbers(file, file.data)
     except tomllib.TOMLDecodeError as problem:
         message = str(problem)
         raise UsageError(f"{short(path)}: this is not TOML: {message[:1].lower()}{message[1:]}") from None
     except RecursionError:
         raise UsageError(f"{short(path)}: this is not TOML: its nesting is too deep") from None
+    except ValueError:  # a whole number that Python does not read
+        found = _TOO_LONG.search(text)
+        where = f"{short(path)}, line {text.count(chr(10), 0, found.start()) + 1}" if found else short(path)
+        raise UsageError(f"{where}: this is not TOML: a whole number has more than 64 bits") from None
+    return file
+
+
+def _check_numbers(file: TomlFile, value: Any, path: tuple[str, ...] = ()) -> None:
+    """Raise `UsageError` if a whole number in `value`, which is at `path`, has more than 64 bits. TOML forbids such numbers."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_numbers(file, inner, (*path, str(key)))
+    elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise file.refuse(path, "must be a whole number of at most 64 bits")
 
 
 def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
@@ -178,6 +180,7 @@ def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
     Raises `UsageError` for a file that cannot be read and for files that extend each other in a circle.
     """
     chain = [read(path)]
+    seen = {_identity(path)}
     while (base := chain[-1].data.get("extends")) is not None:
         last = chain[-1]
         if not isinstance(base, str) or not base:
@@ -186,8 +189,15 @@ def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
             found = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
         except UsageError as problem:
             raise last.refuse(["extends"], f"names no file: {problem.message}") from None
-        if any(found.samefile(file.path) for file in chain) or len(chain) >= LONGEST_CHAIN:
+        if (identity := _identity(found)) in seen:
             names = " -> ".join(short(file.path) for file in chain)
             raise last.refuse(["extends"], f"makes a circle: {names} -> {short(found)}")
+        seen.add(identity)
         chain.append(read(found))
     return chain[::-1]
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return two numbers that only this file has, however its path is written."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -2,37 +2,40 @@
 
 The layers, in order, are: defaults; the file that the configuration file `extends`; the configuration file; environment variables
 (``VINDIBOT_TIME__MARGIN_MS`` sets ``time.margin_ms``); command line options. For each key, a later layer overrides an earlier
-layer. Each layer is checked as a whole. An error names the origin of the wrong value: file and line, variable, or option.
+layer (`vindibot.config.tables`). Each layer is checked as a whole. An error names the origin of the wrong value: file and line,
+variable, or option.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from behaviours.registry import nearest
 from vindibot.base import ServerAddress, UsageError
 from vindibot.config.files import TomlFile, find, look_up, read_chain, short
-from vindibot.config.messages import dotted, explain, shown
+from vindibot.config.lines import KeyPath
+from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.settings import PlaySettings, Settings, none_word
+from vindibot.config.tables import Tables, flat, own_values
 
 #: The start of the names of vindibot's environment variables. In such a name, two underscores separate a table from its key.
 PREFIX = "VINDIBOT_"
-#: The variable that names the configuration file if no option does.
+#: The variable that names the configuration file of ``vindibot play`` if no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
 #: The environment variables of vindibot that are no settings.
 OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_ADMIN_KEY", "VINDIBOT_KERNEL_CACHE"})
 
 T = TypeVar("T", bound=Settings)
-KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting as ``vindibot config`` shows it. The value of a secret is masked."""
+    """One setting as ``vindibot config`` shows it. `value` is TOML, None if no value is set. A secret is masked."""
 
     key: str
-    value: str
+    value: str | None
     origin: Origin
 
 
@@ -82,12 +85,24 @@ class Config(Generic[T]):
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
     def rows(self) -> list[SettingRow]:
-        """Return all settings, for ``vindibot config``, in the order of their declaration."""
-        found = []
+        """Return all settings, for ``vindibot config``, in the order of their declaration.
+
+        A table whose keys the user chooses has a row per value that is set.
+        """
+        found: list[SettingRow] = []
         for path, info in setting_fields(type(self.settings)):
-            value, key = reduce(getattr, path, self.settings), dotted(path)
-            found.append(SettingRow(key, _shown(none_word(info) if value is None else value), self.origin(key)))
+            value = reduce(getattr, path, self.settings)
+            found += self._rows(path, _word_for_none(info) if value is None else value)
         return found
+
+    def _rows(self, path: KeyPath, value: Any) -> Iterator[SettingRow]:
+        if isinstance(value, BaseModel):
+            value = {name: getattr(value, name) for name in type(value).model_fields if name in value.model_fields_set}
+        if isinstance(value, Mapping):
+            for name, inner in value.items():
+                yield from self._rows((*path, name), inner)
+        else:
+            yield SettingRow(dotted(path), None if value is None else _shown(value), self.origin(dotted(path)))
 
     def refuse(self, key: str, words: str) -> UsageError:
         """Return an error about the value of a key, with its origin and the explanation `words`.
@@ -104,14 +119,17 @@ def load_play(
     *,
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
+    others: Callable[[], Collection[str]] = tuple,
 ) -> Config[PlaySettings]:
-    """Load the settings of ``vindibot play``; see `load_config`.
+    """Load the settings of ``vindibot play``; see `load_config`. Without `config`, the variable VINDIBOT_CONFIG names the file.
 
     `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
     current folder. If both `key` and `key_file` are set, the key of the later layer counts, and the other setting becomes None.
     Raises `UsageError` as `load_config` does, for a bot that does not exist, and for settings that exclude each other.
     """
-    loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names)
+    environ = os.environ if environ is None else environ
+    config = config if config is not None else environ.get(CONFIG_VARIABLE) or None
+    loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names, others=others)
     changes = _found_files(loaded)
     if loaded.settings.key is not None and loaded.settings.key_file is not None:
         later = loaded.origin("key_file").layer > loaded.origin("key").layer
@@ -151,40 +169,42 @@ def load_config(
     *,
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
+    others: Callable[[], Collection[str]] = tuple,
 ) -> Config[T]:
     """Load the settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``). Without `config`, the variable VINDIBOT_CONFIG names the
-    file. Without this variable, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
-    is read like an environment variable. The value None stands for an option that was not given. The name of an option follows
-    from its key (``--time-margin-ms``). `option_names` maps keys to options with other names. `environ` replaces the environment
-    of the process.
+    `config` is a configuration file or the name of one (``arena``). Without `config`, there is no file. `overrides` maps dotted
+    keys to the values of options. A value that is a text is read like an environment variable. The value None stands for an
+    option that was not given. The name of an option follows from its key (``--time-margin-ms``). `option_names` maps keys to
+    options with other names. `environ` replaces the environment of the process. `others` returns the environment variables of
+    other commands, which are ignored here. An unknown variable of vindibot is an error.
 
     Raises `UsageError` with all errors of the first layer that has errors.
     """
     environ = os.environ if environ is None else environ
     names = option_names or {}
     fields = dict(setting_fields(model))
-    merged: dict[KeyPath, Any] = {}
-    origins: dict[str, Origin] = {}
+    tables = Tables[Origin]()
     count = 0
 
     def add(layer: Mapping[str, Any], origin_of: Callable[[KeyPath], Origin]) -> None:
         nonlocal count
         count += 1
         _check(model, layer, origin_of)
-        for path, value in flat(layer, fields):
-            merged[path] = value
-            origins[dotted(path)] = replace(origin_of(path), layer=count)
+        tables.merge(layer, lambda path: replace(origin_of(path), layer=count))
 
-    for file in _files(config, environ):
-        add({key: value for key, value in file.data.items() if key != "extends"}, _origin_in(file))
-    add(_from_environment(fields, environ), lambda path: Origin("environment", variable(path)))
-    add(
-        _from_options(fields, overrides or {}),
-        lambda path: Origin("option", names.get(dotted(path), "--" + "-".join(path).replace("_", "-"))),
-    )
-    return Config(model.model_validate(_nested(merged)), origins)
+    for file in read_chain(find(str(config), kind="configuration"), kind="configuration") if config else []:
+        tables.reset(file)
+        add(own_values(file), _origin_in(file))
+
+    def option(path: KeyPath) -> Origin:
+        key = _setting(path, fields)
+        return Origin("option", names.get(dotted(key), "--" + "-".join(key).replace("_", "-")))
+
+    add(_from_environment(fields, environ, others), lambda path: Origin("environment", variable(_setting(path, fields))))
+    add(_from_options(fields, overrides or {}), option)
+    origins = {dotted(path): tables.origins[path] for path, _ in flat(tables.values)}
+    return Config(model.model_validate(tables.values), origins)
 
 
 def variable(path: Sequence[str]) -> str:
@@ -192,9 +212,14 @@ def variable(path: Sequence[str]) -> str:
     return PREFIX + "__".join(path).upper()
 
 
-def _files(config: str | Path | None, environ: Mapping[str, str]) -> list[TomlFile]:
-    name = str(config) if config is not None else environ.get(CONFIG_VARIABLE, "")
-    return read_chain(find(name, kind="configuration"), kind="configuration") if name else []
+def variables(models: Iterable[type[BaseModel]]) -> set[str]:
+    """Return the environment variables for all keys of these models."""
+    return {variable(path) for model in models for path, _ in setting_fields(model)}
+
+
+def _setting(path: KeyPath, fields: Collection[KeyPath]) -> KeyPath:
+    """Return the key of the setting that contains the value at `path`: a part of the path if the setting is a table."""
+    return next((path[:end] for end in range(len(path), 0, -1) if path[:end] in fields), path)
 
 
 def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
@@ -211,29 +236,20 @@ def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple
             yield (*path, name), info
 
 
-def flat(data: Mapping[str, Any], known: Collection[KeyPath] = (), path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the values in nested tables, each with its key.
-
-    If the value of a `known` key is a table, the table counts as one value. `path` is the key of `data` itself.
-    """
-    for name, value in data.items():
-        key = (*path, name)
-        if isinstance(value, Mapping) and key not in known:
-            yield from flat(value, known, key)
-        else:
-            yield key, value
-
-
-def _from_environment(fields: Mapping[KeyPath, FieldInfo], environ: Mapping[str, str]) -> dict[str, Any]:
+def _from_environment(
+    fields: Mapping[KeyPath, FieldInfo], environ: Mapping[str, str], others: Callable[[], Collection[str]]
+) -> dict[str, Any]:
     known = {variable(path): path for path in fields}
-    values = {}
+    found = {}
     for name, text in environ.items():
         if not name.startswith(PREFIX) or name in OTHER_VARIABLES:
             continue
-        if name not in known:
-            raise UsageError(f"environment variable {name} is no setting of ours{nearest(name, [*known, CONFIG_VARIABLE])}")
-        values[known[name]] = _from_text(text, fields[known[name]])
-    return _nested(values)
+        if name in known:
+            found[known[name]] = _from_text(text, fields[known[name]])
+        elif name not in (elsewhere := others()):
+            hint = nearest(name, [*known, *elsewhere, CONFIG_VARIABLE])
+            raise UsageError(f"environment variable {name} is no setting of ours{hint}")
+    return _nested(found)
 
 
 def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,13 +276,21 @@ def _from_text(text: str, field: FieldInfo) -> Any:
         return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(
             text.strip().lower(), text
         )
+    if {get_origin(field.annotation), *map(get_origin, kinds)} & {list, tuple, dict}:
+        value = _from_toml(text)
+        return value if isinstance(value, list | dict) else text
     if any(number in kinds or any(number in get_args(inner) for inner in kinds) for number in (int, float)):
-        try:
-            value = tomllib.loads(f"value = {text.strip()}")["value"]
-        except tomllib.TOMLDecodeError:
-            return text.strip()
+        value = _from_toml(text)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else text.strip()
     return text
+
+
+def _from_toml(text: str) -> Any:
+    """Return the value that a text is in TOML, or None if it is none."""
+    try:
+        return tomllib.loads(f"value = {text.strip()}")["value"]
+    except (ValueError, RecursionError):  # no TOML, or a number with too many digits
+        return None
 
 
 def _nested(values: Mapping[KeyPath, Any]) -> dict[str, Any]:
@@ -292,7 +316,7 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
             if slip["type"] == "extra_forbidden" and (tables := _tables_with(model, path[-1])):
                 words = f"is no known key here; move it {' or '.join(tables)}"
             lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
-        raise UsageError("\n".join(lines)) from None
+        raise UsageError(listed(lines)) from None
 
 
 def _tables_with(model: type[BaseModel], key: str) -> list[str]:
@@ -322,7 +346,21 @@ def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], boo
     return list(model.model_fields), secret, none_word(info)
 
 
+def _word_for_none(field: FieldInfo) -> str | None:
+    """Return the text that stands for None in the value of a field, or None if no text does."""
+    if word := none_word(field):
+        return word
+    try:
+        return "" if TypeAdapter(field.rebuild_annotation()).validate_python("") is None else None
+    except ValidationError:
+        return None
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
         return '"***"'
-    return shown(str(value) if isinstance(value, Path) else value, width=500)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, str | Path):
+        return json.dumps(str(value), ensure_ascii=False)
+    return shown(value)

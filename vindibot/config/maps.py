@@ -66,7 +66,7 @@ def _read(value: str) -> tuple[str | None, str]:
             raise UsageError(f"there is no map file {shown(value)}")
         return value, ""
     try:
-        return path.read_text("utf-8"), short(path)
+        return path.read_bytes().decode("utf-8-sig"), short(path)
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "this is not UTF-8 text"
         raise UsageError(f"{short(path)}: the map cannot be read: {reason}") from None

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from behaviours.registry import nearest
 from vindibot.base import printable
 
+#: A name that TOML writes without quotes.
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Largest number of characters that a message shows of a value.
 SHOWN = 60
+
+#: Largest number of faults that a message lists.
+MOST_FAULTS = 20
 
 _WANTED = {
     "bool_type": "must be true or false",
@@ -42,8 +49,8 @@ _LIMITS = {
 
 
 def dotted(path: Iterable[Any]) -> str:
-    """Return a key with its path, as TOML writes it: ``time.margin_ms``."""
-    return ".".join(str(part) for part in path)
+    """Return a key with its path, as TOML writes it: ``time.margin_ms``, ``traits."my trait".weight``."""
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in map(str, path))
 
 
 def shown(value: Any, width: int = SHOWN) -> str:
@@ -54,6 +61,12 @@ def shown(value: Any, width: int = SHOWN) -> str:
         return "a table"
     text = f'"{printable(value[: width + 1])}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= width + 2 else f"{text[:width]}..."
+
+
+def listed(lines: Sequence[str]) -> str:
+    """Return the lines of a message about several faults. Of more than `MOST_FAULTS` lines, only the first ones are shown."""
+    more = len(lines) - MOST_FAULTS
+    return "\n".join([*lines[:MOST_FAULTS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:

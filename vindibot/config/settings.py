@@ -101,9 +101,9 @@ JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=Fa
 
 
 class Settings(BaseModel):
-    """A table of settings. Unknown keys and values of a wrong type are errors. A table cannot be changed."""
+    """A table of settings. Unknown keys, values of a wrong type, NaN and infinity are errors. A table cannot be changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
 class TimeSettings(Settings):

@@ -21,6 +21,7 @@ from .effective import (
     is_bot as is_bot,
     schema_of as schema_of,
     settings_lines as settings_lines,
+    settings_models as settings_models,
 )
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.base import UsageError, printable, printable_lines, weight_text
+from vindibot.base import UsageError, docstring, printable, printable_lines, weight_text
 from vindibot.config import Bot, DataPath, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class AvailableTrait:
     @property
     def summary(self) -> str:
         """The first paragraph of the trait's docstring, on one line."""
-        text = self.kind.__doc__ if self.kind is not None else self.problem
-        return " ".join((text or "").strip().partition("\n\n")[0].split()) or "(it has no docstring)"
+        text = docstring(self.kind) if self.kind is not None else self.problem
+        return " ".join(text.strip().partition("\n\n")[0].split()) or "(it has no docstring)"
 
 
 @dataclass(frozen=True)
@@ -160,12 +160,18 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
 
 def configured(spec: TraitSpec, parameter: Parameter) -> str | None:
     """Return the value that a bot sets for a parameter, as TOML; None if the bot does not set it."""
+    value = own_value(spec, parameter)
+    return None if value is None else toml(value)
+
+
+def own_value(spec: TraitSpec, parameter: Parameter) -> Any:
+    """Return the value that a bot sets for a parameter; None if the bot does not set it."""
     value: Any = spec.parameters
     for part in parameter.name.split("."):
         if not isinstance(value, Mapping) or part not in value:
             return None
         value = value[part]
-    return toml(value)
+    return value
 
 
 def toml(value: Any) -> str:
@@ -259,7 +265,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     from vindibot.engine import is_anytime
 
     yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
-    text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
+    text = printable_lines(inspect.cleandoc(docstring(kind) or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
         yield "It uses all available time: each answer is better than the one before."

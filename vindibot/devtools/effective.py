@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -12,13 +13,18 @@ from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config
+    from vindibot.config import Bot, Config, Settings, TraitSpec
 
 #: The settings model of each command: the package and the name of the class.
 _MODELS = {
     "play": ("vindibot.config", "PlaySettings"),
     "arena": ("vindibot.arena", "ArenaSettings"),
     "serve": ("vindibot.server", "ServerSettings"),
+    "challenge": ("vindibot.challenge", "ChallengeSettings"),
+    "league-new": ("vindibot.server", "LeagueSettings"),
+    "tune-play": ("vindibot.tuning", "TuneSettings"),
+    "tune-promote": ("vindibot.tuning", "PromoteSettings"),
+    "tune-games": ("vindibot.tuning", "DatasetSettings"),
 }
 #: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44
@@ -27,13 +33,16 @@ WIDEST = 44
 def _load(command: str, file: str | None) -> Config[Any]:
     """Return the settings that a command has if it is called without options.
 
-    They come from defaults, the file, and for ``play`` the environment.
+    They come from defaults, the file and the environment.
     """
-    from vindibot.config import Config, load_config, load_play
+    from vindibot.config import Config, load_config, load_play, variables
+
+    def others() -> set[str]:
+        return variables(settings_models())
 
     if command == "play":
-        return load_play(file)
-    config: Config[Any] = load_config(_model(command), file, environ={})
+        return load_play(file, others=others)
+    config: Config[Any] = load_config(_model(command), file, others=others)
     if command == "serve":  # the command `serve` does the same
         from vindibot.server import COMMAND_DEFAULTS
 
@@ -45,6 +54,11 @@ def _load(command: str, file: str | None) -> Config[Any]:
 def _model(command: str) -> Any:
     room, name = _MODELS[command]
     return getattr(import_module(room), name)
+
+
+def settings_models() -> list[type[Settings]]:
+    """Return the models of the settings of all commands."""
+    return [_model(command) for command in _MODELS]
 
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
@@ -59,37 +73,52 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
 def settings_lines(command: str, file: str | None) -> Iterator[Text]:
     """Yield all settings of a command, with dotted keys instead of tables."""
     rows = _load(command, file).rows()
-    yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
+    settings = (f"# {row.key} is not set" if row.value is None else f"{row.key} = {row.value}" for row in rows)
+    yield from _lines([(setting, str(row.origin)) for setting, row in zip(settings, rows, strict=True)])
 
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
     """Yield the lines of a bot file that is equivalent to this bot: without `extends`, with all its traits and parameters."""
     from behaviours.registry import find
-    from vindibot.config import short
-    from vindibot.devtools.catalogue import configured, parameters, table_header, toml
+    from vindibot.config import dotted, flat, short
+    from vindibot.devtools.catalogue import own_value, parameters, table_header, toml
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
-        table = f"traits.{spec.label}"
-        rows += [("", ""), (table_header(spec.label), bot.origins.get(table, ""))]
+
+        def origin(*key: str, spec: TraitSpec = spec) -> str:
+            return bot.origins.get(dotted(("traits", spec.label, *key)), "default" if key else "")
+
+        rows += [("", ""), (table_header(spec.label), origin())]
         if spec.use != spec.label:
-            rows.append((f"use = {toml(spec.use)}", bot.origins.get(f"{table}.use", "default")))
-        rows.append((f"weight = {toml(spec.weight)}", bot.origins.get(f"{table}.weight", "default")))
+            rows.append((f"use = {toml(spec.use)}", origin("use")))
+        rows.append((f"weight = {toml(spec.weight)}", origin("weight")))
         for parameter in parameters(find(spec.class_path)):
-            own = configured(spec, parameter)
-            value = own or parameter.default
-            setting = f"{parameter.name} = {value}" if value != "None" else f"# {parameter.name} is not set"
-            key = parameter.name if own is None else parameter.name.partition(".")[0]
-            rows.append((setting, bot.origins.get(f"{table}.{key}", "default")))
+            own, path = own_value(spec, parameter), tuple(parameter.name.split("."))
+            if isinstance(own, Mapping) and own:
+                rows += [(f"{dotted(key)} = {toml(value)}", origin(*key)) for key, value in flat(own, path)]
+            elif own is not None:
+                rows.append((f"{parameter.name} = {toml(own)}", origin(*path)))
+            elif parameter.default != "None":
+                rows.append((f"{parameter.name} = {parameter.default}", "default"))
+            else:
+                rows.append((f"# {parameter.name} is not set", "default"))
     yield from _lines(rows)
 
 
 def is_bot(name: str) -> bool:
-    """Return whether `name` is a bot file or the name of a bot. Otherwise it is a configuration."""
-    path = look_up(name)
-    if path is None:
-        return look_up(name, folder="bots") is not None
-    return not {"traits", "name"}.isdisjoint(read(path).data)
+    """Return whether `name` is a bot file or the name of a bot. Otherwise it is a configuration.
+
+    A file that has only `extends` is of the kind of the file that it extends.
+    """
+    beside, seen = None, set[Path]()
+    while (path := look_up(name, beside=beside)) is not None and path not in seen:
+        data = read(path).data
+        if set(data) - {"extends", "reset"}:
+            return not {"traits", "name", "version"}.isdisjoint(data)
+        seen.add(path)
+        name, beside = str(data.get("extends", "")), path.parent
+    return look_up(name, beside=beside, folder="bots") is not None
 
 
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def settings_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
     """Return the schema of a configuration file with these settings."""
     schema = model.model_json_schema()
-    schema["properties"] = {"extends": _fields(BotFile)["extends"], **schema["properties"]}
+    schema["properties"] = {key: _fields(BotFile)[key] for key in ("extends", "reset")} | schema["properties"]
     return {"$schema": DIALECT, **schema, "title": title, "description": f"a configuration file of vindibot: {title}"}
 
 

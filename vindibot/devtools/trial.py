@@ -24,6 +24,7 @@ from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
+from vindibot.arena import become_worker
 from vindibot.engine import Needs, TraitPlan, context, parse_answer
 
 #: Largest number of answers that are taken from an anytime trait on one position.
@@ -170,6 +171,7 @@ class Trial:
         self.plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
         self._process: Any = None
         self._pipe: Any = None
+        self._held: Any = None  # the process ends when this end of its pipe is closed
 
     def __enter__(self) -> Self:
         self._start()
@@ -205,9 +207,11 @@ class Trial:
     def _start(self) -> None:
         processes = context(Needs(modules=(self.plan.module,)))
         self._pipe, theirs = processes.Pipe()
-        self._process = processes.Process(target=_run_trait, args=(theirs, self.plan, self.timeout), daemon=True)
+        lifeline, self._held = processes.Pipe(duplex=False)
+        self._process = processes.Process(target=_run_trait, args=(theirs, lifeline, self.plan, self.timeout), daemon=True)
         self._process.start()
         theirs.close()
+        lifeline.close()
         problem = "it took too long"
         if self._pipe.poll(BUILD_TIMEOUT):
             try:
@@ -225,6 +229,7 @@ class Trial:
             self._process.join()
             self._process.close()
             self._pipe.close()
+            self._held.close()
             self._process = None
 
 
@@ -232,9 +237,9 @@ class TrialBuildError(Exception):
     """A trait cannot be built in another process. The message says why."""
 
 
-def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
+def _run_trait(pipe: Any, lifeline: Any, plan: TraitPlan, timeout: float) -> None:
     """Run in the other process: build the trait, report whether this worked, and answer requests until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    become_worker(lifeline)
     try:
         trait = plan.build()
         kernels.warm()
@@ -248,5 +253,5 @@ def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
         except EOFError:
             return
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends this process if the parent process has ended
+            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends compiled code if the parent process has ended
         pipe.send(ask(trait, position.view(nodes), stop_after))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
-from vindibot.base import UsageError
+from vindibot.base import UsageError, decode_json
 from vindibot.games.game_record import GameRecord, read_records
 from vindibot.games.lines import read_lines
 from vindibot.games.recording import FORMAT, Recording, read_recording
@@ -24,8 +23,8 @@ def kind_of(path: Path) -> Kind:
         raise UsageError(f"{path} is a folder; give a recording or a file of game records")
     _, first = next(read_lines(path, UsageError), (0, b""))
     try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
+        value = decode_json(first)
+    except ValueError:
         value = None
     if isinstance(value, dict):
         if value.get("format") == FORMAT:

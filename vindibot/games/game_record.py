@@ -67,7 +67,7 @@ class GameRecord:
     - `extra`: further data that the program stores with the record, as JSON values.
     """
 
-    __pydantic_config__ = ConfigDict(extra="ignore")
+    __pydantic_config__ = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     id: str
     map: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, by
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             while line := file.readline(_LONGEST):
                 number += 1
+                line = line.removeprefix(BOM_UTF8) if number == 1 else line
                 if line.strip():
                     yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:

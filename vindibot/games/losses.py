@@ -1,4 +1,9 @@
-"""The gold that a bot lost in reviewed games: per 100 moves, by class, by kind and by phase of the game."""
+"""The losses of a bot in reviewed games: the mean loss per move, by class, by kind and by phase of the game.
+
+The loss of a move is the gold that the move costs at the end of the game. Several moves of a hero can lose the same gold. If a
+hero passes by a mine on three turns, each of the three moves loses the gold of this mine. So the sum of the losses of a game is
+not the gold that better play would have gained. The mean loss per move compares bots and games.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,11 @@ MIN_BLOCKS, RESAMPLES = 3, 1000
 
 @dataclass
 class Losses:
-    """The gold lost by reviewed moves. Only the losses of bad moves (inaccuracies, mistakes and blunders) count.
+    """The losses of reviewed moves, in gold. Only the losses of bad moves (inaccuracies, mistakes and blunders) count.
 
-    - `moves`: the number of reviewed moves, good and bad. `gold`: the gold that the bad moves lost.
-    - `marks`: the number of bad moves of each class. `kinds`: the gold lost by each kind of bad move.
-    - `phases`: the number of moves and the gold lost in each third of the game.
+    - `moves`: the number of reviewed moves, good and bad. `gold`: the sum of the losses of the bad moves.
+    - `marks`: the number of bad moves of each class. `kinds`: the sum of the losses of each kind of bad move.
+    - `phases`: the number of moves and the sum of the losses in each third of the game.
     """
 
     moves: int = 0
@@ -65,9 +70,9 @@ class Losses:
         pairs = zip(self.phases, other.phases, strict=True)
         self.phases = [(moves + more, gold + lost) for (moves, gold), (more, lost) in pairs]
 
-    def per_100(self, kind: str | None = None) -> float:
-        """Return the gold lost per 100 reviewed moves, by all bad moves or by bad moves of one `kind`."""
-        return 100 * (self.gold if kind is None else self.kinds[kind]) / max(1, self.moves)
+    def per_move(self, kind: str | None = None) -> float:
+        """Return the mean loss per reviewed move in gold, of all bad moves or of bad moves of one `kind`."""
+        return (self.gold if kind is None else self.kinds[kind]) / max(1, self.moves)
 
 
 @dataclass
@@ -86,7 +91,7 @@ class BotLosses:
         return total
 
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
-        """Return the 95 % interval of `per_100`, or None for fewer than 3 blocks.
+        """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks.
 
         The interval comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap
         underestimates the spread of a few blocks. `seed` is the seed of the bootstrap.
@@ -97,8 +102,8 @@ class BotLosses:
         moves = np.array([losses.moves for losses in self.blocks.values()])
         gold = np.array([losses.gold if kind is None else losses.kinds[kind] for losses in self.blocks.values()])
         chosen = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
-        rates = 100 * gold[chosen].sum(axis=1) / moves[chosen].sum(axis=1)
-        mean = self.total.per_100(kind)
+        rates = gold[chosen].sum(axis=1) / moves[chosen].sum(axis=1)
+        mean = self.total.per_move(kind)
         low, high = (mean + (np.percentile(rates, (2.5, 97.5)) - mean) * (count / (count - 1)) ** 0.5).tolist()
         return max(0.0, low), high
 
@@ -114,4 +119,4 @@ def losses_by_bot(games: Iterable[tuple[int, Sequence[str], Sequence[ReviewedTur
             own = [turn for turn in turns if turn.hero == hero]
             if own:
                 found[name].blocks.setdefault(block, Losses()).add(Losses.of(own, max_turns))
-    return dict(sorted(found.items(), key=lambda item: item[1].total.per_100()))
+    return dict(sorted(found.items(), key=lambda item: item[1].total.per_move()))

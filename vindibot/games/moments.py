@@ -29,7 +29,7 @@ class MomentError(VindibotError):
 
 
 class _MomentLine(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     turn: int
     hero: int = Field(ge=1, le=4)

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -52,7 +53,7 @@ class RecordingError(VindibotError):
 
 
 class _RecordingLine(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class TraitHeader(_RecordingLine):
@@ -216,7 +217,7 @@ def _create(folder: Path, header: Header) -> LineFile:
     for number in range(1000):
         path = folder / f"{name}{f'-{number}' if number else ''}{SUFFIX}"
         try:
-            return LineFile(path, path.open("xb", buffering=0))
+            return LineFile.new(path)
         except FileExistsError:
             continue
     raise OSError(f"{folder} already has 1000 recordings of this game")
@@ -318,7 +319,7 @@ def read_recording(path: Path | str) -> Recording:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(BOM_UTF8)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror or error}", 2) from None
     lines = data.split(b"\n")

@@ -52,7 +52,7 @@ class ReviewError(VindibotError):
 
 
 class _ReviewLine(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class Thresholds(_ReviewLine):

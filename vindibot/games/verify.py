@@ -7,7 +7,6 @@ boards.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.console import Console
 
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
-from vindibot.base import UsageError, VindibotError, counted
+from vindibot.base import UsageError, VindibotError, counted, decode_json
 from vindibot.games.game_file import kind_of
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
@@ -42,8 +41,8 @@ def read_games(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _decode(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        game = json.loads(line)
-    except (ValueError, RecursionError) as problem:
+        game = decode_json(line)
+    except ValueError as problem:
         raise VerifyError(f"{path}, line {number}: {problem}; every line is one game as JSON") from None
     if not isinstance(game, dict) or not {"id", "spawns", "init", "moves", "states"} <= game.keys():
         raise VerifyError(f"{path}, line {number}: this is no recorded game (id, spawns, init, moves and states are needed)")

@@ -28,7 +28,7 @@ _Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
 class VoteLine(BaseModel):
     """The votes of a trait, as read from a recording. `entry` converts them to a `BallotEntry`."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     label: str
     weight: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,7 +116,8 @@ def write_tests(
     tests_file.write(_tests(history, turns, path, bot))
     say(
         console,
-        f"{short(path)} has {counted(len(turns), 'test')}, their states are in {short(states)}; pytest {short(path)} runs them",
+        f"{short(path)} has {counted(len(turns), 'test')}, their states are in {short(states)};"
+        f" {shlex.join(['pytest', short(path)])} runs them",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +115,8 @@ def _review_many(console: Console, request: ReviewRequest) -> None:
     reviews = _review(console, request, list(games.records), output, [record.id for record in games.records])
     show_profile(console, bots_of(games, reviews), len(reviews))
     console.print()
-    say(console, f"the reviews are in {short(output)}; one of them: vindibot replay {short(output)} --game 1 --open")
+    command = shlex.join(["vindibot", "replay", short(output), "--game", "1", "--open"])
+    say(console, f"the reviews are in {short(output)}; one of them: {command}")
 
 
 def _review(

@@ -1,4 +1,4 @@
-"""Profiles of bots over many games: the gold that each bot lost per 100 moves, as a total and by kind, with 95 % intervals."""
+"""Profiles of bots over many games: the mean loss of each bot per move, in total and by kind, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.arena import LINE, read_results, records_path
+from vindibot.arena import LINE, read_results, records_path, that_count
 from vindibot.base import UsageError, begins_with, counted, plain_table, printable, say, short
-from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Review, losses_by_bot, read_records
+from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Reason, Review, losses_by_bot, read_records
+from vindibot.review.report import WHAT_LOSSES_MEAN
 
 #: Largest number of bots in one table of losses by kind. Each bot is a column.
 BESIDE = 3
@@ -33,7 +34,8 @@ def is_results(path: Path) -> bool:
 def many_games(path: Path, most: int | None = None) -> ManyGames:
     """Return the games of a results file of the arena, or of a file of game records. With `most`, return only the first games.
 
-    In a file of records, each game is a block of its own. Raises `UsageError` if the records of a results file are missing.
+    Games that could not be played are left out. In a file of records, each game is a block of its own. Raises `UsageError` if the
+    records of a results file are missing.
     """
     blocks: dict[str, int] | None = None
     source = path
@@ -41,8 +43,9 @@ def many_games(path: Path, most: int | None = None) -> ManyGames:
         source = records_path(path)
         if not source.is_file():
             raise UsageError(f"{short(path)}: its game records are missing ({short(source)}): play with --records")
-        blocks = {line.record: line.block for line in sorted(read_results(path), key=lambda line: line.key) if line.record}
-    found = {record.id: record for record in read_records(source)}
+        lines = sorted(that_count(read_results(path)), key=lambda line: line.key)
+        blocks = {line.record: line.block for line in lines if line.record}
+    found = {record.id: record for record in read_records(source) if record.moves or record.ending is not Reason.ABORTED}
     ids = [game for game in (found if blocks is None else blocks) if game in found][:most]
     numbers = {game: number for number, game in enumerate(ids)}
     chosen = {game: numbers[game] if blocks is None else blocks[game] for game in ids}
@@ -61,12 +64,15 @@ def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLos
 
 def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) -> None:
     """Print a table with the losses of each bot, and tables of these losses by kind. `games` is the number of games."""
-    table = plain_table("bot", "moves", "lost/100", "95 %", "inaccur.", "mistakes", "blunders", left=("bot",))
+    table = plain_table("bot", "moves", "loss/move", "95 %", "inaccur.", "mistakes", "blunders", left=("bot",))
     for bot, losses in bots.items():
         total = losses.total
         rates = [f"{100 * total.marks[mark] / max(1, total.moves):.1f}" for mark in MARKS]
-        table.add_row(printable(bot), str(total.moves), f"{total.per_100():.0f}", _interval(losses), *rates)
-    say(console, f"gold lost per 100 moves in {counted(games, 'game')}; classes per 100 moves")
+        table.add_row(printable(bot), str(total.moves), f"{total.per_move():.2f}", _interval(losses), *rates)
+    say(console, f"mean loss per move in {counted(games, 'game')}, in gold; classes per 100 moves")
+    for line in WHAT_LOSSES_MEAN:
+        say(console, line)
+    console.print()
     console.print(table)
     names = list(bots)
     for start in range(0, len(names), BESIDE):
@@ -78,11 +84,11 @@ def _show_kinds(console: Console, bots: Mapping[str, BotLosses]) -> None:
     heads = [printable(name) for name in bots]
     table = plain_table("kind", *heads, left=("kind",))
     for kind in KINDS_OF_LOSS:
-        cells: Sequence[str] = [f"{one.total.per_100(kind):.1f} {_interval(one, kind)}".strip() for one in bots.values()]
+        cells: Sequence[str] = [f"{one.total.per_move(kind):.2f} {_interval(one, kind)}".strip() for one in bots.values()]
         table.add_row(kind, *cells)
     console.print(table)
 
 
 def _interval(losses: BotLosses, kind: str | None = None) -> str:
     found = losses.interval(kind)
-    return "" if found is None else f"[{found[0]:.1f}, {found[1]:.1f}]" if kind else f"[{found[0]:.0f}, {found[1]:.0f}]"
+    return "" if found is None else f"[{found[0]:.2f}, {found[1]:.2f}]"

@@ -1,4 +1,4 @@
-"""The report of a review in the terminal: a table of the gold lost, and the worst moves with small boards."""
+"""The report of a review in the terminal: a table of the mean losses, and the worst moves with small boards."""
 
 from __future__ import annotations
 
@@ -18,8 +18,15 @@ from vindibot.games import KINDS_OF_LOSS, MARKS, PHASES, GameHistory, Losses, Re
 from vindibot.review.turns import LETTERS
 from vindibot.terminal import part_of_board
 
+#: The head of the table of losses.
+HEAD = "mean loss per move, in gold"
 #: Default number of moves in the list of worst moves.
 WORST = 10
+#: Said above every table of losses.
+WHAT_LOSSES_MEAN = (
+    "A loss is the gold that a move costs at the end of the game. Several moves can",
+    "lose the same gold, so the sum of the losses is not the gold that was lost.",
+)
 #: Number of squares per side of a small board.
 SIDE = 9
 #: Number of rounds of an expected line that the report shows.
@@ -41,6 +48,9 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
     )
     say(console, f"playouts of {length}")
     console.print()
+    for line in WHAT_LOSSES_MEAN:
+        say(console, line)
+    console.print()
     console.print(game_table({f"@{hero} {names[hero]}": one for hero, one in losses.items()}))
     worst = review.worst(most)
     for rank, turn in enumerate(worst, 1):
@@ -52,14 +62,17 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
 
 
 def game_table(losses: dict[str, Losses]) -> Table:
-    """Return a table of losses by phase of the game, by kind and by class. Each hero or bot is a column."""
-    table = plain_table("gold lost per 100 moves", *losses, left=("gold lost per 100 moves",))
-    rows: list[tuple[str, list[str]]] = [("all moves", [f"{one.per_100():.0f}" for one in losses.values()])]
+    """Return a table of the mean loss per move, by phase of the game and by kind, and of the number of bad moves by class.
+
+    Each hero or bot is a column.
+    """
+    table = plain_table(HEAD, *losses, left=(HEAD,))
+    rows: list[tuple[str, list[str]]] = [("all moves", [f"{one.per_move():.2f}" for one in losses.values()])]
     for number, phase in enumerate(PHASES):
         pairs = [one.phases[number] for one in losses.values()]
-        rows.append((f"  {phase}", [f"{100 * gold / moves:.0f}" if moves else "-" for moves, gold in pairs]))
+        rows.append((f"  {phase}", [f"{gold / moves:.2f}" if moves else "-" for moves, gold in pairs]))
     kinds = [kind for kind in KINDS_OF_LOSS if any(one.kinds[kind] for one in losses.values())]
-    rows += [(f"  {kind}", [f"{one.per_100(kind):.0f}" for one in losses.values()]) for kind in kinds]
+    rows += [(f"  {kind}", [f"{one.per_move(kind):.2f}" for one in losses.values()]) for kind in kinds]
     plurals = zip(MARKS, ("inaccuracies", "mistakes", "blunders"), strict=True)
     rows += [(plural, [str(one.marks[mark]) for one in losses.values()]) for mark, plural in plurals]
     rows.append(("moves", [str(one.moves) for one in losses.values()]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
+import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,9 +14,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from vindibot.base import VindibotError, die_with_parent, printable, short
+from vindibot.arena import LocalExecutor
+from vindibot.base import VindibotError, printable, short
 from vindibot.config import Bot, build, cores, digest_of, name_to_load
-from vindibot.engine import Needs, context, warm
+from vindibot.engine import Needs, warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
@@ -68,8 +69,6 @@ def _begin(reviewer: Reviewer) -> None:
     from sim import kernels
 
     global _reviewer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    die_with_parent()
     reviewer.bot.build()
     kernels.warm()
     _reviewer = reviewer
@@ -138,20 +137,19 @@ def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[Tu
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
     needs = Needs(modules=("vindibot.review.run",)), Needs(reviewer.bot.folders, reviewer.bot.modules)
-    pool = ProcessPoolExecutor(workers, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
+    pool = LocalExecutor(workers, needs, _begin, reviewer)
     try:
         yield lambda left: _in_order(pool, left, workers * WAITING)
     except BrokenExecutor as problem:
         raise VindibotError(f"a process that reviews turns has ended: {problem}") from None
     except BaseException:
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # there is no public way to end a running task
-            process.kill()
+        pool.kill()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
+def _in_order(pool: LocalExecutor, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
     """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once."""
     rest = iter(left)
     futures: deque[Future[ReviewedTurn]] = deque(pool.submit(_review, one) for one in islice(rest, waiting))
@@ -163,4 +161,5 @@ def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: 
 
 def where(file: Path) -> str:
     """Return a message that says where the review is and how to open it."""
-    return f"the review is in {short(file)}; to see it in the browser: vindibot replay {short(file)} --open"
+    command = shlex.join(["vindibot", "replay", short(file), "--open"])
+    return f"the review is in {short(file)}; to see it in the browser: {command}"

@@ -32,8 +32,9 @@ INSTEAD = "--output names another file"
 class ReviewFile:
     """A file of reviews, open for more lines. `reviews` has the reviews that the file had when it was opened, by game id.
 
-    `source` is the file of the game. With `again`, the file is emptied first. Raises `UsageError` if the file exists and has no
-    review, or if it is the game itself. Raises `VindibotError` if the file cannot be written.
+    `source` is the file of the game. With `again`, the first line that is written replaces all earlier lines. Raises `UsageError`
+    if the file exists and has no review, if it is the game itself, or if another review is writing to it. Raises `VindibotError`
+    if the file cannot be written.
     """
 
     def __init__(self, path: Path, source: Path, again: bool = False) -> None:
@@ -42,20 +43,28 @@ class ReviewFile:
         self.reviews: dict[str, Review] = {}
         if path.exists() and source.exists() and path.samefile(source) and not path.name.endswith(REVIEW_SUFFIX):
             raise UsageError(f"{short(path)} is the game itself: {INSTEAD}")
+        self._file = LineFile.locked(path, "review", VindibotError)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            old = path.read_bytes() if path.exists() else b""
-            complete = old[: old.rfind(b"\n") + 1]
-            numbered = [(number, line) for number, line in enumerate(complete.split(b"\n"), 1) if is_review_line(line)]
-            if old and not numbered and b'"review' not in old:
-                raise UsageError(f"{short(path)} is there already and has no review: move it away, or {INSTEAD}")
-            if not again:
-                self.reviews = {one.header.game: one for one in parse_review(numbered, path)}
-            file = path.open("ab", buffering=0)
-            file.truncate(0 if again else len(complete))
+            reviews = self._read()
+            if again:
+                self._file.clear()
+            else:
+                self.reviews = {one.header.game: one for one in parse_review(reviews, path)}
+        except BaseException:
+            self._file.discard()
+            raise
+
+    def _read(self) -> list[tuple[int, bytes]]:
+        """Return the complete lines of reviews with their line numbers. Raises `UsageError` if the file has content, but none."""
+        try:
+            content = self._file.read()
         except OSError as problem:
-            raise VindibotError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-        self._file = LineFile(path, file)
+            raise VindibotError(f"{short(self.path)}: cannot be read: {problem.strerror or problem}", 2) from None
+        complete = content[: content.rfind(b"\n") + 1]
+        numbered = [(number, line) for number, line in enumerate(complete.split(b"\n"), 1) if is_review_line(line)]
+        if content and not numbered and b'"review' not in content:
+            raise UsageError(f"{short(self.path)} is there already and has no review: move it away, or {INSTEAD}")
+        return numbered
 
     def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> Collection[tuple[int, int]]:
         """Write the game and the header of its review, unless the file has them. Return (turn, hero) of each turn that the file
@@ -87,10 +96,8 @@ class ReviewFile:
         return read_reviews(self.path)
 
     def close(self) -> None:
-        """Close the file, and remove it if it is empty."""
-        self._file.close()
-        if self.path.is_file() and not self.path.stat().st_size:
-            self.path.unlink()
+        """Close the file. Remove it if it is new and empty."""
+        self._file.discard()
 
     def __enter__(self) -> Self:
         return self

@@ -4,14 +4,20 @@ from .embedded import (
     run_server as run_server,
 )
 from .league.league import (
+    ORGANISER_SUFFIX as ORGANISER_SUFFIX,
     SUFFIX as SUFFIX,
     League as League,
 )
 from .league.roster import (
+    new_organiser_key as new_organiser_key,
     read_roster as read_roster,
     write_keys as write_keys,
+    write_organiser_key as write_organiser_key,
 )
-from .league.settings import LeagueSettings as LeagueSettings
+from .league.settings import (
+    LeagueSettings as LeagueSettings,
+    play_command as play_command,
+)
 from .league.standings import as_csv as as_csv
 from .match import (
     Match as Match,

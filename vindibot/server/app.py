@@ -14,15 +14,18 @@ from starlette.types import Receive, Scope, Send
 from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
+from vindibot.server.game_rows import User
 from vindibot.server.league.admin import add_administration
+from vindibot.server.league.organiser import add_organiser
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.limits import ClientLimits
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.original_pages import add_original_pages
 from vindibot.server.pages import not_found
 from vindibot.server.parameters import read_int, read_parameters
-from vindibot.server.ratelimit import RateLimit, client_address
+from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, RoomSeat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
@@ -35,10 +38,6 @@ AddRoutes = Callable[[FastAPI], None]
 NO_KEY = "Did you forget the key parameter?"
 #: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets this status.
 CLIENT_CLOSED = 499
-#: Limits on requests with a wrong token from one address: the number of requests that are refused without a delay, the seconds
-#: that each further request adds to the delay, and the longest delay in seconds. If the delay would be longer, the answer is a
-#: 429.
-WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
@@ -87,12 +86,14 @@ def create_app(
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
-    streams = app.state.streams = Streams(settings)
-    lobby = app.state.lobby = Lobby(settings, (streams, *observers))
+    limits = ClientLimits(settings)
+    streams = app.state.streams = Streams(settings, limits)
+    lobby = app.state.lobby = Lobby(settings, limits, (streams, *observers))
     leagues = app.state.leagues = LeagueRegistry(lobby, settings.league)
     _add_game_routes(app, lobby)
-    add_administration(app, lobby, leagues, settings)
+    administration = add_administration(app, lobby, leagues, settings)
     add_league_pages(app, leagues)
+    add_organiser(app, leagues, settings, administration.allows if administration is not None else lambda key: False)
     add_streams(app, streams, lobby.database)
     for add_routes in routes:
         add_routes(app)
@@ -123,7 +124,6 @@ def create_app(
 
 def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     settings = lobby.settings
-    wrong_tokens = RateLimit(WRONG_TOKEN_SECONDS, WRONG_TOKENS_AT_ONCE)
 
     @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
@@ -135,14 +135,14 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         turns = read_int(parameters.get("turns", ""))
         if turns is None and parameters.get("turns"):
             raise Refusal(400, NO_KEY)
-        user = await lobby.user(_key(parameters), client_address(request))
-        return await _await_game(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
+        map_text = parameters.get("map") or None
+        return await _join(request, lobby, parameters, lambda user: lobby.join_training(user, turns, map_text))
 
     @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
         """Play against three other bots. The answer comes once four bots have joined and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
-        return await _await_game(request, lobby, lobby.join_arena(await lobby.user(_key(parameters), client_address(request))))
+        return await _join(request, lobby, parameters, lobby.join_arena)
 
     @app.post(
         "/api/{game_id}/{token}/play",
@@ -163,30 +163,16 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         try:
             seat = room.find_seat(request.path_params["token"])
         except Refusal:
-            await _delay_wrong_token(wrong_tokens, client_address(request))
+            await lobby.limits.refuse_token(client_address(request))
             raise
         turn = read_int(parameters.get("turn", ""))
         outcome = await room.move(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
         return _answer(request, room, seat, outcome)
 
 
-async def _delay_wrong_token(limit: RateLimit, address: str) -> None:
-    """Delay the answer to a request with a wrong token. Each wrong token from the same `address` makes the delay longer.
-
-    Raises `Refusal` if the delay would be longer than `LONGEST_DELAY`. Requests with a right token must not be delayed. Otherwise
-    one client could keep other clients with the same address from playing.
-    """
-    wait = limit.wait(address)
-    if wait > LONGEST_DELAY:
-        raise Refusal(429, "Vindinium - Too many wrong tokens, try again later", retry_after=wait)
-    limit.take(address)
-    if wait > 0:
-        await asyncio.sleep(wait)
-
-
 def _key(parameters: dict[str, str]) -> str:
-    key = parameters.get("key", "")
-    if not key.strip():
+    key = parameters.get("key", "").strip()
+    if not key:
         raise Refusal(400, NO_KEY)
     return key
 
@@ -195,6 +181,20 @@ def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Re
     if isinstance(outcome, Refusal):
         raise outcome
     return StateResponse(request, room, seat, outcome)
+
+
+async def _join(request: Request, lobby: Lobby, parameters: dict[str, str], join: Callable[[User], Claim]) -> Response:
+    """Let the bot with the key in `parameters` join a game by `join`, and return the answer with its first state."""
+    address = client_address(request)
+    user = await lobby.user(_key(parameters), address)
+    place = lobby.limits.hero(user.id, address)
+    try:
+        claim = join(user)
+    except BaseException:
+        place.give_back()
+        raise
+    claim.place = place
+    return await _await_game(request, lobby, claim)
 
 
 async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:

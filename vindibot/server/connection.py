@@ -1,9 +1,10 @@
-"""One connection: uvicorn's HTTP over h11 with four additions.
+"""One connection: uvicorn's HTTP over h11 with these additions.
 
 - Time limits: a request gets a 408 if its head does not arrive in time, and a new connection is closed if no request comes.
   (uvicorn itself limits the time between two requests, and the application limits the time for a body.)
 - An answer is sent in one packet, although h11 writes it in pieces.
 - A request that states its length in two ways is refused.
+- If there are too many connections, each request on a new connection gets a 503.
 - The scope of each request says when the request arrived.
 """
 
@@ -13,11 +14,18 @@ import asyncio
 from typing import Any, cast
 
 import h11
+from fastapi.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from vindibot.server.listener import Listener
+from vindibot.server.ratelimit import network_of
 
 #: Key in a request's scope. Its value is the loop's time at which the request's first byte arrived. The key is missing if the
 #: request arrived before the answer to an earlier request was sent.
 ARRIVED = "vindibot.arrived"
+#: Seconds for which a new connection may be silent while there are too many connections.
+FULL_SECONDS = 2
 
 
 class StrictParser(h11.Connection):
@@ -85,6 +93,7 @@ class LimitedConnection(H11Protocol):
     """
 
     head_seconds = 10.0
+    listener: Listener | None = None
     conn: StrictParser
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -97,6 +106,9 @@ class LimitedConnection(H11Protocol):
         """See `asyncio.Protocol`."""
         real = cast("asyncio.Transport", transport)
         super().connection_made(cast("asyncio.Transport", JoiningTransport(real, self.loop)))
+        if self.listener is not None and self.listener.is_crowded(network_of(self.client[0] if self.client else "")):
+            self.app = _full
+            self.timeout_keep_alive = FULL_SECONDS
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -140,6 +152,17 @@ class LimitedConnection(H11Protocol):
             self.transport.close()
 
 
-def connection_class(head_seconds: float) -> type[LimitedConnection]:
-    """Return a connection class in which the head of a request must arrive within `head_seconds`."""
-    return type("Connection", (LimitedConnection,), {"head_seconds": head_seconds})
+async def _full(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request while there are too many connections."""
+    headers = {"Connection": "close", "Retry-After": "5"}
+    await PlainTextResponse("Vindinium - The server has too many connections, try again later", 503, headers)(
+        scope, receive, send
+    )
+
+
+def connection_class(head_seconds: float, listener: Listener | None = None) -> type[LimitedConnection]:
+    """Return a connection class in which the head of a request must arrive within `head_seconds`.
+
+    `listener` limits the number of connections.
+    """
+    return type("Connection", (LimitedConnection,), {"head_seconds": head_seconds, "listener": listener})

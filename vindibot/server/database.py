@@ -1,13 +1,14 @@
 """The database: one SQLite file, and one thread that reads and writes it. So the event loop never waits for a disk.
 
-Without a path, all data is in memory and lost at the end. With a path, a lock file beside the database keeps other servers from
-writing it; other programs may read it. When a write is reported as done, its data is on the disk. If a write fails, for example
-because the disk is full, it is tried again together with the next write.
+Without a path, all data is in memory and lost at the end. With a path, a lock of the file keeps other servers from writing it,
+under every name of the file; other programs may read it. When a write is reported as done, its data is on the disk. If a write
+fails, for example because the disk is full, it is tried again together with the next write.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sqlite3
 import threading
@@ -15,14 +16,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import structlog
-from filelock import FileLock, Timeout
 
+from vindibot.base import LockedError, WriterLock, short
 from vindibot.server.schema import DatabaseError, check_owner, migrate, salt_of
 
 #: Seconds to wait if another program has locked the file.
@@ -46,20 +47,20 @@ class Database:
     """
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
-        self.path = path
+        self.path = None if path is None else _resolved(path)
         self._locked_seconds = locked_seconds
-        self._lock = _lock(path) if path is not None else None
+        self._file = None if self.path is None else _LockedFile(self.path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
         try:
             self._connection, self.salt, self.interrupted = self._thread.submit(self._open).result()
         except BaseException:
             self._thread.shutdown()
-            if self._lock is not None:
-                self._lock.release()
+            if self._file is not None:
+                self._file.close()
             raise
         # This closes a database for which `close` is never called: Python warns if it collects an open connection.
         self._writer = _Writer(self._connection)
-        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._lock)
+        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._file)
 
     @property
     def persistent(self) -> bool:
@@ -67,10 +68,12 @@ class Database:
         return self.path is not None
 
     def _open(self) -> tuple[sqlite3.Connection, bytes, int]:
-        name = str(self.path) if self.path is not None else ":memory:"
+        name = short(self.path) if self.path is not None else "the database"
         connection = None
         try:
-            connection = sqlite3.connect(name, timeout=self._locked_seconds, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self.path or ":memory:", timeout=self._locked_seconds, isolation_level=None, check_same_thread=False
+            )
             if self.path is not None:
                 _check(connection, self.path)
             migrate(connection, name)
@@ -93,7 +96,7 @@ class Database:
         try:
             return await asyncio.wrap_future(self._thread.submit(self._read, work))
         except sqlite3.Error as error:
-            raise DatabaseError(f"{self.path or 'the database'}: {_reason(error)}") from None
+            raise DatabaseError(f"{short(self.path) if self.path else 'the database'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Return the result of `work(connection)` like `read`, but block until the result is there.
@@ -203,14 +206,14 @@ class _Writer:
         self._connection.close()
 
 
-def _close(thread: ThreadPoolExecutor, writer: _Writer, lock: FileLock | None) -> None:
+def _close(thread: ThreadPoolExecutor, writer: _Writer, file: _LockedFile | None) -> None:
     try:
         thread.submit(writer.close)
     except RuntimeError:  # the interpreter is going down
         writer.close()
     thread.shutdown(wait=not threading.current_thread().name.startswith(THREAD_NAME))
-    if lock is not None:
-        lock.release()
+    if file is not None:
+        file.close()
 
 
 @contextmanager
@@ -225,37 +228,57 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def _lock(path: Path) -> FileLock:
-    if not path.parent.is_dir():
-        raise DatabaseError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.is_dir():
-        raise DatabaseError(f"{path}: this is a folder; name a file")
-    with suppress(OSError):  # the message of sqlite3 is better
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # so that only the owner can read the file
-    beside = Path(f"{path}.lock")
-    if beside.is_file() and beside.stat().st_size:  # a lock file of ours is empty
-        raise DatabaseError(f"{path}: {beside} exists and is not a lock file of vindibot; name another database", exit_code=2)
-    lock = FileLock(beside, blocking=False, thread_local=False)
+def _resolved(path: Path) -> Path:
+    """Return the absolute path of the file, without links. SQLite would read some relative paths as addresses (``file:x.db``)."""
     try:
-        lock.acquire()
-    except Timeout:
-        raise DatabaseError(f"{path}: another vindibot server uses this file; stop it first, or name another file") from None
-    except OSError as error:
-        raise DatabaseError(f"{path}: cannot make a lock file beside it: {error.strerror or error}") from None
-    return lock
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a name that is too long, a zero byte
+        raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}", exit_code=2) from None
+
+
+class _LockedFile:
+    """The file of a database, locked against other servers. A new file can be read only by its owner. Raises `DatabaseError`."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            if not path.parent.is_dir():
+                raise DatabaseError(f"{short(path)}: there is no folder {short(path.parent)}; make it first")
+            if path.exists() and not path.is_file():
+                kind = "a folder" if path.is_dir() else "not a regular file"
+                raise DatabaseError(f"{short(path)}: this is {kind}; name a file")
+            if WriterLock.is_held(path):
+                raise LockedError("this process")
+            self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            try:
+                self._lock = WriterLock(path, self._descriptor)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        except LockedError as error:
+            words = f"another vindibot server uses this file{error.suffix}; stop it first, or name another file"
+            raise DatabaseError(f"{short(path)}: {words}") from None
+        except OSError as error:
+            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            raise DatabaseError(f"{short(path)}: {_READ_ONLY if read_only else error.strerror or error}") from None
+
+    def close(self) -> None:
+        """Give the lock back. The connection of SQLite must be closed already, because this ends all its locks of the file."""
+        self._lock.close()
+        os.close(self._descriptor)
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     if 0 < path.stat().st_size <= CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise DatabaseError(f"{path}: the database is damaged ({found}); {_RESTORE}")
-    check_owner(connection, str(path))  # before anything is changed
+            raise DatabaseError(f"{short(path)}: the database is damaged ({found}); {_RESTORE}")
+    check_owner(connection, short(path))  # before anything is changed
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
 
 
 _RESTORE = "replace it by a copy, or move it away to begin with a new one"
+_READ_ONLY = "the database is read-only; make the file and its folder writable"
 
 
 def _reason(error: sqlite3.Error) -> str:
@@ -263,7 +286,7 @@ def _reason(error: sqlite3.Error) -> str:
     reasons = {
         sqlite3.SQLITE_BUSY: "the database is locked by another program; close that program and try again",
         sqlite3.SQLITE_LOCKED: "the database is locked by another program; close that program and try again",
-        sqlite3.SQLITE_READONLY: "the database is read-only; make the file and its folder writable",
+        sqlite3.SQLITE_READONLY: _READ_ONLY,
         sqlite3.SQLITE_CANTOPEN: "the database cannot be opened; check that the file and its folder are readable and writable",
         sqlite3.SQLITE_NOTADB: f"this is not a database; {_RESTORE}",
         sqlite3.SQLITE_CORRUPT: f"the database is damaged ({error}); {_RESTORE}",

@@ -14,6 +14,7 @@ from vindibot.base import AsgiServer, VindibotError, compile_templates, interrup
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.listener import Listener
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim, Match
 from vindibot.server.room import Room, RoomObserver
@@ -60,7 +61,10 @@ class EmbeddedServer:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def register(self, name: str, key: str | None = None) -> str:
-        """Add a bot and return its key of 8 characters. If `key` is None, make a new key. Several bots may have the same name."""
+        """Add a bot, and return its key of 8 characters once the bot is stored. If `key` is None, make a new key.
+
+        Several bots may have the same name. The call blocks until the bot is stored.
+        """
         return self.lobby.users.add(name, key)
 
     async def join(self, key: str) -> Claim:
@@ -98,11 +102,11 @@ class EmbeddedServer:
             await self.leagues.close()
             await self.lobby.database.close()
             raise
+        listener.respect_open_files()
         self.port = listener.getsockname()[1]
         self._asgi = AsgiServer(
             self.app,
-            http=connection_class(self.settings.head_seconds),
-            limit_concurrency=self.settings.max_connections,
+            http=connection_class(self.settings.head_seconds, listener),
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
         if not await self._asgi.begin(listener):
@@ -128,14 +132,13 @@ class EmbeddedServer:
             await stop.wait()
 
 
-def _listen(settings: ServerSettings) -> socket.socket:
+def _listen(settings: ServerSettings) -> Listener:
     """Return a socket bound to the address of the settings. Raises `ServerError`."""
     where = settings.host
     listener = None
     try:
-        family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # If the protocol is given, asyncio turns off the delay of small packets, which would cost 40 ms per ply.
-        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+        family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        listener = Listener(family, settings.max_connections, settings.connections_per_address)
         where += f", port {settings.port}"
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

@@ -14,12 +14,14 @@ from vindibot.viewer import StateWriter, result_of
 
 
 class Encoder(Protocol):
-    """Encodes the events of one game. `prelude` is the text that a stream sends before its first event.
+    """Encodes the events of one game. `prelude` is the text that a stream sends before its first event. `numbered` says whether
+    events have an id, the number of plies played.
 
     An encoder stores nothing about its readers, so all readers of a game can share it.
     """
 
     prelude: bytes
+    numbered: bool
 
     def __init__(self, history: GameHistory) -> None: ...
 
@@ -37,6 +39,7 @@ class WireEncoder:
     """Encodes each ply as the whole state, as players get it."""
 
     prelude = b""
+    numbered = True
 
     def __init__(self, history: GameHistory) -> None:
         self._game_id, self._players = history.id, history.players
@@ -54,11 +57,18 @@ class WireEncoder:
         return None
 
 
+class PlainEncoder(WireEncoder):
+    """Encodes like `WireEncoder`, without the ids of the events: some clients take each line that is not empty for a state."""
+
+    numbered = False
+
+
 class PageEncoder:
     """Encodes each ply as a patch (the changes of this ply) for the game's page."""
 
     #: Tells a browser to reconnect 1000 milliseconds after its connection breaks. A browser's own default is several seconds.
     prelude = b"retry: 1000\n\n"
+    numbered = True
 
     def __init__(self, history: GameHistory) -> None:
         self._writer = StateWriter(history.first)

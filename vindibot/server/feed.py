@@ -23,7 +23,8 @@ PIECE_BYTES = 64_000
 PLIES_AT_ONCE = 12
 #: Seconds without an event after which a stream sends `HEARTBEAT`.
 QUIET_SECONDS = 15.0
-HEARTBEAT = b":\n\n"
+#: An empty line. Clients of the original server expect that every other line begins with ``data: ``.
+HEARTBEAT = b"\n"
 #: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value, all
 #: readers together get about 500 pieces per second.
 SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
@@ -48,7 +49,7 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncG
     size = 0
     for ply in history.plies(after):
         number = ply.number + 1
-        pieces.append(event(number, encoder.ply(ply)))
+        pieces.append(event(number if encoder.numbered else None, encoder.ply(ply)))
         size += len(pieces[-1])
         if number % PLIES_AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -101,7 +102,8 @@ class Feed(_Watched):
             self._events.clear()
             self._bytes = 0
             return
-        new = event(len(self._history), self._encoder.newest(self._room))
+        number = len(self._history) if self._encoder.numbered else None
+        new = event(number, self._encoder.newest(self._room))
         self._events.append(new)
         self._bytes += len(new)
         while self._bytes > BUFFER_BYTES:

@@ -14,9 +14,9 @@ from vindibot.games import Player
 from vindibot.server.archive import Archive
 from vindibot.server.database import Database
 from vindibot.server.game_rows import User
+from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
-from vindibot.server.registrations import Registrations
 from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import KEY_LENGTH, Users, random_word
@@ -40,11 +40,11 @@ def training_turns(turns: int | None, default: int) -> int:
 class Lobby:
     """All rooms, all clients that wait for a game, and all private matches. Use a lobby in one event loop only."""
 
-    def __init__(self, settings: ServerSettings, observers: Sequence[RoomObserver] = ()) -> None:
+    def __init__(self, settings: ServerSettings, limits: ClientLimits, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
         self.database = Database(settings.db)
         self.users = Users(self.database)
-        self.registrations = Registrations(settings, self.users)
+        self.limits = limits
         self.archive = Archive(self.database, self.users, settings.seed)
         self.rooms: dict[str, Room] = {}
         self.waiting: list[Claim] = []
@@ -64,20 +64,58 @@ class Lobby:
         """Return the user with this key. Raises `Refusal` if there is none.
 
         A key of a league's bot is registered on its first use. With the setting ``keys = "any"``, every unknown key of 8
-        characters is registered on its first use. `address` is the client's address, for the limits on registrations per address.
+        characters is registered on its first use. `address` is the client's address, for the limits per address.
         """
-        user = await self.users.look_up(key)
-        if len(key) == KEY_LENGTH:
-            for matchmaker in self.matchmakers:
-                if (name := await matchmaker.find_bot(key)) is not None:
-                    user = self.users.admit(key, name)
-                    matchmaker.bind(key, user)
-            if user is None and self.settings.keys == "any":
-                self.registrations.count(address)
-                user = self.users.admit(key, f"guest-{random_word(4)}")
-        if user is None:
+        if len(key) != KEY_LENGTH:
             raise game_error("Key not found")
+        if self.users.is_costly(key) or any(matchmaker.is_costly(key) for matchmaker in self.matchmakers):
+            async with self.limits.key_check(address):
+                await self._check_key(key, address)
+        user = self.users.cached(key)
+        owners = await self._owners(key)
+        if user is None:
+            user = await self.users.admit(key, owners[0][1] if owners else self._name_newcomer(address))
+        for matchmaker, _ in owners:
+            matchmaker.bind(key, user)
         return user
+
+    async def _owners(self, key: str) -> list[tuple[Matchmaker, str]]:
+        """Return the matchmakers with a bot of this key, and the name of the bot in each of them."""
+        asked: set[Matchmaker] = set()
+        found = []
+        # The list of matchmakers may change while this loop waits, for example because a league ends.
+        while (matchmaker := next((one for one in self.matchmakers if one not in asked), None)) is not None:
+            asked.add(matchmaker)
+            if (name := await matchmaker.find_bot(key)) is not None:
+                found.append((matchmaker, name))
+        return found
+
+    async def _check_key(self, key: str, address: str) -> None:
+        """Compute the slow digests of a key, so that the user and the leagues with this key are known. Count a wrong key."""
+        known = await self.users.look_up(key) is not None
+        known = bool(await self._owners(key)) or known
+        if not known and self.settings.keys != "any":
+            self.limits.count_wrong_key(address)
+
+    def _name_newcomer(self, address: str) -> str:
+        """Return the name of a new bot with an unknown key. Raises `Refusal` if such bots are not accepted."""
+        if self.settings.keys != "any":
+            raise game_error("Key not found")
+        try:
+            self.limits.count_registration(address, len(self.users))
+        except Refusal:
+            self.limits.count_wrong_key(address)
+            raise
+        return f"guest-{random_word(4)}"
+
+    async def sign_up(self, name: str, address: str) -> str:
+        """Register a bot from `address`, and return its key once the bot is stored.
+
+        Raises `RegistrationError` if the name is not accepted, and `Refusal` if there are too many registrations.
+        """
+        self.users.check_name(name)
+        self.limits.count_registration(address, len(self.users))
+        return await self.users.sign_up(name)
 
     def room(self, room_id: str) -> Room:
         """Return the room with this id. Raises `Refusal` if there is no such room."""
@@ -127,6 +165,7 @@ class Lobby:
     def leave(self, claim: Claim) -> None:
         """Remove the claim of a client that has disconnected. If its game has not begun, its seat becomes free again."""
         if claim.room is None:
+            claim.give_place_back()
             if claim in self.waiting:
                 self.waiting.remove(claim)
             elif claim.match is not None:
@@ -200,6 +239,7 @@ class Lobby:
             match.map.new_game(match.max_turns, match.training),
             seats,
             time_limit_ms=match.time_limit_ms,
+            first_limit_ms=match.first_limit_ms,
             pace=match.pace,
             seed=match.seed,
             rated=match.rated and not match.training,
@@ -225,8 +265,9 @@ class Lobby:
             board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
         except (GeneratorError, MapError, UnknownMapError) as error:
             raise UsageError(str(error)) from None
-        max_turns = PLIES_PER_ROUND * self.settings.rounds
-        return Match(board, seed, seats, max_turns, self.settings.time_limit_ms, self.settings.pace)
+        settings = self.settings
+        max_turns = PLIES_PER_ROUND * settings.rounds
+        return Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
 
     def _new_id(self) -> str:
         while (room_id := random_word(ID_LENGTH)) in self.rooms:
@@ -243,6 +284,7 @@ class Lobby:
         rounds: int | None = None,
         seed: int | None = None,
         time_limit_ms: int | None = None,
+        first_limit_ms: int | None = None,
         pace: str | None = None,
         pacer: Pacer | None = None,
         training: bool = False,
@@ -254,7 +296,7 @@ class Lobby:
 
         - `map`: a map, its name or its text; None generates a map from `seed`.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
-        - `rounds`, `time_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
+        - `rounds`, `time_limit_ms`, `first_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
         - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.
         - `seed`: seed of the map and of the random bots. None draws a seed.
         - `training`: whether the game ends as soon as any hero crashes.
@@ -278,6 +320,7 @@ class Lobby:
             raise UsageError(f"the map of the match: {error.message}") from None
         match.max_turns = match.max_turns if rounds is None else PLIES_PER_ROUND * rounds
         match.time_limit_ms = time_limit_ms or match.time_limit_ms
+        match.first_limit_ms = first_limit_ms or match.first_limit_ms
         match.pace = pace or match.pace
         match.pacer, match.training, match.rated = pacer, training, rated
         match.seat_limits_ms = tuple(seat_limits_ms)
@@ -321,8 +364,10 @@ class Lobby:
         self._removals[room.id] = loop.call_later(self.settings.keep_finished_seconds, self._expire, room)
         if len(self.waiting) >= SEATS or self.matches:
             self._match_later()  # clients may be waiting only because there was no free room
-        # Games begin one round of the loop later, so that the players get the final state first.
-        loop.call_soon(self._running.pop(room).set_ended)
+        match = self._running.pop(room)
+        for claim in match.claims.values():
+            claim.give_place_back()
+        loop.call_soon(match.set_ended)  # later games begin one round of the loop later: the players get the final state first
 
     def _expire(self, room: Room) -> None:
         self._removals.pop(room.id, None)

@@ -10,6 +10,7 @@ from sim.game import SEATS
 from sim.maps import Map
 from vindibot.games import Reason
 from vindibot.server.game_rows import User
+from vindibot.server.limits import Place
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter
 
@@ -46,7 +47,7 @@ class Claim:
     """A client's place in the queue for a game. `waiter` is the client's open request.
 
     `match` is the match in which the client has a seat, None without a match. `room` and `seat` (0..3) are set when the game
-    begins.
+    begins. `place` counts the hero towards the limits of its key and its address, None for a client in this program.
     """
 
     user: User
@@ -54,10 +55,19 @@ class Claim:
     match: Match | None = None
     room: Room | None = None
     seat: int = -1
+    place: Place | None = None
+
+    def give_place_back(self) -> None:
+        """Count the hero no longer towards the limits."""
+        if self.place is not None:
+            self.place.give_back()
 
 
 class Matchmaker(Protocol):
     """Arranges the games of certain bots, which then play no open arena games. A league is a matchmaker."""
+
+    def is_costly(self, key: str) -> bool:
+        """Return whether `find_bot` must compute a slow digest of this key."""
 
     async def find_bot(self, key: str) -> str | None:
         """Return the name of the bot with this key, or None if this matchmaker does not know the key."""
@@ -80,8 +90,8 @@ class Match:
     """A game with a given map and given players: planned, running or over. `max_turns` is in plies.
 
     `seats` has a user per seat, None for a random bot of the server. `seat_limits_ms` has a time limit per seat in milliseconds,
-    None for the limit of the match. `claims` has the client on each taken seat, by the seat's index. `room` is set when the game
-    begins.
+    None for the limit of the match. `first_limit_ms` is the time limit for the first move of each hero, if it is longer. `claims`
+    has the client on each taken seat, by the seat's index. `room` is set when the game begins.
     """
 
     map: Map
@@ -89,6 +99,7 @@ class Match:
     seats: tuple[User | None, ...]
     max_turns: int
     time_limit_ms: int
+    first_limit_ms: int | None
     pace: str
     pacer: Pacer | None = None
     training: bool = False

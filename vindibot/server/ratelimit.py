@@ -1,4 +1,4 @@
-"""Rate limits, for registrations and for wrong tokens."""
+"""Rate limits: how often an event with a certain key, such as an address, may happen."""
 
 from __future__ import annotations
 
@@ -41,12 +41,15 @@ class RateLimit:
 
 
 def client_address(request: Request) -> str:
-    """Return the address that a request comes from.
+    """Return the address that a request comes from. For a request through a proxy, return the address of the proxy."""
+    return network_of(request.client.host if request.client is not None else "")
 
-    For IPv6, return the network of the address's first 64 bits, since all addresses in this network belong to one customer. For
-    a request through a proxy, return the address of the proxy.
+
+def network_of(host: str) -> str:
+    """Return the IPv4 address `host`. For IPv6, return the network of the address's first 64 bits.
+
+    All addresses in this network belong to one customer.
     """
-    host = request.client.host if request.client is not None else ""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

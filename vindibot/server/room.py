@@ -118,7 +118,8 @@ class Room:
     """One game. Call `begin` once to start it.
 
     The argument `games` is the state before the first ply (a `sim.game.Game`). The attribute `games` is the newest state.
-    `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds. A `pacer` delays each move; then
+    `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds. `first_limit_ms` is the time limit
+    for the first move of each hero; it has no effect if the time limit of the seat is longer. A `pacer` delays each move; then
     `pace` has no effect.
     """
 
@@ -129,6 +130,7 @@ class Room:
         seats: Sequence[RoomSeat],
         *,
         time_limit_ms: int,
+        first_limit_ms: int | None = None,
         pace: str = "none",
         seed: int = 0,
         rated: bool = False,
@@ -138,7 +140,7 @@ class Room:
         self.id = room_id
         self.pace, self.seed, self.rated = pace, seed, rated
         self.seats = tuple(seats)
-        self.time_limit_ms = time_limit_ms
+        self.time_limit_ms, self.first_limit_ms = time_limit_ms, first_limit_ms or 0
         self.history = GameHistory(room_id, [seat.player for seat in self.seats], first=games, limit_ms=time_limit_ms)
         self.games = games = self.history.last
         self.training = bool(games["training"].item(0))
@@ -209,14 +211,20 @@ class Room:
     def _mover(self) -> RoomSeat:
         return self.seats[self.turn % 4]
 
-    def _limit_ms(self, seat: RoomSeat) -> int:
+    def _usual_limit_ms(self, seat: RoomSeat) -> int:
         return self.time_limit_ms if seat.time_limit_ms is None else seat.time_limit_ms
+
+    def _limit_ms(self, seat: RoomSeat) -> int:
+        """Return the time limit for this seat's next move."""
+        usual = self._usual_limit_ms(seat)
+        return usual if seat.moved_turn >= 0 else max(usual, self.first_limit_ms)
 
     def _left_ms(self) -> int:
         if self.finished:
             return 0
         spent = 0.0 if self._handed_out is None else self._loop.time() - self._handed_out
-        return max(0, self._limit_ms(self._mover) - int(spent * 1000))
+        # A client must not plan with the longer time for its first move. This time is for the start of its program.
+        return max(0, min(self._usual_limit_ms(self._mover), self._limit_ms(self._mover) - int(spent * 1000)))
 
     def _awaits(self, seat: RoomSeat) -> bool:
         """Return whether this seat has got this turn's state and has not moved yet."""

@@ -27,6 +27,12 @@ class ServerSettings(Settings):
     host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default: only from this machine")
     port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     time_limit_ms: int = Field(default=1000, ge=1, le=86_400_000, description="time for a move in milliseconds")
+    first_limit_ms: int | None = Field(
+        default=None,
+        ge=1,
+        le=86_400_000,
+        description="time for the first move of each hero in milliseconds, if it is longer; the time limit if missing",
+    )
     pace: Literal["none", "original"] = Field(
         default="none", description="shortest times of moves: none, or as on the original server"
     )
@@ -41,9 +47,28 @@ class ServerSettings(Settings):
     head_seconds: float = Field(
         default=10.0, gt=0, description="time for the head of a request to arrive, in seconds from its first byte"
     )
-    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further requests get a 503")
+    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further ones get a 503")
     max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or recently finished")
     max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for an arena game")
+    heroes_per_key: int = Field(
+        default=50, ge=1, description="largest number of heroes that one key plays or waits with; further requests get a 429"
+    )
+    heroes_per_address: int = Field(
+        default=800,
+        ge=1,
+        description="largest number of heroes that one address plays or waits with; further requests get a 429",
+    )
+    streams_per_address: int = Field(
+        default=300, ge=1, description="largest number of event streams of one address; further requests get a 429"
+    )
+    connections_per_address: int = Field(
+        default=3_000, ge=1, description="largest number of connections of one address; further ones get a 503"
+    )
+    wrong_keys_per_address: int = Field(
+        default=60,
+        ge=1,
+        description="largest number of different wrong keys per minute and address; further unknown keys get a 429",
+    )
     registrations_per_address: int = Field(
         default=60,
         ge=1,

@@ -236,7 +236,7 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         """Register a bot and show its key. No other page shows the key. Parameter: name (3 to 20 characters)."""
         given = (await read_parameters(request, lobby.settings)).get("name", "")
         try:
-            key = await lobby.registrations.sign_up(given, client_address(request))
+            key = await lobby.sign_up(given, client_address(request))
         except RegistrationError as error:
             return html("register.html", 400, message=error.message, given=given)
         except Refusal as refusal:

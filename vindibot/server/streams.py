@@ -14,9 +14,11 @@ from starlette.types import Receive, Scope, Send
 
 from vindibot.games import GameHistory
 from vindibot.server.database import Database
-from vindibot.server.encoder import Encoder, PageEncoder, WireEncoder
+from vindibot.server.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.game_rows import find_record
+from vindibot.server.limits import ClientLimits, Place
+from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
@@ -24,10 +26,11 @@ from vindibot.server.settings import ServerSettings
 #: Key in a request's scope. Its value is the connection's own `send`, without the middleware. Streams use this function since it
 #: is faster and gives access to the transport.
 SEND = "vindibot.send"
-#: The encoders that each running game has: one for whole states, one for patches.
-ENCODERS = (WireEncoder, PageEncoder)
+#: The encoders that each running game has: for whole states with and without ids, and for patches.
+ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
+TYPE = "text/event-stream"
 _HEADERS = [
-    (b"content-type", b"text/event-stream"),
+    (b"content-type", TYPE.encode()),
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),  # a proxy must not buffer events
 ]
@@ -36,8 +39,8 @@ _HEADERS = [
 class Streams:
     """The event streams of all spectators. This object observes all rooms, and keeps the feeds of all running games."""
 
-    def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: ServerSettings, limits: ClientLimits) -> None:
+        self._settings, self._limits = settings, limits
         self._feeds: dict[str, dict[type[Encoder], Feed]] = {}
         self.listing = Listing()
         self.pace = ReaderPause()
@@ -73,16 +76,17 @@ class Streams:
                 feed.end()
         self._feeds.clear()
 
-    def response(self, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
-        """Return a streaming response that sends `prelude`, then `pieces`.
+    def response(self, request: Request, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
+        """Return a streaming response to `request` that sends `prelude`, then `pieces`.
 
-        Raises `Refusal` if there are too many streams or the server is closing.
+        Raises `Refusal` if there are too many streams, in all or of this address, or if the server is closing.
         """
         if self._closed:
             raise Refusal(503, "The server is closing")
         if self.pace.readers >= self._settings.max_streams:
             raise Refusal(503, "There are too many spectators, try again later")
-        return EventResponse(pieces, prelude, self.pace, self._settings.stalled_seconds)
+        place = self._limits.stream(client_address(request))
+        return EventResponse(pieces, prelude, self.pace, place, self._settings.stalled_seconds)
 
 
 class EventResponse(Response):
@@ -91,8 +95,11 @@ class EventResponse(Response):
     The stream ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, stalled_seconds: float) -> None:
+    def __init__(
+        self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: Place, stalled_seconds: float
+    ) -> None:
         super().__init__()
+        self._place = place
         self._pieces = pieces
         self._prelude = prelude
         self._pace = pace
@@ -101,6 +108,12 @@ class EventResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
+        try:
+            await self._send_all(scope, receive, send)
+        finally:
+            self._place.give_back()
+
+    async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The head goes through the middleware, since the middleware must see that an answer has begun.
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         send = scope.get(SEND, send)
@@ -159,30 +172,36 @@ def _last_event(request: Request) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
+def _reads_ids(request: Request) -> bool:
+    """Return whether the reader understands the ids of events, as every browser does. Old clients read only the data."""
+    return "last-event-id" in request.headers or TYPE in request.headers.get("accept", "").lower()
+
+
 def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
     """Add the routes of the streams."""
-    described: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
+    described: dict[int | str, dict[str, Any]] = {200: {"content": {TYPE: {}}}}
 
     async def game_stream(request: Request, game_id: str, encoder: type[Encoder]) -> Response:
         after = _last_event(request)
         feed = streams.feed(game_id, encoder)
         if feed is not None:
-            return streams.response(feed.follow(after, streams.pace), encoder.prelude)
+            return streams.response(request, feed.follow(after, streams.pace), encoder.prelude)
         record = await database.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
         if encoder is WireEncoder and 0 < len(record.moves) <= after:
             return Response(status_code=204)  # this status keeps a browser from reconnecting: there are no more events
         history = GameHistory.of(record)
-        return streams.response(recorded(history, encoder(history), after), encoder.prelude)
+        return streams.response(request, recorded(history, encoder(history), after), encoder.prelude)
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)
     async def events(request: Request, game_id: str) -> Response:
         """The states of a game as events, one event per ply, until the game ends.
 
-        With the header Last-Event-ID, the stream begins after the event with this id.
+        If the header Accept names text/event-stream, events have an id. With the header Last-Event-ID, the stream begins after
+        the event with this id.
         """
-        return await game_stream(request, game_id, WireEncoder)
+        return await game_stream(request, game_id, WireEncoder if _reads_ids(request) else PlainEncoder)
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:
@@ -193,11 +212,11 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
         return await game_stream(request, game_id, PageEncoder)
 
     @app.get("/now-playing", response_class=Response, responses=described)
-    async def now_playing() -> Response:
+    async def now_playing(request: Request) -> Response:
         """Events with the ids of the running arena games, newest first: one event immediately, and one at each change."""
-        return streams.response(streams.listing.follow(None, streams.pace))
+        return streams.response(request, streams.listing.follow(None, streams.pace))
 
     @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)
-    async def bot_now_playing(user_id: str) -> Response:
+    async def bot_now_playing(request: Request, user_id: str) -> Response:
         """The same stream as /now-playing, but only with the games in which this bot plays."""
-        return streams.response(streams.listing.follow(user_id, streams.pace))
+        return streams.response(request, streams.listing.follow(user_id, streams.pace))

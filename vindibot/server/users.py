@@ -3,7 +3,7 @@
 All users are in memory. The database has a copy of each user, which is written later. A database file has no keys, only digests
 that are slow to compute (scrypt with the file's salt). So a person with a stolen file cannot find the keys by trying all words of
 8 characters. When a key is used for the first time since the start, the server also stores a fast digest of it in memory. The
-fast digest depends on a secret of the process.
+fast digest depends on a secret of the process. No slow digest is computed in the database's thread, because games wait for it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import hashlib
 import secrets
 import sqlite3
 import string
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from vindibot.base import VindibotError
 from vindibot.server.database import Database
@@ -28,6 +29,10 @@ KEY_LENGTH = 8
 #: The cost of a slow digest: about ten milliseconds and four megabytes. With this cost, trying all possible keys takes centuries.
 SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**12, 8, 1
 DIGEST_BYTES = 16
+#: Largest number of unknown keys whose slow digests are in memory, so that a repeated wrong key costs nothing.
+MAX_UNKNOWN_KEYS = 10_000
+#: Largest number of seconds that the first game of a new bot waits for the disk.
+MAX_STORING_SECONDS = 10.0
 
 
 class RegistrationError(VindibotError):
@@ -40,7 +45,7 @@ def random_word(length: int) -> str:
 
 
 class Users:
-    """All users by key and by id, loaded from a database."""
+    """All users by key and by id, loaded from a database. A new user appears here once it is stored on the disk."""
 
     def __init__(self, database: Database | None = None) -> None:
         self._database = database or Database()
@@ -49,8 +54,9 @@ class Users:
         self._by_slow_digest = self._database.read_now(load_bots)
         self._by_id: dict[str, User] = {}
         self._names: dict[str, User] = {}
-        self._removed: set[User] = set()
-        self._scrypt_lock = asyncio.Lock()
+        self._reserved_names: set[str] = set()
+        self._unknown: dict[bytes, bytes] = {}  # slow digests of unknown keys, by their fast digests
+        self._admissions: dict[bytes, asyncio.Task[User]] = {}
         for user in self._by_slow_digest.values():
             self._insert(user)
 
@@ -60,52 +66,59 @@ class Users:
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def _insert(self, user: User) -> None:
+    def _insert(self, user: User, key: str | None = None) -> None:
         self._by_id[user.id] = user
         self._names.setdefault(user.name, user)
-
-    def _remove(self, key: str) -> None:
-        """Remove the new user with this key. The key must not have been sent to anybody yet."""
-        user = self._by_key.pop(self._digest(key))
-        self._removed.add(user)
-        del self._by_id[user.id]
-        if self._names.get(user.name) is user:
-            del self._names[user.name]
+        if key is not None:
+            self._by_key[self._digest(key)] = user
 
     def _digest(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode(), key=self._pepper, digest_size=DIGEST_BYTES).digest()
 
     def _slow_digest(self, key: str) -> bytes:
+        """Return the digest of a key for the database. If the database is a file, this takes ten milliseconds of CPU time."""
+        if not self._database.persistent:
+            return self._digest(key)
+        computed = self._unknown.get(self._digest(key))
+        if computed is not None:
+            return computed
         salt = self._database.salt
         return hashlib.scrypt(key.encode(), salt=salt, n=SCRYPT_N, r=SCRYPT_R, p=SCRYPT_P, dklen=DIGEST_BYTES)
 
     # ---- Finding ----
 
+    def cached(self, key: str) -> User | None:
+        """Return the user with this key if the key was used or made since the start, else None. The call costs nothing."""
+        return self._by_key.get(self._digest(key))
+
+    def is_costly(self, key: str) -> bool:
+        """Return whether `find` and `look_up` must compute a slow digest to find the user with this key."""
+        digest = self._digest(key)
+        return digest not in self._by_key and digest not in self._unknown and bool(self._by_slow_digest)
+
     def find(self, key: str) -> User | None:
         """Return the user with this key, or None. In an event loop call `look_up` instead, which does not block.
 
-        The call takes ten milliseconds of CPU time if the key is unknown or is used for the first time.
+        The call takes ten milliseconds of CPU time if `is_costly`.
         """
-        user = self._by_key.get(self._digest(key))
-        if user is None and self._by_slow_digest:
-            user = self._recognize(key, self._slow_digest(key))
-        return user
+        return self._recognize(key, self._slow_digest(key)) if self.is_costly(key) else self.cached(key)
 
     async def look_up(self, key: str) -> User | None:
-        """Return the same as `find` without blocking the event loop.
-
-        Only one slow digest is computed at a time. So a client that guesses keys takes at most one core.
-        """
-        user = self._by_key.get(self._digest(key))
-        if user is None and self._by_slow_digest and len(key) == KEY_LENGTH:
-            async with self._scrypt_lock:
-                user = self._recognize(key, await asyncio.to_thread(self._slow_digest, key))
-        return user
+        """Return the same as `find` without blocking the event loop."""
+        if len(key) != KEY_LENGTH:
+            return None
+        if self.is_costly(key):
+            self._recognize(key, await asyncio.to_thread(self._slow_digest, key))
+        return self.cached(key)
 
     def _recognize(self, key: str, slow: bytes) -> User | None:
         user = self._by_slow_digest.get(slow)
         if user is not None:
             self._by_key[self._digest(key)] = user
+        else:
+            if len(self._unknown) >= MAX_UNKNOWN_KEYS:
+                self._unknown.clear()
+            self._unknown[self._digest(key)] = slow
         return user
 
     def by_id(self, user_id: str | None) -> User | None:
@@ -124,10 +137,12 @@ class Users:
         Raises `RegistrationError` if the name is not accepted or the user cannot be stored.
         """
         self.check_name(name)
-        key, stored = self._add(name, random_word(KEY_LENGTH))
-        if not await asyncio.wrap_future(stored):
-            self._remove(key)
-            raise RegistrationError("The server cannot store registrations now, try again later")
+        key = random_word(KEY_LENGTH)
+        self._reserved_names.add(name)
+        try:
+            await self.add_all([(name, key)])
+        finally:
+            self._reserved_names.discard(name)
         return key
 
     def check_name(self, name: str) -> None:
@@ -135,13 +150,14 @@ class Users:
         problem = name_problem(name)
         if problem is not None:
             raise RegistrationError(problem)
-        if name in self._names:
+        if name in self._names or name in self._reserved_names:
             raise RegistrationError("Name already taken")
 
     def add(self, name: str, key: str | None = None) -> str:
-        """Add a user and return its key. If `key` is None, make a new key. Any name is allowed, and several users may share it.
+        """Add a user and return its key, once the user is stored on the disk. If `key` is None, make a new key.
 
-        Raises `RegistrationError` if `key` does not have 8 characters or is in use.
+        Any name is allowed, and several users may share it. Raises `RegistrationError` if `key` does not have 8 characters or is
+        in use, or if the user cannot be stored.
         """
         if key is None:
             key = random_word(KEY_LENGTH)
@@ -149,29 +165,63 @@ class Users:
             raise RegistrationError(f"a key has {KEY_LENGTH} characters, not {len(key)}")
         elif self.find(key) is not None:
             raise RegistrationError("this key is already in use")
-        return self._add(name, key)[0]
+        new = _NewUsers([(User(random_word(8), name), key, self._slow_digest(key))])
+        self._finish(new, self._database.write("a new bot", new.insert).result())
+        return key
 
-    def admit(self, key: str, name: str) -> User:
+    async def add_all(self, bots: Sequence[tuple[str, str]]) -> None:
+        """Add users with these names and keys, all or none. Return once they are stored on the disk.
+
+        Raises `RegistrationError` if the users cannot be stored.
+        """
+        digests = await asyncio.to_thread(lambda: [self._slow_digest(key) for _, key in bots])
+        new = _NewUsers([(User(random_word(8), name), key, slow) for (name, key), slow in zip(bots, digests, strict=True)])
+        self._finish(new, await asyncio.wrap_future(self._database.write("new bots", new.insert)))
+
+    def _finish(self, new: _NewUsers, stored: bool) -> None:
+        if not stored:
+            new.dropped = True
+            raise RegistrationError("The server cannot store registrations now, try again later")
+        for user, key, _ in new.users:
+            self._insert(user, key)
+
+    async def admit(self, key: str, name: str) -> User:
         """Return the user with this key. If there is none, add one with this name.
 
-        The key must have 8 characters, and `look_up` must have been called with it before.
+        The key must have 8 characters, and `look_up` must have been called with it before. The call returns once the user is
+        stored on the disk. If the disk refuses the user or needs longer than `MAX_STORING_SECONDS`, the user is stored later.
         """
-        user = self._by_key.get(self._digest(key))
-        if user is None:
-            self._add(name, key)
-            user = self._by_key[self._digest(key)]
+        user = self.cached(key)
+        if user is not None:
+            return user
+        digest = self._digest(key)
+        if digest not in self._admissions:  # else another request with the same key waits already
+            task = self._admissions[digest] = asyncio.create_task(self._admit(key, name))
+            task.add_done_callback(lambda _: self._admissions.pop(digest))
+        return await asyncio.shield(self._admissions[digest])
+
+    async def _admit(self, key: str, name: str) -> User:
+        user = User(random_word(8), name)
+        new = _NewUsers([(user, key, await asyncio.to_thread(self._slow_digest, key))])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_STORING_SECONDS):
+                await asyncio.shield(asyncio.wrap_future(self._database.write("a new bot", new.insert)))
+        self._insert(user, key)
         return user
 
-    def _add(self, name: str, key: str) -> tuple[str, Future[bool]]:
-        user = User(random_word(8), name)
-        removed = self._removed
-        self._by_key[self._digest(key)] = user
-        self._insert(user)
 
-        def insert(connection: sqlite3.Connection) -> None:
-            if user in removed:
-                return
-            slow = self._slow_digest(key) if self._database.persistent else self._digest(key)
-            add_bot(connection, user, slow)
+@dataclass
+class _NewUsers:
+    """Users that are to be stored, all or none: each user with its key and the slow digest of the key.
 
-        return key, self._database.write("a new bot", insert)
+    If `dropped`, later attempts to store these users do nothing.
+    """
+
+    users: list[tuple[User, str, bytes]] = field(repr=False)
+    dropped: bool = False
+
+    def insert(self, connection: sqlite3.Connection) -> None:
+        """Store the users."""
+        if not self.dropped:
+            for user, _, slow in self.users:
+                add_bot(connection, user, slow)

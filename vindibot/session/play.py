@@ -303,7 +303,7 @@ class Session:
 
     def _print_report(self, number: int, report: Report) -> None:
         outcome = report.outcome
-        text = report.result(self.bot.name)
+        text = report.result()
         if report.late_turns:
             text += f"; {counted(report.late_turns, 'late turn')}"
         if report.benched:
@@ -394,7 +394,8 @@ def _summary(session: Session) -> None:
     if len(reports) > 1:
         finished = [report for report in reports if report.completed]
         heads = ("finished", "first", "second", "third", "fourth", "mean gold", "late turns")
-        table = plain_table(*heads, title=printable(f"{session.bot.name}: {counted(len(reports), 'game')}"))
+        name = next((report.name for report in reports if report.name), session.bot.name)  # as in the tables of the server
+        table = plain_table(*heads, title=printable(f"{name}: {counted(len(reports), 'game')}"))
         ranks = [report.rank for report in finished]
         mean = f"{sum(report.gold for report in finished) / len(finished):.1f}" if finished else "-"
         late = sum(report.late_turns for report in reports)

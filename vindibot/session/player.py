@@ -74,12 +74,17 @@ class Report:
         """The rank of our hero by gold, 1 (best) to 4. Heroes with equal gold share a rank. 0 if unknown."""
         return ranks([hero.gold for hero in self.last.game.heroes])[self.last.hero.id - 1] if self.last is not None else 0
 
-    def result(self, name: str) -> str:
-        """Return the result in words, with `name` for our hero. If the game was not completed, return the outcome's message."""
+    @property
+    def name(self) -> str:
+        """The name of our hero on the server, "" if unknown."""
+        return self.last.game.heroes[self.last.hero.id - 1].name if self.last is not None else ""
+
+    def result(self) -> str:
+        """Return the result in words, with the server's names. If the game was not completed, return the outcome's message."""
         if self.last is None or not self.completed:
             return self.outcome.message
         rivals = [(hero.name, hero.gold) for hero in self.last.game.heroes if hero.id != self.last.hero.id]
-        return result_text(name, self.gold, rivals)
+        return result_text(self.name, self.gold, rivals)
 
 
 class GameObserver(Protocol):
@@ -278,7 +283,7 @@ class GamePlayer(ClientEvents):
         if self._observer is not None:
             self._observer.finished(outcome, last)
         if self._shown is not None:
-            result = replace(outcome, message=report.result(self.bot.name))
+            result = replace(outcome, message=report.result())
             self._shown.finished(result, last.games if last is not None else None)
 
     # -- Events of the client --

@@ -13,7 +13,7 @@ import tomli_w
 
 from vindibot.base import Output, UsageError, create, printable, short
 from vindibot.config import LONGEST_NAME, Bot, data_paths, load_bot, name_to_load, replaced_paths
-from vindibot.tuning.space import full_parameters, with_values
+from vindibot.tuning.space import full_parameters, split_key
 
 #: The first line of a tuned bot.
 MARK = "# Made by vindibot tune"
@@ -25,16 +25,19 @@ def tuned_text(bot: Bot, values: Mapping[str, Any], path: Path, comments: Sequen
     `values` has these values by key; a value is a number or a table. `comments` are the lines of the comment at the start. The
     new name is the name of `bot` with `suffix`, at most `LONGEST_NAME` characters.
     """
-    tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}
-    for spec, behaviour in tuned.build():
-        keys = [key.removeprefix(f"traits.{spec.label}.") for key in values if key.startswith(f"traits.{spec.label}.")]
-        if keys:
-            names = {key.partition(".")[0] for key in keys}
-            everything = full_parameters(behaviour) | {"weight": spec.weight}
-            traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
-    name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
-    content = {"name": name, "version": bot.version, "extends": reference(bot, path), "traits": traits}
+    for key, value in values.items():
+        label, (*names, last) = split_key(bot, key)
+        table = traits.setdefault(label, {})
+        for name in names:
+            table = table.setdefault(name, {})
+        table[last] = rounded(value)
+    content = {
+        "name": f"{bot.name}-{suffix}"[:LONGEST_NAME],
+        "version": bot.version,
+        "extends": reference(bot, path),
+        "traits": traits,
+    }
     return head(comments) + _toml(content)
 
 

@@ -105,7 +105,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
         "These games do not show whether the tuned bot is stronger: test it with vindibot tune promote.",
     ]
     if failed:
-        head.append(f"{counted(failed, 'block')} could not be played, and counted as a difference of 0.")
+        head.append(f"{counted(failed, 'block')} could not be played, and counted for no bot.")
     parts = [ReportPart(f"Tuning {study.space.bot.name}", head)]
     if result.effects:
         rows = [
@@ -155,7 +155,8 @@ def _level_words(study: TuneStudy) -> str:
 
 
 def _history(study: TuneStudy, result: SearchResult) -> list[str]:
-    levels = _smoothed(np.array(study.levels[1 if result.effects else 0 :]))
+    known = np.array(study.levels[1 if result.effects else 0 :])
+    levels = _smoothed(known[~np.isnan(known)])
     drawings = [lines([Curve("level", 0, _thinned(levels))], "Level", "time", "level")]
     steps = np.array([study.space.parameters[study.space.keys.index(key)].step for key in result.chosen])
     ratios = [study.space.parameters[study.space.keys.index(key)].ratio for key in result.chosen]
@@ -175,7 +176,8 @@ def _slices(study: TuneStudy, result: SearchResult) -> list[str]:
     The trials are divided into ten groups of equal size. With fewer than 40 trials there is no drawing.
     """
     levels = np.array(study.levels[1 if result.effects else 0 :])
-    values = result.history[: len(levels)]
+    known = ~np.isnan(levels)
+    levels, values = levels[known], result.history[: len(levels)][known]
     if len(levels) < 40:
         return []
     curves = []

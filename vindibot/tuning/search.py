@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vindibot.arena import derive_seed
-from vindibot.base import UsageError
+from vindibot.base import UsageError, VindibotError
 from vindibot.tuning import screening, spsa
 from vindibot.tuning.blocks import GAMES, BlockResult
 from vindibot.tuning.objectives import Objective
@@ -98,8 +98,12 @@ def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int
     start = np.zeros(len(space))
     plans = [_pair(space, seed, number, start, screening.signs(seed, number, len(space))) for number in range(count)]
     results = yield Iterate("screening", dict(zip(space.keys, space.start.tolist(), strict=True)), tuple(plans))
-    tried = np.array([space.positions(plan.plus) - space.positions(plan.minus) for plan in plans]) / 2
-    return screening.effects(space.keys, tried, [result.difference[settings.objective] for result in results])
+    played = [(plan, result) for plan, result in zip(plans, results, strict=True) if not result.failed]
+    if len(played) <= len(space):
+        failed = f"{len(plans) - len(played)} of the {len(plans)} blocks of the screening could not be played"
+        raise VindibotError(f"{failed}: the others are too few for {len(space)} parameters")
+    tried = np.array([space.positions(plan.plus) - space.positions(plan.minus) for plan, _ in played]) / 2
+    return screening.effects(space.keys, tried, [result.difference[settings.objective] for _, result in played])
 
 
 def _pair(space: ParameterSpace, seed: int, number: int, middle: Floats, moved: Floats) -> BlockPlan:
@@ -138,26 +142,26 @@ def _spsa(
         plans = tuple(_pair(space, seed, first + number, middle, move) for number, move in zip(numbers, moves, strict=True))
         point = space.at(middle)[tuned].tolist()
         results = yield Iterate("spsa", dict(zip(chosen, point, strict=True)), plans)
-        iterates.append([(one, result.difference[settings.objective]) for one, result in zip(chosen_signs, results, strict=True)])
+        # A block that could not be played moves no parameter.
+        differences = [0.0 if result.failed else result.difference[settings.objective] for result in results]
+        iterates.append(list(zip(chosen_signs, differences, strict=True)))
         if gains is None:
-            gains = _first_gains(count, settings, chosen, iterates)
+            gains = _first_gains(count, settings, chosen, [one for one in results if not one.failed])
         here = np.clip(here + spsa.moves(gains, begin, iterates[-1]), low, high)
     assert gains is not None
     run = spsa.run_of(np.zeros(len(tuned)), low, high, gains, iterates, settings.last)
     return _result(space, found, chosen, run.result, run.positions, run.errors)
 
 
-def _first_gains(
-    count: int, settings: TuneSettings, chosen: Sequence[str], iterates: Sequence[Sequence[tuple[Floats, float]]]
-) -> spsa.Gains:
+def _first_gains(count: int, settings: TuneSettings, chosen: Sequence[str], played: Sequence[BlockResult]) -> spsa.Gains:
     """Return the gains of SPSA for a study without a screening, for `count` blocks.
 
     They assume that a typical effect is a third of the spread of the blocks' differences.
 
-    The spread is the root mean square of the differences of `iterates`.
+    The spread is the root mean square of the differences of the blocks `played`, at least 0.1.
     """
-    differences = [difference for iterate in iterates for _, difference in iterate]
-    spread = max(float(np.sqrt(np.mean(np.square(differences)))), 0.1) / 3
+    squares = [result.difference[settings.objective] ** 2 for result in played]
+    spread = max(math.sqrt(math.fsum(squares) / max(1, len(squares))), 0.1) / 3
     return spsa.Gains.reaching(count, settings.reach, [Effect(key, spread, 0.0, 0.0, 0.0, 0.0) for key in chosen])
 
 
@@ -190,8 +194,8 @@ def _cmaes(
                 number += 1
         point = space.at(_spread(space, tuned, history[-1]))[tuned].tolist()
         results = yield Iterate("cmaes", dict(zip(chosen, point, strict=True)), tuple(plans))
-        scores = np.array([result.difference[settings.objective] for result in results]).reshape(len(population), -1).mean(axis=1)
-        optimiser.tell([(one, -float(score)) for one, score in zip(population, scores, strict=True)])
+        scores = _scores(results, settings)
+        optimiser.tell([(one, -score) for one, score in zip(population, scores, strict=True)])
         history.append(optimiser.mean.copy())
     last = max(1, math.ceil(settings.last * generations))
     positions = np.array(history)
@@ -209,15 +213,28 @@ def _result(
     return SearchResult(tuple(found), tuple(chosen), tuple(point.tolist()), tuple(wide.tolist()), values)
 
 
-def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float]:
+def _scores(results: Sequence[BlockResult], settings: TuneSettings) -> list[float]:
+    """Return the mean difference of each point of a population. `results` has `batch` blocks per point.
+
+    Blocks that could not be played are left out. A point without any other block gets the mean of the other points.
+    """
+    groups = [results[first : first + settings.batch] for first in range(0, len(results), settings.batch)]
+    played = [[result.difference[settings.objective] for result in group if not result.failed] for group in groups]
+    means = [math.fsum(found) / len(found) if found else None for found in played]
+    known = [one for one in means if one is not None]
+    neutral = math.fsum(known) / max(1, len(known))
+    return [neutral if one is None else one for one in means]
+
+
+def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[float, float] | None:
     """Return the mean level and the mean absolute difference of the blocks of an iterate.
 
-    The level is the mean over the blocks with rivals. If no block has rivals, it is the mean over all blocks. If all blocks
-    failed, both numbers are 0.
+    The level is the mean over the blocks with rivals. If no block has rivals, it is the mean over all blocks. Blocks that could
+    not be played are left out. If no block is left, return None.
     """
     played = [result for result in results if not result.failed]
     against = [result for result in played if result.rivals] or played
     if not played:
-        return 0.0, 0.0
+        return None
     level = math.fsum(result.level[objective] for result in against) / len(against)
     return level, math.fsum(abs(result.difference[objective]) for result in played) / len(played)

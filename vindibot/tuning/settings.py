@@ -23,7 +23,7 @@ class TuneSettings(Settings):
         default=["traits.*"], min_length=1, description="keys of the parameters to tune; * stands for any text"
     )
     exclude: list[str] = Field(default=["*.nodes"], description="keys of parameters that are not tuned")
-    ranges: dict[str, tuple[float, float]] = Field(
+    ranges: dict[str, Annotated[tuple[float, float], Field(strict=False)]] = Field(
         default={}, description="lowest and largest value of parameters, by key, instead of the range that the trait declares"
     )
     pool: list[Annotated[str, Field(min_length=1)]] = Field(
@@ -86,7 +86,7 @@ class PromoteSettings(Settings):
         default=[f"sparring/{name}" for name in END], description="rivals that tuning never met: bot files"
     )
     maps: list[str] = Field(
-        default=[], description="maps that tuning never used: names or files; empty: the last 20 of the standard set"
+        default=[], description="maps that tuning never used: names or files; empty: new maps for each attempt"
     )
     blocks: int = Field(default=400, ge=20, le=1_000_000, description="largest number of blocks of the test against the parent")
     rival_blocks: int = Field(default=20, ge=5, le=100_000, description="number of blocks against each rival")
@@ -94,7 +94,9 @@ class PromoteSettings(Settings):
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
     nodes: Nodes = Field(default=20_000, description='nodes per move; "none": use move_ms')
     move_ms: int = Field(default=100, ge=1, le=600_000, description="milliseconds per move if nodes is none")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        default=1, description="the seed of all random choices; each attempt derives another seed from it"
+    )
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     sprt: SprtSettings = SprtSettings()
     cluster: ClusterSettings = ClusterSettings()

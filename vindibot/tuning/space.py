@@ -20,9 +20,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from behaviours import Behaviour
-from behaviours.registry import nearest
+from behaviours.registry import find, nearest
 from vindibot.base import UsageError
-from vindibot.config import Bot
+from vindibot.config import Bot, with_defaults
 
 Floats = NDArray[np.float64]
 
@@ -133,7 +133,7 @@ def with_values(bot: Bot, values: Mapping[str, Any]) -> Bot:
     for spec in bot.traits:
         parameters, weight = copy.deepcopy(dict(spec.parameters)), spec.weight
         for key, value in values.items():
-            label, path = _split(bot, key)
+            label, path = split_key(bot, key)
             if label != spec.label:
                 continue
             if path == ["weight"]:
@@ -143,11 +143,11 @@ def with_values(bot: Bot, values: Mapping[str, Any]) -> Bot:
             for name in path[:-1]:
                 table = table.setdefault(name, {})
             table[path[-1]] = value
-        traits.append(replace(spec, weight=weight, parameters=parameters))
+        traits.append(replace(spec, weight=weight, parameters=with_defaults(find(spec.class_path), parameters)))
     return replace(bot, traits=tuple(traits), digest="")
 
 
-def _split(bot: Bot, key: str) -> tuple[str, list[str]]:
+def split_key(bot: Bot, key: str) -> tuple[str, list[str]]:
     """Return the two parts of a key: the label of the trait, and the names that lead to the parameter.
 
     A label may contain dots.

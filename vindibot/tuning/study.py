@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +62,8 @@ class TuneStudy:
     """A study that `begin` or `resume` has made.
 
     `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing. `levels` has
-    the level of each finished iterate. `importance` has the importance of parameters (0..1) by key.
+    the level of each finished iterate, NaN if none of its blocks could be played. `importance` has the importance of parameters
+    (0..1) by key.
     """
 
     file: StudyFile
@@ -154,8 +156,9 @@ class TuneStudy:
 
     def _finish(self, trials: Trials, iterate: Iterate, results: Sequence[BlockResult]) -> None:
         """Count a finished iterate. Store it as a trial, unless an earlier run has stored it."""
-        level, spread = objective_of(results, self.settings.objective)
-        self.levels.append(level)
+        found = objective_of(results, self.settings.objective)
+        level, spread = (None, 0.0) if found is None else found
+        self.levels.append(math.nan if level is None else level)
         if self.iterates >= trials.count:
             trials.add(iterate.point, level, phase=iterate.phase, blocks=len(results), spread=spread)
         self.iterates += 1

@@ -13,13 +13,17 @@ blocks.
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from vindibot.base import LineFile, UsageError, VindibotError, begins_with, short
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vindibot.base import LineFile, UsageError, VindibotError, begins_with, decode_json, short
 from vindibot.config import digest_of
+from vindibot.games import fault
 from vindibot.tuning.blocks import BlockResult
 
 #: The key of the first line with the version of the format, and the first bytes of the file.
@@ -30,6 +34,18 @@ INSTEAD = "--study names another file"
 
 class StudyError(VindibotError):
     """The file of a study cannot be read or written. The message names the file and the reason."""
+
+
+class _BlockLine(BaseModel):
+    """A line with the result of a block (see `BlockResult`)."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    block: int = Field(ge=0)
+    difference: dict[str, float]
+    level: dict[str, float]
+    rivals: tuple[str, ...] = ()
+    failed: bool = False
 
 
 class StudyFile:
@@ -53,11 +69,16 @@ class StudyFile:
     @classmethod
     def create(cls, path: Path, setup: Mapping[str, Any]) -> StudyFile:
         """Begin a new file with this setup, and return it. Raises `UsageError` if the file exists and is not empty."""
-        if path.exists() and path.stat().st_size:
-            goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
-            raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
-        found = cls(path, json.loads(json.dumps(setup)), LineFile.locked(path, "study", StudyError))
-        found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
+        lines = LineFile.locked(path, "study", StudyError)
+        try:
+            if not lines.empty:
+                goes_on = "--resume continues it, " if begins_with(path, MARK) else ""
+                raise UsageError(f"{short(path)} is there already: {goes_on}{INSTEAD}")
+            found = cls(path, json.loads(json.dumps(setup)), lines)
+            found._append({FORMAT: VERSION, "digest": found.digest, "setup": found.setup})
+        except BaseException:
+            lines.discard()
+            raise
         return found
 
     @classmethod
@@ -65,18 +86,19 @@ class StudyFile:
         """Open the file of a study to resume it. Raises `UsageError` if it is no study, and `StudyError` for a faulty line."""
         if not path.is_file():
             raise UsageError(f"{short(path)}: there is no such study")
-        if not begins_with(path, MARK):
-            raise UsageError(f"{short(path)} is no study of vindibot tune")
         lines = LineFile.locked(path, "study", StudyError)
         try:
-            content = path.read_bytes().split(b"\n")[:-1]
+            if not begins_with(path, MARK):
+                raise UsageError(f"{short(path)} is no study of vindibot tune")
+            content = lines.read().removeprefix(BOM_UTF8).split(b"\n")[:-1]
             if not content:
                 raise UsageError(f"{short(path)}: the study has no complete line: delete the file and begin again")
             head = _decoded(path, 1, content[0])
             if head.get(FORMAT) != VERSION:
                 raise UsageError(f"{short(path)}: this vindibot reads studies of version {VERSION}, not {head.get(FORMAT)}")
-            found = cls(path, head["setup"], lines)
-            if found.digest != head["digest"]:
+            setup = head.get("setup")
+            found = cls(path, setup if isinstance(setup, dict) else {}, lines)
+            if found.digest != head.get("digest"):
                 raise UsageError(f"{short(path)}, line 1: the setup was changed: a study cannot go on with another setup")
             for number, line in enumerate(content[1:], start=2):
                 found._read(_decoded(path, number, line), number)
@@ -86,14 +108,14 @@ class StudyFile:
         return found
 
     def _read(self, entry: dict[str, Any], number: int) -> None:
-        if "optuna" in entry:
+        if isinstance(entry.get("optuna"), dict):
             self.journal.append(entry["optuna"])
-        elif "block" in entry:
-            try:
-                block, result = entry.pop("block"), BlockResult(**entry | {"rivals": tuple(entry.get("rivals", ()))})
-            except TypeError as problem:
-                raise StudyError(f"{short(self.path)}, line {number}: {problem}", 2) from None
-            self.blocks.setdefault(block, result)
+            return
+        try:
+            line = _BlockLine.model_validate(entry)
+        except ValidationError as problem:
+            raise StudyError(f"{short(self.path)}, line {number}: {fault(problem, VERSION)}", 2) from None
+        self.blocks.setdefault(line.block, BlockResult(line.difference, line.level, line.rivals, line.failed))
 
     def add_block(self, number: int, result: BlockResult) -> None:
         """Append the result of a block."""
@@ -118,7 +140,7 @@ class StudyFile:
 
 def _decoded(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = decode_json(line)
     except ValueError as problem:
         raise StudyError(f"{short(path)}, line {number}: {problem}", 2) from None
     if not isinstance(found, dict):

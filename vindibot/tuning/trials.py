@@ -10,10 +10,11 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
-from optuna.trial import create_trial
+from optuna.trial import TrialState, create_trial
 
+from vindibot.base import short
 from vindibot.tuning.space import ParameterSpace
-from vindibot.tuning.study_file import StudyFile
+from vindibot.tuning.study_file import StudyError, StudyFile
 
 #: The name of the study in Optuna's journal.
 NAME = "tune"
@@ -33,6 +34,17 @@ class _FileBackend(BaseJournalBackend):
             self._file.add_journal(entry)
 
 
+def _created(file: StudyFile) -> optuna.Study:
+    return optuna.create_study(study_name=NAME, storage=JournalStorage(_FileBackend(file)), direction="maximize")
+
+
+def _loaded(file: StudyFile) -> optuna.Study:
+    try:
+        return optuna.load_study(study_name=NAME, storage=JournalStorage(_FileBackend(file)))
+    except Exception as problem:  # Optuna does not check the entries
+        raise StudyError(f"{short(file.path)}: Optuna cannot read its entries: {type(problem).__name__}: {problem}", 2) from None
+
+
 class Trials:
     """The trials of a study.
 
@@ -41,22 +53,19 @@ class Trials:
 
     def __init__(self, file: StudyFile, space: ParameterSpace) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        storage = JournalStorage(_FileBackend(file))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if file.journal:
-                self.study = optuna.load_study(study_name=NAME, storage=storage)
-            else:
-                self.study = optuna.create_study(study_name=NAME, storage=storage, direction="maximize")
+            self.study = _loaded(file) if file.journal else _created(file)
         self._distributions = {one.key: FloatDistribution(one.low, one.high) for one in space.parameters}
         self.count = len(self.study.get_trials(deepcopy=False))
 
-    def add(self, point: Mapping[str, float], value: float, **attributes: Any) -> None:
-        """Add the next trial. `point` has values by key, `value` is the level."""
+    def add(self, point: Mapping[str, float], value: float | None, **attributes: Any) -> None:
+        """Add the next trial. `point` has values by key, `value` is the level. If it is None, the trial has failed."""
         wanted: dict[str, BaseDistribution] = {key: self._distributions[key] for key in point}
         limits = self._distributions
         inside = {key: min(max(float(one), limits[key].low), limits[key].high) for key, one in point.items()}
-        self.study.add_trial(create_trial(params=inside, distributions=wanted, value=value, user_attrs=attributes))
+        state = TrialState.COMPLETE if value is not None else TrialState.FAIL
+        self.study.add_trial(create_trial(state=state, params=inside, distributions=wanted, value=value, user_attrs=attributes))
         self.count += 1
 
     def importance(self) -> dict[str, float]:

@@ -26,6 +26,7 @@ from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import StandingsRow
 
 OVER = "Vindinium - The league is over"
+ORGANISER_KEY = "the-organisers-key-1"
 
 
 def roster(*names: str) -> list[RosterEntry]:
@@ -33,7 +34,11 @@ def roster(*names: str) -> list[RosterEntry]:
 
 
 def new_league(path: Path, entrants: Sequence[RosterEntry], **settings: Any) -> League:
-    league = League.create("cup", LeagueSettings(**{"rounds": 3, "maps": (MAP,)} | settings), entrants, path)
+    """Make a league that starts at once. With `start` None, it waits for its start."""
+    wanted = {"rounds": 3, "maps": (MAP,), "start": "now"} | settings
+    league = League.create("cup", LeagueSettings(**wanted), entrants, path, ORGANISER_KEY)
+    if wanted["start"] == "now":
+        league.state = "running"
     league.save()
     return league
 
@@ -95,8 +100,8 @@ async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path
             (0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0)
         ]  # fmt: skip
         first, second = director.league.table()
-        assert (first.name, first.points, first.wins, first.games) == ("bob", 6.0, 6, 6)
-        assert (second.name, second.points, second.losses, second.gold) == ("ann", 0.0, 6, 0)
+        assert (first.name, first.points, first.opponents_beaten, first.games) == ("bob", 6.0, 6, 6)
+        assert (second.name, second.points, second.opponents_lost_to, second.gold) == ("ann", 0.0, 6, 0)
         assert first.gold > 0
 
 
@@ -136,7 +141,7 @@ async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path
 
 
 async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path) -> None:
-    settings = {"reruns": 2, "seatings": 1, "time_limit_ms": 60}
+    settings = {"reruns": 2, "seatings": 1, "time_limit_ms": 60, "first_limit_ms": 60}
 
     async def sleepy(bot: Bot, naps: int) -> int:
         """Join and say nothing, so often; then play."""
@@ -350,3 +355,42 @@ async def test_a_file_that_is_no_json_is_no_league(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cup\.league\.json is not a league: Invalid JSON: .* at line 1 column 8$"):
         async with serving(league=path):
             pass
+
+
+async def test_a_bot_is_found_in_every_league_while_leagues_end_and_begin(tmp_path: Path) -> None:
+    """A league that ends moves to the end of the list of leagues, and a new one comes to its beginning."""
+    for name, bots in (("one", ("ann", "abe")), ("two", ("bob", "ben")), ("zoo", ("cid", "col"))):
+        League.create(name, LeagueSettings(), roster(*bots), tmp_path / f"{name}.league.json").save()
+    async with serving(league=tmp_path, keys="any") as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        lobby, registry = server.lobby, server.leagues
+        first, second, third = lobby.matchmakers
+        assert isinstance(first, Director)
+        find = first.find_bot
+
+        async def find_while_things_change(key: str) -> str | None:
+            first.find_bot = find  # type: ignore[method-assign]
+            first.set_state("over")
+            await registry.create("new", LeagueSettings(), roster("dan", "dot"))
+            return await find(key)
+
+        first.find_bot = find_while_things_change  # type: ignore[method-assign]
+        names = [director.league.names[0] for director in (first, second, third) if isinstance(director, Director)]
+        for name in ("dan", *names):
+            answer = await client.post("/api/training", data={"key": f"key-{name:_<4}", "turns": 1})
+            assert answer.json()["hero"]["name"] == name
+
+
+async def test_a_league_that_is_made_while_the_server_closes_is_refused(tmp_path: Path) -> None:
+    async with serving(league=tmp_path) as server:
+        made = [
+            asyncio.create_task(server.leagues.create(f"cup{number}", LeagueSettings(), roster("ann", "bob")))
+            for number in range(3)
+        ]
+        await made[0]
+        await server.leagues.close()
+        outcomes = await asyncio.gather(*made, return_exceptions=True)
+        refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        assert all("the server is closing" in str(error) for error in refused)
+        assert len(server.leagues.directors) == 3 - len(refused)
+        with pytest.raises(UsageError, match="the server is closing"):
+            await server.leagues.create("late", LeagueSettings(), roster("ann", "bob"))

@@ -37,6 +37,7 @@ def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None
     entrants, keys = read_roster(tmp_path / "class.csv"), tmp_path / "keys.csv"
     write_keys(entrants, keys)
     assert keys.stat().st_mode & 0o777 == 0o600
+    assert b"\r" not in keys.read_bytes()  # a shell would take it for a part of the key
     assert read_roster(keys)[1].key == entrants[1].key
     with pytest.raises(UsageError, match="exists: it may"):
         write_keys(entrants, keys)

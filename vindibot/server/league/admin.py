@@ -24,7 +24,8 @@ from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
 from vindibot.server.game_rows import User
 from vindibot.server.league.director import Director
-from vindibot.server.league.league import NAME, State
+from vindibot.server.league.league import NAME
+from vindibot.server.league.organiser import act
 from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
@@ -32,16 +33,16 @@ from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
+from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import RegistrationError
 
 #: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.
 MAX_MATCHES = 1000
+NO_ADMIN_KEY = "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY"
 
 _BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
-#: The state of a league that each action sets.
-_STATES: dict[str, State] = {"pause": "paused", "resume": "running", "end": "over"}
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -57,6 +58,9 @@ class MatchRequest(_RequestModel):
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="length of the game in rounds of four plies")
     time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="time for a move in milliseconds")
+    first_limit_ms: int | None = Field(
+        default=None, ge=1, le=86_400_000, description="time for the first move of each hero in milliseconds, if it is longer"
+    )
     seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
         default=NO_LIMITS,
         min_length=SEATS,
@@ -88,10 +92,17 @@ class Administration:
     def _digest_of(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
-    async def check(self, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
-        """Raise `Refusal` if the request does not have the administrator's key."""
-        if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
-            raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
+    def allows(self, key: str) -> bool:
+        """Return whether this is the administrator's key."""
+        return hmac.compare_digest(self._digest_of(key), self._digest)
+
+    async def check(self, request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
+        """Raise `Refusal` if the request does not have the administrator's key. Delay the answer to a wrong key."""
+        if given is None:
+            raise Refusal(401, NO_ADMIN_KEY)
+        if not self.allows(given.credentials):
+            await self.lobby.limits.refuse_admin_key(client_address(request))
+            raise Refusal(401, NO_ADMIN_KEY)
 
     def arrange(self, request: MatchRequest) -> str:
         """Arrange a private match. Return the number of the match (a string). Raises `UsageError`."""
@@ -160,10 +171,10 @@ def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
-def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, settings: ServerSettings) -> None:
-    """Add the administrator's routes, if the settings have an administrator's key."""
+def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, settings: ServerSettings) -> Administration | None:
+    """Add the administrator's routes, if the settings have an administrator's key. Return the check of this key."""
     if settings.admin_key is None:
-        return
+        return None
     administration = Administration(settings.admin_key, lobby)
     allowed = [Depends(administration.check)]
 
@@ -185,8 +196,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
         for entrant in roster:
             if entrant.key and await lobby.users.look_up(entrant.key) is not None:
                 raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")
-        for entrant in roster:
-            lobby.users.admit(entrant.key, entrant.name)
+        await lobby.users.add_all([(entrant.name, entrant.key) for entrant in roster])
         return JSONResponse(_keys(roster), 201, {"Cache-Control": "no-store"})
 
     @app.get("/api/admin/matches", dependencies=allowed)
@@ -218,7 +228,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
-        """Make a league, which begins immediately. The answer has the bots' new keys. No later answer repeats these keys."""
+        """Make a league, which waits for its start. The answer has the bots' new keys. No later answer repeats these keys."""
         wanted = await _read(request, settings, LeagueRequest)
         roster = roster_from_list(wanted.roster)
         director = await leagues.create(wanted.name, wanted.settings, roster)
@@ -232,11 +242,18 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
 
     @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
-    async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
-        """Pause, resume or end a league. Running games are played to their end."""
+    async def organise(name: str, action: Literal["start", "pause", "resume", "end", "undo"], bot: str | None = None) -> Response:
+        """Start, pause, resume or end a league, or undo absences. Running games are played to their end.
+
+        The answer comes once this is stored.
+
+        With undo, the parameter bot is the name of a bot. Without it, the absences of all bots are undone.
+        """
         director = _director(leagues, name)
-        director.set_state(_STATES[action])
+        await act(director, action, bot)
         return JSONResponse(overview(director))
+
+    return administration
 
 
 def _director(leagues: LeagueRegistry, name: str) -> Director:

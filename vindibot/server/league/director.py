@@ -1,8 +1,9 @@
 """The director of a league: it starts each game as soon as all bots of the game wait, and stores the result.
 
 A bot of the league asks for an arena game as usual. Since the bot's key belongs to the league, the bot waits in the director
-until one of its league games can begin. The order in which bots join does not matter. Among the undecided games whose bots all
-wait, the game that comes first in the league's schedule begins first.
+until one of its league games can begin. Before the league is started, bots join and wait, but no game begins. The order in which
+bots join does not matter. Among the undecided games whose bots all wait, the game that comes first in the league's schedule
+begins first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import structlog
 
@@ -41,13 +43,20 @@ _log = structlog.get_logger("vindibot.league")
 class Presence:
     """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
 
-    `last_seen` is the event loop's time at which the bot was last present. A bot is present if it plays, or if it has as many
-    waiting clients as heroes in a game.
+    `heroes` is the number of its heroes in a game. A bot is present if it plays, or if it has as many waiting clients as heroes.
+    `last_seen` is the event loop's time at which the bot was last present. If the match day, or the league after a pause, began
+    later, `last_seen` is the time of this beginning.
     """
 
+    heroes: int
     claims: list[Claim] = field(default_factory=list)
     last_seen: float = 0.0
     playing: int = 0
+
+    @property
+    def present(self) -> bool:
+        """Whether the bot plays, or can begin to play."""
+        return self.playing > 0 or len(self.claims) >= self.heroes
 
 
 class Director:
@@ -58,7 +67,8 @@ class Director:
         self.running: dict[int, Match] = {}  # by the id() of the fixture
         self._lobby = lobby
         self._loop = asyncio.get_running_loop()
-        self._bots = [Presence() for _ in league.names]
+        self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
+        self._clock_day = 0  # the match day for which the clock of absence runs
         self._by_user: dict[str, int] = {}
         self._keys: dict[str, int | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,11 +79,18 @@ class Director:
 
     def start(self) -> None:
         """Begin to accept clients."""
-        now = self._loop.time()
-        for bot in self._bots:
-            bot.last_seen = now
-        self._lobby.matchmakers.insert(len(self._lobby.matchmakers) if self.league.over else 0, self)
+        self._restart_clock()
+        self._take_place()
         self._tasks.add(self._loop.create_task(self._keep_checking()))
+
+    def _take_place(self) -> None:
+        """Take this league's place among the matchmakers of the lobby.
+
+        A league that is over has the last place. So a bot that is also in another league plays there first.
+        """
+        if self in self._lobby.matchmakers:
+            self._lobby.matchmakers.remove(self)
+        self._lobby.matchmakers.insert(len(self._lobby.matchmakers) if self.league.over else 0, self)
 
     async def close(self) -> None:
         """Stop, and store the league. Running games get no result, and are played again after a restart."""
@@ -90,6 +107,10 @@ class Director:
         await self._save()
 
     # ---- The matchmaker ----
+
+    def is_costly(self, key: str) -> bool:
+        """See `Matchmaker`."""
+        return key not in self._keys
 
     async def find_bot(self, key: str) -> str | None:
         """See `Matchmaker`."""
@@ -137,10 +158,19 @@ class Director:
         return {name: len(bot.claims) for name, bot in zip(self.league.names, self._bots, strict=True) if bot.claims}
 
     def missing(self) -> list[str]:
-        """Return the names of the bots that still have games to play, but are neither waiting nor playing."""
+        """Return the names of the bots that still have games to play, but are absent: they neither play nor can begin a game."""
         needed = {number for fixture in self.league.pending() for number in fixture.entrants}
-        bots = self._bots
-        return [self.league.names[number] for number in sorted(needed) if not bots[number].claims and not bots[number].playing]
+        return [self.league.names[number] for number in sorted(needed) if not self._bots[number].present]
+
+    def present(self) -> list[str]:
+        """Return the names of the bots that play or can begin a game, in the order of the roster."""
+        return [name for name, bot in zip(self.league.names, self._bots, strict=True) if bot.present]
+
+    def reversible(self) -> dict[str, int]:
+        """Return the number of games that `undo_absences` would let each bot play, by the bot's name. Other bots are left out."""
+        games = self.league.reversible(self.running)
+        numbers = [number for fixture in games if fixture.result is not None for number in fixture.result.absent]
+        return {self.league.names[number]: numbers.count(number) for number in sorted(set(numbers))}
 
     def room_id(self, fixture: Fixture) -> str:
         """Return the id of the running game of this fixture, "" if the game does not run."""
@@ -152,15 +182,36 @@ class Director:
     def set_state(self, state: State) -> None:
         """Set the state of the league: "running", "paused" or "over". Running games are played to their end.
 
-        Raises `UsageError` if the league is over already.
+        If games may begin again, the clock of absence begins anew. Raises `UsageError` if the league is over already.
         """
         if self.league.over:
             raise UsageError("the league is over")
+        if state == self.league.state:
+            return
         self.league.state = state
+        _log.info(f"the league is {state}", league=self.league.name)
         if self.league.over:
             self._finish()
+        self._restart_clock()
         self._save_soon()
         self._check_soon()
+
+    def undo_absences(self, bot: str | None = None) -> None:
+        """Let the games be played that were decided against absent bots, see `League.undo_absences`.
+
+        The clock of absence begins anew. Raises `UsageError` if there is nothing to undo.
+        """
+        games = self.league.undo_absences(bot, self.running)
+        _log.info("games are no longer decided against absent bots", league=self.league.name, games=len(games))
+        self._take_place()
+        self._restart_clock()
+        self._save_soon()
+        self._check_soon()
+
+    def _restart_clock(self) -> None:
+        self._clock_day = self.league.day
+        for bot in self._bots:
+            bot.last_seen = self._loop.time()
 
     def _check_soon(self) -> None:
         if self._next_check is None:
@@ -191,6 +242,7 @@ class Director:
                 rounds=settings.rounds,
                 seed=fixture.seed,
                 time_limit_ms=settings.time_limit_ms,
+                first_limit_ms=settings.first_limit_ms,
                 pace=settings.pace,
                 claims=claims,
             )
@@ -232,10 +284,13 @@ class Director:
 
     def _note_result(self, fixture: Fixture, result: MatchResult) -> None:
         fixture.attempts += 1
-        timed_out = any(result.crashed[seat] for seat, number in enumerate(fixture.seats) if number is not None)
-        if timed_out and fixture.attempts <= self.league.settings.reruns:
-            _log.info("a bot timed out: the game is played again", league=self.league.name, game=result.game_id)
-        else:
+        seats = [(number, seat) for seat, number in enumerate(fixture.seats) if number is not None and result.crashed[seat]]
+        again = bool(seats) and fixture.attempts <= self.league.settings.reruns
+        if seats:
+            names = sorted({self.league.names[number] for number, _ in seats})
+            following = "is played again" if again else "counts"
+            _log.info(f"bots timed out: the game {following}", league=self.league.name, bots=names, game=result.game_id)
+        if not again:
             self._decide(fixture, FixtureResult(kind="played", gold=result.gold, crashed=result.crashed, game_id=result.game_id))
         self._save_soon()
 
@@ -243,12 +298,13 @@ class Director:
         self.league.decide(fixture, result)
         self._save_soon()
         if self.league.over:
+            _log.info("the league is over", league=self.league.name)
             self._finish()
+        elif self.league.day != self._clock_day:
+            self._restart_clock()
 
     def _finish(self) -> None:
-        _log.info("the league is over", league=self.league.name)
-        self._lobby.matchmakers.remove(self)
-        self._lobby.matchmakers.append(self)  # at the end of the list: a bot that is also in another league plays there first
+        self._take_place()
         self._refuse_all(game_error(OVER))
 
     def _refuse_all(self, refusal: Refusal) -> None:
@@ -263,14 +319,20 @@ class Director:
     async def _keep_checking(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            self._start_ready_games()
-            self._forfeit_absent()
+            self.check()
+
+    def check(self) -> None:
+        """Start the league if its time has come, and decide games against bots that have been absent for too long."""
+        start = self.league.settings.start
+        if self.league.state == "waiting" and start is not None and start <= datetime.now(start.tzinfo):
+            self.set_state("running")
+        self._start_ready_games()
+        self._forfeit_absent()
 
     def _update_last_seen(self) -> None:
-        now, needed = self._loop.time(), 2 if self.league.settings.table == "duel" else 1
         for bot in self._bots:
-            if bot.playing or len(bot.claims) >= needed:
-                bot.last_seen = now
+            if bot.present:
+                bot.last_seen = self._loop.time()
 
     def _forfeit_absent(self) -> None:
         """Let each bot that has been absent for at least `absence_timeout_s` lose its undecided games of the earliest day.
@@ -296,6 +358,12 @@ class Director:
         task = self._loop.create_task(self._save())
         self._saves.add(task)
         task.add_done_callback(self._saves.discard)
+
+    async def store(self) -> None:
+        """Write the state of the league to its file now. Raises `VindibotError` if the file cannot be written."""
+        await self._save()
+        if self._dirty:
+            raise VindibotError("the league goes on with the new state, but it cannot be stored: see the log of the server")
 
     async def _save(self) -> None:
         async with self._save_lock:

@@ -21,7 +21,7 @@ class FixtureResult(BaseModel):
     - "bye": the entrant had no opponent. `gold` and `crashed` are None.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid", frozen=True)
 
     kind: Literal["played", "absent", "bye"]
     gold: FourGold | None = None
@@ -38,7 +38,7 @@ class Fixture(BaseModel):
     times that the game was played. `result` is None until the game is decided.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid")
 
     day: int = Field(ge=1)
     entrants: tuple[Index, ...] = Field(min_length=1, max_length=SEATS)
@@ -47,6 +47,11 @@ class Fixture(BaseModel):
     map: str | None = None
     attempts: int = Field(default=0, ge=0)
     result: FixtureResult | None = None
+
+    @property
+    def played(self) -> bool:
+        """Whether the game is decided and was played."""
+        return self.result is not None and self.result.kind == "played"
 
     def heroes_of(self, entrant: int) -> int:
         """Return the number of heroes that an entrant has in this game."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 import secrets
-from collections.abc import Sequence
+from codecs import BOM_UTF8
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,22 +15,24 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sim.maps import MapError, UnknownMapError, read_map
-from vindibot.base import UsageError, VindibotError, create, replace
+from vindibot.base import UsageError, VindibotError, counted, create, replace
 from vindibot.config import dotted, explain
 from vindibot.server.league.fixtures import Fixture, FixtureResult
-from vindibot.server.league.pairing import most_fixtures, next_fixtures
+from vindibot.server.league.pairing import most_fixtures, next_fixtures, number_of_days
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import StandingsRow, standings
 from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
 
-#: The suffix of the name of a league's file.
+#: The suffix of the name of a league's file, and of the file with the organiser's key.
 SUFFIX = ".league.json"
+ORGANISER_SUFFIX = "-organiser.key"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 MAX_FIXTURES = 100_000
 
-State = Literal["running", "paused", "over"]
+#: A league waits until it is started.
+State = Literal["waiting", "running", "paused", "over"]
 
 
 def _check_name(name: str) -> str:
@@ -41,7 +45,7 @@ def _check_name(name: str) -> str:
 class Member(BaseModel):
     """A bot of the league: its name, and the digest of its key as hexadecimal digits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_check_name)]
     digest: str = Field(repr=False)
@@ -50,7 +54,7 @@ class Member(BaseModel):
 class League(BaseModel):
     """A league: settings, roster (`members`), state and fixtures, as in its file. Only `load` and `save` access the disk."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(allow_inf_nan=False, extra="forbid", hide_input_in_errors=True)
 
     format: Literal["vindibot-league"] = "vindibot-league"
     version: Literal[1] = 1
@@ -58,7 +62,9 @@ class League(BaseModel):
     settings: LeagueSettings
     salt: Annotated[str, Field(pattern="^([0-9a-f]{2}){8,64}$")]
     members: tuple[Member, ...] = Field(min_length=2)
-    state: State = "running"
+    #: Digest of the organiser's key, None if only the administrator may start and pause the league.
+    organiser: str | None = Field(default=None, repr=False)
+    state: State = "waiting"
     fixtures: list[Fixture] = Field(default_factory=list)
     #: Path of the league's file, None for a league without a file. The path itself is not stored in the file.
     path: Path | None = Field(default=None, exclude=True)
@@ -66,11 +72,19 @@ class League(BaseModel):
     # ---- The file ----
 
     @classmethod
-    def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
-        """Return a new league, whose file is `path` (None: no file). Do not write the file.
+    def create(
+        cls,
+        name: str,
+        settings: LeagueSettings,
+        roster: Sequence[RosterEntry],
+        path: Path | None = None,
+        organiser_key: str | None = None,
+    ) -> League:
+        """Return a new league, whose file is `path` (None: no file). Do not write the file. The league waits for its start.
 
-        The call takes ten milliseconds per key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two
-        bots, and for more than `MAX_FIXTURES` games.
+        The owner of `organiser_key` (see `new_organiser_key`) may start and pause the league. The call takes ten milliseconds per
+        key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots, and for more than
+        `MAX_FIXTURES` games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -84,6 +98,7 @@ class League(BaseModel):
         members = tuple(Member(name=entrant.name, digest=_digest(entrant.key, salt)) for entrant in roster)
         league = cls(name=name, settings=settings, salt=salt.hex(), members=members)
         league.path = path
+        league.organiser = None if organiser_key is None else league._fast_digest(organiser_key)
         league._extend()
         return league
 
@@ -91,7 +106,7 @@ class League(BaseModel):
     def load(cls, path: Path) -> League:
         """Return the league in a file. Raises `UsageError` if the file cannot be read or is not a valid league."""
         try:
-            league = cls.model_validate_json(path.read_bytes())
+            league = cls.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
         except OSError as error:
             raise UsageError(f"the league {path} cannot be read: {error.strerror or error}") from None
         except ValidationError as error:
@@ -137,6 +152,29 @@ class League(BaseModel):
         """Whether the league is over, so that no more games begin."""
         return self.state == "over"
 
+    @property
+    def day(self) -> int:
+        """The number of the present match day: the first day with a game to play, or the last day."""
+        last = max((fixture.day for fixture in self.fixtures), default=0)
+        return min((fixture.day for fixture in self.pending()), default=last)
+
+    @property
+    def days(self) -> int:
+        """The number of match days."""
+        return number_of_days(self.settings, len(self.members), self.fixtures)
+
+    def progress(self) -> str:
+        """Return how far the league is, as a text: the match day, and the number of games.
+
+        The number of games of a Swiss league is not known, because each match day is paired after the day before.
+        """
+        left = self.pending()
+        if self.settings.system == "swiss":
+            games = f"{counted(sum(fixture.day == self.day for fixture in left), 'game')} left on this day"
+        else:
+            games = f"{len(self.fixtures) - len(left)} of {counted(len(self.fixtures), 'game')} decided"
+        return f"day {self.day} of {self.days}, {games}"
+
     def pending(self) -> list[Fixture]:
         """Return the games without a result, in the order in which they should be played."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
@@ -150,6 +188,14 @@ class League(BaseModel):
         digest = _digest(key, bytes.fromhex(self.salt))
         return next((number for number, member in enumerate(self.members) if member.digest == digest), None)
 
+    def is_organiser(self, key: str) -> bool:
+        """Return whether this is the key of the league's organiser."""
+        return self.organiser is not None and hmac.compare_digest(self.organiser, self._fast_digest(key))
+
+    def _fast_digest(self, key: str) -> str:
+        # The key has more than 100 random bits, so a slow digest is not necessary.
+        return hashlib.blake2b(key.encode("utf-8", "replace"), key=bytes.fromhex(self.salt), digest_size=DIGEST_BYTES).hexdigest()
+
     # ---- Results ----
 
     def decide(self, fixture: Fixture, result: FixtureResult) -> None:
@@ -160,6 +206,45 @@ class League(BaseModel):
         fixture.result = result
         if not self.pending():
             self._extend()
+
+    def reversible(self, running: Collection[int] = ()) -> list[Fixture]:
+        """Return the games that were decided against absent bots, and that can still be played. See `undo_absences`."""
+        absences = [fixture for fixture in self.fixtures if fixture.result is not None and fixture.result.kind == "absent"]
+        if self.over and self.pending():
+            return []  # the organiser has ended the league
+        return [fixture for fixture in absences if not self._next_day_played(fixture.day, running)]
+
+    def _next_day_played(self, day: int, running: Collection[int]) -> bool:
+        if self.settings.system == "swiss":  # later pairings follow from the results of this day
+            later = [fixture for fixture in self.fixtures if fixture.day > day]
+            return any(fixture.played or fixture.attempts or id(fixture) in running for fixture in later)
+        following = [fixture for fixture in self.fixtures if fixture.day == day + 1]
+        return any(fixture.played for fixture in following) and all(fixture.result is not None for fixture in following)
+
+    def undo_absences(self, bot: str | None = None, running: Collection[int] = ()) -> list[Fixture]:
+        """Delete the results of games that were decided against absent bots, so that these games are played. Return these games.
+
+        If `bot` is given, only games against which this bot was absent are changed. A result can be deleted until the next match
+        day has been played: in a Swiss league until the first game of the next day begins, otherwise until the next day is over.
+        In a Swiss league the following days are paired again. A league that was over is paused, because its clients have ended.
+        `running` has the id() of each running fixture. Raises `UsageError` if there is nothing to undo.
+        """
+        games = [
+            fixture
+            for fixture in self.reversible(running)
+            if bot is None or bot in {self.names[number] for number in fixture.result.absent}  # type: ignore[union-attr]
+        ]
+        if not games:
+            whose = "no absence" if bot is None else f"no absence of a bot named {bot!r:.40}"
+            raise UsageError(f"there is {whose} to undo: an absence can be undone until the next match day has been played")
+        for fixture in games:
+            fixture.result = None
+        if self.settings.system == "swiss":
+            first = min(fixture.day for fixture in games)
+            self.fixtures = [fixture for fixture in self.fixtures if fixture.day <= first]
+        if self.over:
+            self.state = "paused"
+        return games
 
     def _extend(self) -> None:
         following = next_fixtures(self.settings, self.names, self.fixtures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,8 +12,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
 from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.league.settings import play_command
 from vindibot.server.league.standings import as_csv
-from vindibot.server.pages import html, next_steps, not_found
+from vindibot.server.pages import address_of, html, not_found
 from vindibot.server.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
@@ -32,7 +34,6 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
     ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
     """
     running = RunningGames(leagues.lobby)
-    settings = leagues.lobby.settings
 
     @app.get("/leagues", response_class=HTMLResponse)
     async def all_leagues() -> Response:
@@ -45,7 +46,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
         director = leagues.directors.get(name)
         if director is None:
             return not_found()
-        return html("league.html", **_league(director), **next_steps(request, settings))
+        return html("league.html", **league_values(director, request))
 
     @app.get("/leagues/{name}/projector", response_class=HTMLResponse)
     async def projector(request: Request, name: str) -> Response:
@@ -53,7 +54,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
         director = leagues.directors.get(name)
         if director is None:
             return not_found()
-        return html("projector.html", **_league(director), **_for_projector(director, running), **next_steps(request, settings))
+        return html("projector.html", **league_values(director, request), **_for_projector(director, running))
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
@@ -76,32 +77,47 @@ def overview(director: Director) -> dict[str, Any]:
         "state": league.state,
         "table": league.settings.table,
         "system": league.settings.system,
+        "day": league.day,
+        "days": league.days,
         "games": len(league.fixtures),
         "played": len(league.fixtures) - len(league.pending()),
         "running": [room for fixture in league.fixtures if (room := director.room_id(fixture))],
         "waiting": director.waiting(),
         "missing": director.missing(),
+        "absences": director.reversible(),
         "standings": [asdict(row) for row in league.table()],
     }
 
 
-def _league(director: Director) -> dict[str, Any]:
-    """Return the values for the templates of a league's pages: its state, its table, and the games of the current day."""
-    league = director.league
-    pending = league.pending()
-    day = pending[0].day if pending else max((fixture.day for fixture in league.fixtures), default=0)
-    running = league.state == "running"
+def league_values(director: Director, request: Request) -> dict[str, Any]:
+    """Return the values for the templates of a league's pages: its state, its bots, its table, and the games of the day."""
+    league, address = director.league, address_of(request)
     return {
         "league": league,
         "table": league.table(),
-        "state": f"{len(director.running)} running" if running else league.state,
+        "state": _state(director),
+        "waiting": league.state == "waiting",
+        "present": director.present(),
         "missing": [] if league.over else director.missing(),
-        "played": len(league.fixtures) - len(pending),
-        "day": day,
-        "games": [(fixture, director.room_id(fixture)) for fixture in league.fixtures if fixture.day == day],
+        "reversible": director.reversible(),
+        "address": address,
+        "join": play_command(league.settings, address),
+        "games": [(fixture, director.room_id(fixture)) for fixture in league.fixtures if fixture.day == league.day],
         "gold": _gold,
         "refresh": REFRESH_SECONDS,
     }
+
+
+def _state(director: Director) -> str:
+    """Return the state of a league in words. A start is in the server's time zone."""
+    league = director.league
+    if league.state == "running":
+        return f"{len(director.running)} running"
+    if league.state != "waiting" or league.settings.start is None:
+        return "not started" if league.state == "waiting" else league.state
+    start = league.settings.start.astimezone()
+    today = start.date() == datetime.now(start.tzinfo).date()
+    return f"starts at {start:%H:%M}" if today else f"starts at {start:%Y-%m-%d %H:%M}"
 
 
 def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
         days = round_robin(settings, count)
         return [fixture for day, tables in enumerate(days, 1) for fixture in _of_day(settings, day, tables)]
     day = max((fixture.day for fixture in fixtures), default=0) + 1
-    if day > (settings.days or swiss_days(count)):
+    if day > number_of_days(settings, count, fixtures):
         return []
     place = {row.name: number for number, row in enumerate(standings(names, fixtures))} if fixtures else {}
     order = list(range(count))
@@ -58,6 +58,13 @@ def most_fixtures(settings: LeagueSettings, count: int) -> int:
     """Return an upper bound for the number of games in a league with `count` entrants."""
     days = settings.days or (count if settings.system == "round-robin" else swiss_days(count))
     return days * ceil(count / (2 if settings.table == "duel" else SEATS)) * settings.seatings
+
+
+def number_of_days(settings: LeagueSettings, count: int, fixtures: Sequence[Fixture]) -> int:
+    """Return the number of days of a league with `count` entrants and these `fixtures`. The fixtures are those made so far."""
+    if settings.system == "swiss":
+        return settings.days or swiss_days(count)
+    return max((fixture.day for fixture in fixtures), default=0)
 
 
 def swiss_days(count: int) -> int:

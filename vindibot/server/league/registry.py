@@ -26,16 +26,17 @@ class LeagueRegistry:
     def __init__(self, lobby: Lobby, path: Path | None = None) -> None:
         self.lobby = lobby
         self.directors: dict[str, Director] = {}
+        self._closed = False
         self._path = path
 
     def open(self) -> None:
-        """Read the files of the leagues and start the leagues. Raises `UsageError`."""
+        """Read the files of the leagues and let their bots join. Raises `UsageError`."""
         if self._path is not None:
             for path in sorted(self._path.glob(f"*{SUFFIX}")) if self._path.is_dir() else [self._path]:
                 self._start(League.load(path))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
-        """Make a league and its file, start the league immediately, and return its director.
+        """Make a league and its file, and return its director. The league waits for its start.
 
         Raises `VindibotError` if the name is in use, the league is not valid, or the file cannot be written.
         """
@@ -49,10 +50,13 @@ class LeagueRegistry:
 
     async def close(self) -> None:
         """Stop all leagues and store them."""
-        for director in self.directors.values():
+        self._closed = True
+        for director in list(self.directors.values()):
             await director.close()
 
     def _check_free(self, name: str) -> None:
+        if self._closed:
+            raise UsageError("the server is closing")
         if name in self.directors:
             raise UsageError(f"there is already a league named {name}")
 

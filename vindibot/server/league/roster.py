@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vindibot.base import UsageError, create
+from vindibot.base import UsageError, create, decode_json
 from vindibot.server.names import name_problem
 from vindibot.server.users import KEY_LENGTH, random_word
 
 MAX_ENTRANTS = 500
 MAX_BYTES = 1_000_000
+#: Number of characters of an organiser's key: 103 random bits.
+ORGANISER_KEY_LENGTH = 20
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def read_roster(path: Path) -> list[RosterEntry]:
     if len(content) > MAX_BYTES:
         raise UsageError(f"{path} is not a roster: it has more than {MAX_BYTES} bytes")
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path}: a roster is UTF-8 text; save it with this encoding") from None
     try:
@@ -50,9 +52,12 @@ def read_roster(path: Path) -> list[RosterEntry]:
 
 
 def roster_from_csv(text: str) -> list[RosterEntry]:
-    """Return the roster in lines of ``name`` or ``name,key``, with or without a line of headings. Raises `UsageError`."""
-    first = text.partition("\n")[0]
-    delimiter = ";" if first.count(";") > first.count(",") else ","
+    """Return the roster in lines of ``name`` or ``name,key``, with or without a line of headings. Raises `UsageError`.
+
+    The sign between name and key is the one of ``,``, ``;`` and the tab that is most frequent in the first line.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO("\n".join(text.splitlines())), delimiter=delimiter, strict=True)
     try:
         lines = [(f"line {reader.line_num}", [cell.strip() for cell in row]) for row in reader]
@@ -72,8 +77,8 @@ def roster_from_csv(text: str) -> list[RosterEntry]:
 def roster_from_json(text: str) -> list[RosterEntry]:
     """Return the roster in a JSON list of names, or of objects with a ``name`` and an optional ``key``. Raises `UsageError`."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = decode_json(text)
+    except ValueError as error:
         raise UsageError(f"the roster is not JSON: {error}") from None
     return roster_from_list(value)
 
@@ -119,11 +124,28 @@ def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
     Raises `UsageError` if the file exists or cannot be written.
     """
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", "key"])
     writer.writerows([entrant.name, entrant.key] for entrant in entrants)
+    _write(path, text.getvalue())
+
+
+def new_organiser_key() -> str:
+    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
+    return random_word(ORGANISER_KEY_LENGTH)
+
+
+def write_organiser_key(key: str, path: Path) -> None:
+    """Write the key of a league's organiser to a new file that only the owner of the file may read.
+
+    Raises `UsageError` if the file exists or cannot be written.
+    """
+    _write(path, f"{key}\n")
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        create(path, text.getvalue().encode(), mode=0o600)
+        create(path, text.encode(), mode=0o600)
     except FileExistsError:
         raise UsageError(f"{path} exists: it may have keys that are in use; move it away first") from None
     except OSError as error:

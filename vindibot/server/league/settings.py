@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from datetime import datetime, time, timedelta
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
@@ -41,6 +43,9 @@ class LeagueSettings(Settings):
     time_limit_ms: int | None = Field(
         default=None, ge=1, le=86_400_000, description="time for a move in milliseconds; the server's time limit if missing"
     )
+    first_limit_ms: int = Field(
+        default=5000, ge=1, le=86_400_000, description="time for the first move of each hero in milliseconds, if it is longer"
+    )
     pace: Literal["none", "original"] | None = Field(
         default=None, description="shortest times of moves; the server's setting if missing"
     )
@@ -50,9 +55,15 @@ class LeagueSettings(Settings):
     absence_timeout_s: float = Field(
         default=600.0,
         ge=0,
-        description="seconds after which an absent bot loses its games of the day, if no game runs or can begin",
+        description=(
+            "seconds after which an absent bot loses its games of the day, if no game runs or can begin; each day counts anew"
+        ),
     )
     parallel: int = Field(default=16, ge=1, le=1000, description="largest number of games at once")
+    start: datetime | None = Field(
+        default=None,
+        description='start of the games: a time (14:30), a date and a time, or "now"; if missing, the organiser starts them',
+    )
 
     @field_validator("maps", mode="before")
     @classmethod
@@ -61,3 +72,40 @@ class LeagueSettings(Settings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _read_start(cls, value: Any) -> Any:
+        """Return the time at which the league starts, with the time zone. A time without a date is the next such time."""
+        now = datetime.now().astimezone()
+        if isinstance(value, str):
+            value = now if value.strip().lower() == "now" else _parse(value.strip())
+        if isinstance(value, time):
+            today, tomorrow = (datetime.combine(day, value).astimezone(value.tzinfo) for day in (now, now + timedelta(days=1)))
+            value = today if today >= now else tomorrow
+        if value is not None and not isinstance(value, datetime):
+            raise ValueError(f"must be {_START}")
+        return value if value is None or value.tzinfo is not None else value.astimezone()
+
+
+#: The texts that name the start of a league.
+_START = 'a time (14:30), a date and a time (2030-05-31 14:30), or "now"'
+_TIME = re.compile(r"\d?\d:\d\d")
+
+
+def _parse(text: str) -> datetime | time:
+    """Return the time, or the date and time, in a text. Raises `ValueError`."""
+    try:
+        if _TIME.fullmatch(text):
+            return time.fromisoformat(text.zfill(len("14:30")))
+        if ":" in text:
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise ValueError(f"must be {_START}, not {text!r:.60}")
+
+
+def play_command(settings: LeagueSettings, address: str) -> str:
+    """Return the command with which the owner of a bot plays a league of the server at `address`."""
+    clients = " --parallel 2" if settings.table == "duel" else ""
+    return f"VINDIBOT_KEY=YOUR-KEY vindibot play --config arena --server {address} --games 1000{clients} --bot mybot"

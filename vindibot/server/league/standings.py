@@ -28,17 +28,17 @@ class StandingsRow:
     """A row of the table of a league. Entrants with equal points are ranked by `buchholz`, then by gold.
 
     `buchholz` is the sum of the points of all opponents. An opponent counts once per game that was played against this opponent.
-    `wins`, `draws` and `losses` count comparisons with opponents; one game at a table of four has three of them. `timeouts` and
-    `absences` count games.
+    `opponents_beaten`, `opponents_drawn` and `opponents_lost_to` count opponents: one game at a table of four has three of them.
+    `timeouts` and `absences` count games.
     """
 
     rank: int
     name: str
     points: float = 0.0
     games: int = 0
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
+    opponents_beaten: int = 0
+    opponents_drawn: int = 0
+    opponents_lost_to: int = 0
     buchholz: float = 0.0
     gold: int = 0
     timeouts: int = 0
@@ -89,9 +89,9 @@ def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
         scores = [_score(merit, merit_of(fixture, other)) for other in fixture.entrants if other != entrant]
         row.games += 1
         row.points += sum(scores) / len(scores)
-        row.wins += scores.count(WIN)
-        row.draws += scores.count(DRAW)
-        row.losses += scores.count(LOSS)
+        row.opponents_beaten += scores.count(WIN)
+        row.opponents_drawn += scores.count(DRAW)
+        row.opponents_lost_to += scores.count(LOSS)
         row.gold += merit[2]
         row.absences += not merit[0]
         row.timeouts += bool(merit[0] and not merit[1])

@@ -84,20 +84,20 @@ export class ReviewPanel {
     const kinds = new Map();
     for (const { kind, loss } of this.rows) kinds.set(kind || 'other', (kinds.get(kind || 'other') ?? 0) + loss);
     const words = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, lost]) => `${kind} ${gold(lost)}`);
-    this.kinds.textContent = words.length ? `Gold lost: ${words.join(', ')}.` : '';
+    this.kinds.textContent = words.length ? `Sums of losses in gold (several moves can lose the same gold): ${words.join(', ')}.` : '';
     this.chips.replaceChildren(
       ...heroes
         .filter((hero) => this.hero < 0 || hero === this.hero)
         .map((hero) => {
           const own = turns.filter((one) => one.hero === hero),
             lost = own.reduce((sum, one) => sum + (one.mark ? one.loss : 0), 0);
-          const rate = own.length ? (100 * lost) / own.length : 0;
+          const rate = own.length ? lost / own.length : 0;
           return el(
             'span',
-            { class: 'chip', title: `${gold(lost)} gold in ${own.length} reviewed moves` },
+            { class: 'chip', title: `sum of the losses of ${own.length} reviewed moves: ${gold(lost)} gold` },
             `${hero + 1} `,
             foreign(game.names[hero]),
-            `: ${gold(rate)} gold lost per 100 moves`,
+            `: mean loss per move ${rate.toFixed(2)} gold`,
           );
         }),
     );

@@ -1,0 +1,174 @@
+"""Files of games with a byte order mark, and with numbers that no file may have."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.support.paths import TOP
+from vindibot.arena.results import read_results
+from vindibot.arena.store import LINE
+from vindibot.base.text import decode_json
+from vindibot.base.writing import begins_with
+from vindibot.cli.main import main
+from vindibot.config.maps import load_map
+from vindibot.server.league.roster import read_roster
+from vindibot.tuning.study_file import StudyError, StudyFile
+
+DATA = TOP / "tests" / "data"
+#: What stands in place of a number.
+WRONG = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, "[1]", "{}", "1" + "0" * 30]
+
+
+def run(*words: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    return done.exit_code, done.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording, game records and results, which whole commands have made."""
+    path = tmp_path_factory.mktemp("made")
+    code, said = run("play", "--bot", "stay", "--rounds", "2", "--map", "m1", "--display", "none", "--in-process",
+                     "--recordings", path / "recordings")  # fmt: skip
+    assert code == 0, said
+    code, said = run("arena", "stay", "random", "--rounds", "2", "--blocks", "1", "--workers", "1", "--no-report", "--seed", "1",
+                     "--results", path / "cup.jsonl")  # fmt: skip
+    assert code == 0, said
+    (next((path / "recordings").iterdir())).rename(path / "game.jsonl")
+    return path
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if isinstance(inner, int | float) and not isinstance(inner, bool):
+            yield (*path, key)
+        else:
+            yield from numbers(inner, (*path, key))
+
+
+def spoilt(lines: Sequence[str]) -> Iterator[str]:
+    """The text of the lines with one wrong number, for one number of each kind and each wrong one."""
+    seen = set()
+    for place, line in enumerate(lines):
+        for path in numbers(json.loads(line)):
+            kind = (place > 0, *("0" if isinstance(key, int) else key for key in path))
+            if kind in seen:
+                continue
+            seen.add(kind)
+            for wrong in WRONG:
+                value = copy.deepcopy(json.loads(line))
+                table = value
+                for key in path[:-1]:
+                    table = table[key]
+                table[path[-1]] = "@@"
+                text = json.dumps(value, separators=(",", ":")).replace('"@@"', wrong)
+                yield "\n".join([*lines[:place], text, *lines[place + 1 :]]) + "\n"
+
+
+@pytest.mark.parametrize("name", ["game.jsonl", "cup.games.jsonl"])
+def test_wrong_numbers_in_games(name: str, folder: Path, tmp_path: Path) -> None:
+    for text in spoilt((folder / name).read_text().splitlines()[:3]):
+        (tmp_path / name).write_text(text)
+        code, said = run("verify", tmp_path / name)
+        assert code in (0, 1, 2)
+        assert "Traceback" not in said
+
+
+def test_wrong_numbers_in_games_of_the_original_server(tmp_path: Path) -> None:
+    with gzip.open(DATA / "games.jsonl.gz") as file:
+        game = json.loads(file.readline())
+    game |= {"moves": game["moves"][:2], "states": game["states"][:2]}
+    for text in spoilt([json.dumps(game)]):
+        (tmp_path / "old.jsonl").write_text(text)
+        run("verify", tmp_path / "old.jsonl")
+
+
+def test_wrong_numbers_in_results_are_refused(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "cup.jsonl").read_text().splitlines()[:2]
+    count = len(read_results(folder / "cup.jsonl"))
+    assert count > 1
+    for text in spoilt(lines):
+        (tmp_path / "cup.jsonl").write_text(text)
+        code, said = run("review", tmp_path / "cup.jsonl")
+        assert code == 2
+        assert len(said.splitlines()) == 1
+        assert len(said) < 1000
+
+
+def test_wrong_numbers_in_a_study(tmp_path: Path) -> None:
+    path = tmp_path / "a.study.jsonl"
+    StudyFile.create(path, {"seed": 1}).close()
+    head = path.read_text()
+    block = {"block": 3, "difference": {"place": 0.5}, "level": {"place": 2}, "rivals": ["a"], "failed": False}
+    path.write_bytes(BOM_UTF8 + (head + json.dumps(block) + "\n").encode())
+    study = StudyFile.resume(path)
+    assert study.blocks[3].difference == {"place": 0.5}
+    study.close()
+    for text in spoilt([json.dumps(block)]):
+        path.write_text(head + text)
+        with pytest.raises(StudyError, match=r"a\.study\.jsonl, line 2: ") as caught:
+            StudyFile.resume(path)
+        assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_decoded_json_has_finite_numbers_of_64_bits(wrong: str) -> None:
+    if wrong in ("[1]", "{}"):
+        assert decode_json(wrong) in ([1], {})
+    else:
+        with pytest.raises(ValueError, match="number"):
+            decode_json(f'{{"a": {wrong}}}')
+
+
+# ---- Byte order marks ----
+
+
+@pytest.mark.parametrize("name", ["game.jsonl", "cup.games.jsonl"])
+def test_games_with_a_byte_order_mark(name: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(BOM_UTF8 + (folder / name).read_bytes())
+    code, said = run("verify", tmp_path / name)
+    assert (code, "0 mismatches" in said) == (0, True), said
+    code, said = run("watch", tmp_path / name, "--lines", "--game", "1")
+    assert code == 0, said
+
+
+def test_results_with_a_byte_order_mark(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cup.jsonl"
+    path.write_bytes(BOM_UTF8 + (folder / "cup.jsonl").read_bytes())
+    assert read_results(path) == read_results(folder / "cup.jsonl")
+    assert begins_with(path, LINE)
+
+
+def test_reviews_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.review.jsonl"
+    path.write_bytes(BOM_UTF8 + (DATA / "reviewed.review.jsonl").read_bytes())
+    code, said = run("verify", path)
+    assert code == 0, said
+
+
+def test_a_map_with_a_byte_order_mark(tmp_path: Path) -> None:
+    plain, marked = tmp_path / "a.map", tmp_path / "b.map"
+    text = "@1    @2\n  ##  $-\n        \n@3    @4\n"
+    plain.write_text(text)
+    marked.write_bytes(BOM_UTF8 + text.encode())
+    assert load_map(str(marked)) == load_map(str(plain))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_class_lists(sign: str, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "class.csv"
+    path.write_bytes(f"\r\nname{sign}key\r\nÉva{sign}abcdefgh\r\nBob B{sign}\r\n".encode(encoding))
+    first, second = read_roster(path)
+    assert (first.name, first.key, first.made) == ("Éva", "abcdefgh", False)
+    assert (second.name, second.made) == ("Bob B", True)

@@ -1,0 +1,369 @@
+"""The organiser of a league over real sockets: starting, pausing, absences that are counted per match day and can be undone."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+
+from tests.server.league.test_league import ORGANISER_KEY, by_name, clients, league_of, new_league, play_until_over, roster
+from tests.support.serving import Bot, rounds_of_the_loop, serving
+from tests.support.waiting import until
+from vindibot.base import UsageError
+from vindibot.server.league.director import Director
+from vindibot.server.league.fixtures import FixtureResult
+from vindibot.server.league.league import League
+from vindibot.server.league.settings import LeagueSettings
+
+ADMIN_KEY = "a long secret"
+
+
+def decided(league: League) -> dict[int, list[str]]:
+    """Return the kinds of the results so far by day."""
+    return {
+        day: [fixture.result.kind for fixture in league.fixtures if fixture.day == day and fixture.result]
+        for day in range(1, league.days + 1)
+    }
+
+
+@asynccontextmanager
+async def joined(*bots: Bot) -> AsyncIterator[list[asyncio.Task[httpx.Response]]]:
+    """Let these bots wait for a game, and yield their open requests."""
+    tasks = [asyncio.create_task(bot.join("arena")) for bot in bots]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def pass_time(director: Director, seconds: float) -> None:
+    """Let the clock of absence run forward for bots that are absent, then let the director check several times."""
+    for bot in director._bots:
+        if not bot.present:
+            bot.last_seen -= seconds
+    for _ in range(3):
+        director.check()
+
+
+# ---- Start ----
+
+
+async def test_before_the_start_bots_join_and_no_game_begins_or_is_lost(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", "cid", start=None, seatings=1) as (director, bots):
+        async with joined(*bots[:2]):
+            await until(lambda: len(director.waiting()) == 2)
+            pass_time(director, 9000)
+            page = (await bots[0].client.get("/leagues/cup/projector")).text
+            assert "not started, 2 of 3 bots are here" in page
+            assert re.findall(r"<bdi>(\w+)</bdi></th><td class=\"here\">([\w ]+)<", page) == [
+                ("ann", "here"), ("bob", "here"), ("cid", "not yet")
+            ]  # fmt: skip
+            assert f"vindibot play --config arena --server {bots[0].server.url} " in re.sub("<[^>]*>", "", page)
+            assert "Connected: <bdi>ann</bdi>, <bdi>bob</bdi>" in (await bots[0].client.get("/leagues/cup")).text
+            assert not director.running
+            assert len(director.league.pending()) == 1
+        director.set_state("running")
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1, 1]
+
+
+async def test_a_league_starts_at_its_time(tmp_path: Path) -> None:
+    start = datetime.now().astimezone() + timedelta(hours=1)
+    async with league_of(tmp_path, "ann", "bob", start=start, seatings=1) as (director, bots):
+        assert f"starts at {start:%H:%M}" in (await bots[0].client.get("/leagues/cup")).text or start.hour == 0
+        async with joined(*bots):
+            await until(lambda: len(director.waiting()) == 2)
+            director.check()
+            assert director.league.state == "waiting"
+        director.league.settings = director.league.settings.model_copy(update={"start": start - timedelta(hours=2)})
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        await director.close()
+        assert League.load(tmp_path / "cup.league.json").settings.start == start - timedelta(hours=2)
+
+
+async def test_a_paused_league_does_not_start_at_its_time(tmp_path: Path) -> None:
+    start = datetime.now().astimezone() + timedelta(hours=1)
+    async with league_of(tmp_path, "ann", "bob", start=start) as (director, _):
+        director.set_state("paused")
+        director.league.settings = director.league.settings.model_copy(update={"start": start - timedelta(hours=2)})
+        director.check()
+        assert director.league.state == "paused"
+
+
+@pytest.mark.parametrize("text", ["14:30", "9:05", "2030-05-31 14:30", "2030-05-31T14:30:10+02:00", "now", "NOW "])
+def test_starts(text: str) -> None:
+    now = datetime.now().astimezone()
+    start = LeagueSettings.model_validate({"start": text}).start
+    assert start is not None
+    assert start.tzinfo is not None
+    assert now - timedelta(seconds=1) <= start <= (now + timedelta(days=1) if len(text) < 6 else start)
+    assert LeagueSettings.model_validate_json(LeagueSettings(start=start).model_dump_json()).start == start
+
+
+@pytest.mark.parametrize("value", ["25:00", "14", "1430", "2030-05-31", "2030-13-31 10:00", "soon", "", 5, True, [1]])
+def test_values_that_are_no_start(value: Any) -> None:
+    with pytest.raises(ValueError, match="must be a time"):
+        LeagueSettings.model_validate({"start": value})
+
+
+# ---- Absence ----
+
+
+async def test_each_match_day_counts_absence_anew(tmp_path: Path) -> None:
+    names = [f"bot{number}" for number in range(8)]
+    async with league_of(tmp_path, *names, absence_timeout_s=500, table="duel", seatings=2) as (director, bots):
+        league = director.league
+        assert (league.days, len(league.fixtures)) == (7, 56)
+        async with joined(*clients(bots[:1], 2)):
+            await until(director.waiting)
+            for day in range(1, 4):
+                pass_time(director, 400)
+                assert league.day == day, "a day was decided before its absent bots had their time"
+                pass_time(director, 200)
+                assert league.day == day + 1
+            assert {kind for kinds in decided(league).values() for kind in kinds} == {"absent"}
+            assert [len(kinds) for kinds in decided(league).values()] == [8, 8, 8, 0, 0, 0, 0]
+
+
+async def test_absence_counts_anew_after_the_start_and_after_a_pause(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", start=None, absence_timeout_s=500) as (director, bots), joined(bots[0]):
+        await until(director.waiting)
+        pass_time(director, 9000)
+        for _ in range(2):
+            director.set_state("running")
+            pass_time(director, 400)
+            director.set_state("paused")
+            pass_time(director, 9000)
+            assert len(director.league.pending()) == 2
+        director.set_state("running")
+        pass_time(director, 600)
+        assert director.league.over
+
+
+async def test_a_bot_with_one_of_two_clients_is_missing(tmp_path: Path) -> None:
+    async with (
+        league_of(tmp_path, "ann", "bob", table="duel", start=None) as (director, bots),
+        joined(*clients(bots[:1], 2), bots[1]),
+    ):
+        await until(lambda: director.waiting() == {"ann": 2, "bob": 1})
+        assert (director.present(), director.missing()) == (["ann"], ["bob"])
+        page = (await bots[0].client.get("/leagues/cup")).text
+        assert "two clients at once" in page
+        assert "--parallel 2" in page
+
+
+# ---- Undoing absences ----
+
+
+async def test_an_absence_is_undone_and_its_games_are_played(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", "cid", table="duel", seatings=1, absence_timeout_s=500) as (director, bots):
+        league = director.league
+        first = league.fixtures[0]
+        playing, others = [bots[number] for number in first.entrants], next(n for n in range(3) if n not in first.entrants)
+        async with joined(*clients(playing[:1], 2)):
+            await until(director.waiting)
+            pass_time(director, 900)
+            assert first.result is not None
+        late = league.names[first.entrants[1]]
+        assert director.reversible()[late] == 1
+        with pytest.raises(UsageError, match="no absence of a bot named 'nobody'"):
+            director.undo_absences("nobody")
+        director.undo_absences(late)
+        assert first.result is None
+        await director._save()
+        assert League.load(tmp_path / "cup.league.json").fixtures[0].result is None
+        assert await asyncio.gather(*(play_until_over(bot) for bot in clients(bots, 2))) == [2] * 6
+        assert {fixture.result.kind for fixture in league.fixtures if fixture.result} == {"played"}
+        assert by_name(league.table())[league.names[others]].games == 2
+        assert director.reversible() == {}
+
+
+async def test_a_league_that_is_over_goes_on_after_an_undo(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", seatings=1, absence_timeout_s=500) as (director, bots):
+        async with joined(bots[0]) as [waiting]:
+            await until(director.waiting)
+            pass_time(director, 900)
+            assert (await waiting).text == "Vindinium - The league is over"
+        assert director.reversible() == {"bob": 1}
+        director.undo_absences()
+        assert director.league.state == "paused"  # its clients have ended, and come back
+        director.set_state("running")
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        assert by_name(director.league.table())["bob"].absences == 0
+
+
+async def test_the_organisers_end_is_not_undone(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", "cid", table="duel", seatings=1) as (director, _):
+        absent = director.league.fixtures[0]
+        director.league.decide(absent, FixtureResult(kind="absent", absent=absent.entrants))
+        assert director.reversible()
+        director.set_state("over")
+        with pytest.raises(UsageError, match="no absence to undo"):
+            director.undo_absences()
+
+
+PLAYED = {"kind": "played", "gold": (4, 3, 2, 1), "crashed": (False,) * 4}
+
+
+def test_an_absence_can_be_undone_until_the_next_day_has_been_played() -> None:
+    league = League.create("cup", LeagueSettings(table="duel", seatings=1), roster("ann", "bob", "cid", "dot"))
+    days = {day: [fixture for fixture in league.fixtures if fixture.day == day] for day in (1, 2, 3)}
+    absent = days[1][0]
+    league.decide(absent, FixtureResult(kind="absent", absent=absent.entrants[:1]))
+    league.decide(days[1][1], FixtureResult(**PLAYED))
+    league.decide(days[2][0], FixtureResult(**PLAYED))
+    assert league.reversible() == [absent]
+    league.decide(days[2][1], FixtureResult(**PLAYED))
+    assert league.reversible() == []
+    with pytest.raises(UsageError, match="until the next match day has been played"):
+        league.undo_absences()
+    league.decide(days[3][0], FixtureResult(kind="absent", absent=days[3][0].entrants))
+    assert league.undo_absences() == [days[3][0]]
+
+
+def test_days_on_which_nobody_played_are_undone_together() -> None:
+    league = League.create("cup", LeagueSettings(table="duel", seatings=1), roster("ann", "bob", "cid", "dot"))
+    for fixture in list(league.fixtures):
+        league.decide(fixture, FixtureResult(kind="absent", absent=fixture.entrants))
+    assert league.over
+    assert len(league.undo_absences("ann")) == 3
+    assert (league.state, len(league.pending())) == ("paused", 3)
+
+
+def test_a_swiss_league_is_paired_again_after_an_undo() -> None:
+    settings = LeagueSettings(table="duel", system="swiss", seatings=1)
+    league = League.create("cup", settings, roster("ann", "bob", "cid", "dot"))
+    one, other = league.fixtures
+    league.decide(one, FixtureResult(kind="absent", absent=one.entrants[:1]))
+    league.decide(other, FixtureResult(**PLAYED))
+    following = [fixture for fixture in league.fixtures if fixture.day == 2]
+    assert len(following) == 2
+    assert league.reversible(running={id(following[0])}) == []  # its pairing follows from the result
+    assert league.undo_absences() == [one]
+    assert league.fixtures == [one, other]
+    league.decide(one, FixtureResult(**PLAYED))
+    assert league.day == 2
+    following[0].attempts = 1
+    league.fixtures[2].attempts = 1  # a game of the next day was played, and is played again
+    assert league.reversible() == []
+
+
+# ---- The page, and the log ----
+
+
+@asynccontextmanager
+async def organised(tmp_path: Path, **settings: Any) -> AsyncIterator[tuple[Director, httpx.AsyncClient]]:
+    path = tmp_path / "cup.league.json"
+    new_league(path, roster("ann", "<b>"), start=None, **settings)
+    async with serving(league=path, admin_key=ADMIN_KEY) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        yield server.leagues.directors["cup"], client
+
+
+PAGE = "/leagues/cup/organiser"
+
+
+def form_of(page: str) -> str:
+    found = re.search(r'name="form" value="([^"]+)"', page)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("key", [ORGANISER_KEY, f" {ORGANISER_KEY}\n", ADMIN_KEY])
+async def test_the_organiser_logs_in_starts_pauses_and_undoes(tmp_path: Path, key: str) -> None:
+    async with organised(tmp_path, seatings=1) as (director, client):
+        form = await client.get(PAGE)
+        assert 'type="password"' in form.text
+        assert "Start the league" not in form.text
+        answer = await client.post(PAGE, data={"key": key})
+        assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert f"Path={PAGE}" in cookie
+        page = await client.get(PAGE)
+        assert page.headers["cache-control"] == "no-store"
+        assert "0 of 2 bots are here" in page.text
+        assert "<bdi>&lt;b&gt;</bdi>" in page.text
+        assert key.strip() not in page.text
+
+        async def press(action: str, **more: str) -> str:
+            secret = form_of((await client.get(PAGE)).text)
+            pressed = await client.post(PAGE, data={"form": secret, "action": action, **more}, follow_redirects=True)
+            return unescape(pressed.text)
+
+        assert "Pause" in await press("start")
+        assert director.league.state == "running"
+        assert "Go on" in await press("pause")
+        assert "Pause" in await press("resume")
+        fixture = director.league.fixtures[0]
+        director.league.decide(fixture, FixtureResult(kind="absent", absent=(1,)))
+        assert "Let it play" in (await client.get(PAGE)).text
+        assert "no absence of a bot named 'ann'" in await press("undo", bot="ann")
+        assert "Let it play" not in await press("undo", bot="<b>")
+        assert fixture.result is None
+        assert "there is no action 'fly'" in await press("fly")
+
+
+async def test_nobody_else_organises_the_league(tmp_path: Path) -> None:
+    async with organised(tmp_path) as (director, client):
+        wrong = ["", "x", ORGANISER_KEY[:-1], ADMIN_KEY.upper(), "key-ann_", "\ud800".encode("utf-8", "replace").decode(), "é"]
+        for key in wrong:
+            assert (await client.post(PAGE, data={"key": key})).status_code == 401, key
+            assert (await client.post(PAGE, data={"key": key, "action": "start"})).status_code == 401, key
+        assert (await client.post(PAGE, data={"action": "start"})).status_code == 401
+        await client.post(PAGE, data={"key": ORGANISER_KEY})
+        for form in ("", "x", "é"):  # another site knows the cookie's name, but not the secret of the form
+            assert (await client.post(PAGE, data={"action": "start", "form": form})).status_code == 401
+        async with httpx.AsyncClient(base_url=str(client.base_url)) as stranger:
+            form = form_of((await client.get(PAGE)).text)
+            assert (await stranger.post(PAGE, data={"action": "start", "form": form})).status_code == 401
+        assert director.league.state == "waiting"
+        for method in ("GET", "POST"):
+            assert (await client.request(method, "/leagues/other/organiser", data={"key": "x"})).status_code == 404
+        assert ORGANISER_KEY not in (tmp_path / "cup.league.json").read_text()
+
+
+async def test_without_any_key_the_page_says_what_to_do(tmp_path: Path) -> None:
+    League.create("cup", LeagueSettings(), roster("ann", "bob"), tmp_path / "cup.league.json").save()
+    async with serving(league=tmp_path) as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = await client.get(PAGE)
+        assert "--admin-key-file" in page.text
+        assert (await client.post(PAGE, data={"key": "None", "action": "start"})).status_code == 401
+
+
+async def test_the_administrator_starts_and_undoes(tmp_path: Path) -> None:
+    async with organised(tmp_path, seatings=1) as (director, client):
+        client.headers["Authorization"] = f"Bearer {ADMIN_KEY}"
+        assert (await client.post("/api/admin/leagues/cup/start")).json()["state"] == "running"
+        director.league.decide(director.league.fixtures[0], FixtureResult(kind="absent", absent=(1,)))
+        assert (await client.get("/leagues/cup/standings.json")).json()["absences"] == {"<b>": 1}
+        refused = await client.post("/api/admin/leagues/cup/undo", params={"bot": "ann"})
+        assert (refused.status_code, "no absence of a bot named 'ann'" in refused.text) == (400, True)
+        assert (await client.post("/api/admin/leagues/cup/undo", params={"bot": "<b>"})).json()["absences"] == {}
+
+
+async def test_the_log_names_the_bot_that_timed_out(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", reruns=1, seatings=1, time_limit_ms=60) as (_, bots):
+
+        async def sleepy(bot: Bot) -> None:
+            while (await bot.join("arena")).status_code == 200:
+                room = bot.server.lobby.rooms[bot.game["id"]]
+                await until(lambda room=room: room.finished)
+
+        with structlog.testing.capture_logs() as lines:
+            await asyncio.gather(play_until_over(bots[0]), sleepy(bots[1]))
+            await rounds_of_the_loop()
+        told = [line for line in lines if "timed out" in line["event"]]
+        assert [(line["bots"], line["event"]) for line in told] == [
+            (["bob"], "bots timed out: the game is played again"), (["bob"], "bots timed out: the game counts")
+        ]  # fmt: skip

@@ -1,0 +1,284 @@
+"""Two clients of which one misbehaves: the other one can still play. And a class behind one address meets no limit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import resource
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, rounds_of_the_loop, serving
+from tests.support.waiting import until
+from vindibot.server import EmbeddedServer, League, LeagueSettings
+from vindibot.server.database import THREAD_NAME, Database
+from vindibot.server.league.roster import roster_from_list
+from vindibot.server.users import Users
+
+#: The address of the client that misbehaves. All addresses 127.x.y.z belong to this machine.
+BAD = "127.0.0.2"
+SCRYPT = hashlib.scrypt
+
+
+@asynccontextmanager
+async def client_at(server: EmbeddedServer, address: str = BAD) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with this address."""
+    transport = httpx.AsyncHTTPTransport(local_address=address, limits=httpx.Limits(max_connections=None))
+    async with httpx.AsyncClient(base_url=server.url, transport=transport, timeout=60) as client:
+        yield client
+
+
+# ---- Games ----
+
+
+@pytest.mark.parametrize("mode", ["training", "arena"])
+async def test_one_key_does_not_fill_the_server(mode: str) -> None:
+    async with serving(max_games=8, max_waiting=8, heroes_per_key=6) as server, playing(server, "bad", "good") as [bad, good]:
+        joins = [asyncio.create_task(Bot(server, bad.key, bad.client).join(mode)) for _ in range(30)]
+        await until(lambda: sum(join.done() for join in joins) >= 24)
+        refused = [join.result() for join in joins if join.done() and join.result().status_code == 429]
+        assert len(refused) == 24
+        assert {answer.text for answer in refused} == {"Vindinium - Your key plays too many games at once, try again later"}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        await good.join(turns=1, map=MAP)
+        await good.play_on()
+        server.end_games()
+        await asyncio.gather(*joins)
+
+
+async def test_a_place_is_free_again_after_a_game_and_after_a_client_has_gone() -> None:
+    async with serving(heroes_per_key=2) as server, playing(server, "client") as [bot]:
+        for _ in range(3):
+            await bot.join(turns=1, map=MAP)
+            assert (await Bot(server, bot.key, bot.client).join(map="no map")).status_code == 400
+            waiting = asyncio.create_task(Bot(server, bot.key, bot.client).join("arena"))
+            await until(lambda: server.lobby.waiting)
+            assert (await Bot(server, bot.key, bot.client).join("arena")).status_code == 429
+            waiting.cancel()
+            await until(lambda: not server.lobby.waiting)
+            await bot.play_on()
+        assert not server.lobby.limits._heroes_of_key._places
+        assert not server.lobby.limits._heroes_of_address._places
+
+
+async def test_many_keys_of_one_address_do_not_fill_the_server() -> None:
+    settings = {"keys": "any", "max_games": 20, "heroes_per_address": 6}
+    async with serving(**settings) as server, client_at(server) as bad, playing(server, "good") as [good]:
+        keys = [f"badkey{number:02}" for number in range(12)]
+        answers = await asyncio.gather(*(bad.post("/api/training", data={"key": key}) for key in keys))
+        assert Counter(answer.status_code for answer in answers) == {200: 6, 429: 6}
+        refused = next(answer for answer in answers if answer.status_code == 429)
+        assert refused.text == "Vindinium - Your address plays too many games at once, try again later"
+        assert (await good.join(turns=1, map=MAP)).status_code == 200
+        await good.play_on()
+
+
+# ---- Streams and connections ----
+
+
+async def test_one_address_does_not_take_all_streams() -> None:
+    async with serving(max_streams=10, streams_per_address=4) as server, AsyncExitStack() as stack:
+        bad = await stack.enter_async_context(client_at(server))
+        for _ in range(4):
+            assert (await stack.enter_async_context(bad.stream("GET", "/now-playing"))).status_code == 200
+        refused = await bad.get("/now-playing")
+        assert (refused.status_code, refused.text) == (429, "Too many streams go to your address, try again later")
+        good = await stack.enter_async_context(client_at(server, "127.0.0.1"))
+        assert (await stack.enter_async_context(good.stream("GET", "/now-playing"))).status_code == 200
+        missing = await bad.get("/events/nosuch00")
+        assert missing.status_code == 404
+        await stack.aclose()
+        await until(lambda: not server.lobby.limits._streams_of_address._places)
+
+
+async def test_one_address_does_not_take_all_connections() -> None:
+    async with serving(max_connections=60, connections_per_address=5) as server, AsyncExitStack() as stack:
+        [good] = await stack.enter_async_context(playing(server, "good"))
+        await good.join(turns=2, map=MAP)
+        opened = [await asyncio.open_connection("127.0.0.1", server.port, local_addr=(BAD, 0)) for _ in range(100)]
+        await rounds_of_the_loop()
+        async with client_at(server) as bad:
+            try:
+                answer = await bad.get("/")
+                assert (answer.status_code, answer.headers["connection"]) == (503, "close")
+            except httpx.TransportError:
+                pass  # far above the limit, a connection is closed without an answer
+        assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 200
+        await good.play_on()
+        for _, writer in opened:
+            writer.close()
+        await until(lambda: len(server._asgi.server_state.connections) <= 1)
+        async with client_at(server) as bad:
+            assert (await bad.get("/")).status_code == 200
+
+
+async def test_moves_are_answered_while_there_are_too_many_connections() -> None:
+    async with serving(max_connections=3) as server, playing(server, "client") as [bot], AsyncExitStack() as stack:
+        await bot.join(turns=2, map=MAP)
+        for _ in range(10):
+            await stack.enter_async_context(connection(server))
+        await rounds_of_the_loop()
+        assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 503
+        await bot.play_on()
+
+
+FLOOD = """
+import socket, sys
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(400)]
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_server_without_descriptors_says_so_once_and_comes_back() -> None:
+    words = ("-m", "vindibot", "serve", "--port", "0")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+
+    pipe = asyncio.subprocess.PIPE
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, *words, stdout=pipe, stderr=asyncio.subprocess.STDOUT, preexec_fn=limit
+    )
+    assert server.stdout is not None
+    try:
+        first = (await server.stdout.readline()).decode()
+        url = first.split()[2]
+        async with httpx.AsyncClient(base_url=url, timeout=30) as player:
+            state = (await player.post("/api/training", data={"key": "anykey12", "turns": 2, "map": MAP})).json()
+            flood = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", FLOOD, url.rpartition(":")[2], stdin=pipe, stdout=pipe
+            )
+            assert flood.stdout is not None
+            assert await flood.stdout.readline() == b"open\n"
+            while not state["game"]["finished"]:  # the game goes on
+                state = (await player.post(state["playUrl"], data={"dir": "Stay"})).json()
+            await flood.communicate(b"")
+            async with httpx.AsyncClient(base_url=url, timeout=30, transport=httpx.AsyncHTTPTransport(retries=5)) as other:
+                # Until the server has seen that the others have gone.
+                while (await other.get("/")).status_code != 200:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+        server.send_signal(signal.SIGINT)
+        rest = (await server.stdout.read()).decode()
+        assert rest.count("new connections are closed until others end") == 1
+        assert "Traceback" not in rest
+        assert len(rest.splitlines()) <= 2
+    finally:
+        if server.returncode is None:
+            server.kill()
+        await server.wait()
+
+
+# ---- Keys ----
+
+
+class Digests:
+    """Slow digests that the server computes. A test may hold them up. `threads` has the names of the threads."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.threads: list[str] = []
+        self.free = threading.Event()
+        self.free.set()
+        monkeypatch.setattr("hashlib.scrypt", self._compute)
+
+    def _compute(self, *arguments: Any, **options: Any) -> bytes:
+        self.threads.append(threading.current_thread().name)
+        assert self.free.wait(60)
+        return SCRYPT(*arguments, **options)
+
+
+async def registered(path: Path, count: int) -> list[str]:
+    """Store this number of bots in a new database, and return their keys. No server has used these keys yet."""
+    store = Database(path)
+    keys = [f"key{number:05}" for number in range(count)]
+    await Users(store).add_all([(f"bot {number}", key) for number, key in enumerate(keys)])
+    await store.close()
+    return keys
+
+
+@pytest.mark.parametrize("league", [False, True])
+async def test_wrong_keys_of_one_address_delay_no_honest_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, league: bool
+) -> None:
+    [key] = await registered(tmp_path / "a.db", 1)
+    settings: dict[str, Any] = {"db": tmp_path / "a.db", "wrong_keys_per_address": 10}
+    if league:
+        settings["league"] = tmp_path / "cup.league.json"
+        League.create("cup", LeagueSettings(), roster_from_list(["ann", "bob"]), settings["league"]).save()
+    digests = Digests(monkeypatch)
+    async with serving(**settings) as server, client_at(server) as bad, client_at(server, "127.0.0.1") as good:
+        digests.free.clear()
+        tasks = [asyncio.create_task(bad.post("/api/training", data={"key": f"bad{number:05}"})) for number in range(300)]
+        await until(lambda: digests.threads)
+        honest = asyncio.create_task(good.post("/api/training", data={"key": key, "turns": 1}))
+        await until(lambda: len(digests.threads) == 2)  # the honest join does not wait for the wrong keys
+        digests.free.set()
+        assert (await honest).status_code == 200
+        answers = Counter(answer.text.partition(", try")[0] for answer in await asyncio.gather(*tasks))
+        assert set(answers) == {"Vindinium - Key not found", "Vindinium - Too many wrong keys from your address"}
+        wrong = answers["Vindinium - Key not found"]  # one more key may be wrong after each 6 seconds
+        assert 10 <= wrong < 60
+        assert len(digests.threads) == (wrong + 1) * (1 + league)
+        again = await bad.post("/api/training", data={"key": "bad00000"})
+        assert again.text == "Vindinium - Key not found", "a wrong key that was sent before costs nothing"
+        known = await bad.post("/api/training", data={"key": key})
+        assert known.status_code == 200, "a key that has been used can be used from every address"
+        assert len(digests.threads) == (wrong + 1) * (1 + league)
+
+
+async def test_no_digest_is_computed_in_the_thread_of_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = Digests(monkeypatch)
+    async with serving(db=tmp_path / "a.db", keys="any", admin_key="a long secret") as server, client_at(server) as client:
+        server.register("here")
+        assert (await client.post("/register", data={"name": "page"})).status_code == 200
+        assert (await client.post("/api/training", data={"key": "anykey12"})).status_code == 200
+        headers = {"Authorization": "Bearer a long secret"}
+        assert (await client.post("/api/admin/bots", json=["one", "two"], headers=headers)).status_code == 201
+    assert len(digests.threads) == 5
+    assert not [name for name in digests.threads if name.startswith(THREAD_NAME)]
+
+
+async def test_one_new_key_that_is_sent_at_once_many_times_is_one_bot(tmp_path: Path) -> None:
+    async with serving(db=tmp_path / "a.db", keys="any") as server, client_at(server) as client:
+        answers = await asyncio.gather(*(client.post("/api/training", data={"key": "anykey12"}) for _ in range(5)))
+        assert len({answer.json()["hero"]["userId"] for answer in answers}) == 1
+        assert len(server.lobby.users) == 1
+
+
+async def test_wrong_keys_of_the_administrator_are_limited() -> None:
+    async with serving(admin_key="a long secret") as server, client_at(server) as bad:
+
+        async def ask(key: str) -> int:
+            return (await bad.get("/api/admin/matches", headers={"Authorization": f"Bearer {key}"})).status_code
+
+        answers = await asyncio.gather(*(ask(f"wrong key {number}") for number in range(40)))
+        assert set(answers) == {401, 429}
+        assert await ask("a long secret") == 200
+
+
+# ---- A class ----
+
+
+async def test_a_class_of_40_behind_one_address_meets_no_limit(tmp_path: Path) -> None:
+    keys = await registered(tmp_path / "a.db", 40)
+    async with serving(db=tmp_path / "a.db") as server, client_at(server) as client:
+        joins = [client.post("/api/training", data={"key": key, "turns": 1, "map": MAP}) for key in keys for _ in range(2)]
+        states = [answer.json() for answer in await asyncio.gather(*joins) if answer.status_code == 200]
+        assert len(states) == 80
+        ends = await asyncio.gather(*(client.post(state["playUrl"], data={"dir": "Stay"}) for state in states))
+        assert {(end.status_code, end.text[:60] if end.status_code != 200 else "") for end in ends} == {(200, "")}
+    async with serving(keys="any") as server, client_at(server) as client:
+        guests = [client.post("/api/training", data={"key": f"guest{number:03}", "turns": 1}) for number in range(40)]
+        assert {answer.status_code for answer in await asyncio.gather(*guests)} == {200}
+        signed = [client.post("/register", data={"name": f"pupil {number}"}) for number in range(10)]
+        assert {answer.status_code for answer in await asyncio.gather(*signed)} == {200}
+        assert (await raw(server, post("/api/training", b"key=guest000", FORM)))[0] == 200

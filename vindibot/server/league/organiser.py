@@ -1,0 +1,136 @@
+"""The page of a league's organiser, with which the organiser starts and pauses the league and undoes absences.
+
+The organiser logs in with the organiser's key of the league or with the administrator's key. Then a cookie stands for the key.
+Each form of the page also has a secret that only this page contains, so that no other site can send a form in the organiser's
+name. A program sends the key with each action (``vindibot league start``), and gets the state of the league as JSON.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from vindibot.base import UsageError
+from vindibot.server.description import operation
+from vindibot.server.league.director import Director
+from vindibot.server.league.league import State
+from vindibot.server.league.pages import league_values, overview
+from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.pages import html, not_found
+from vindibot.server.parameters import read_parameters
+from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
+
+#: The state of a league that each action sets. One more action, "undo", deletes decisions against absent bots.
+STATES: dict[str, State] = {"start": "running", "pause": "paused", "resume": "running", "end": "over"}
+UNDO = "undo"
+COOKIE = "organiser"
+#: Largest number of browsers that are logged in. When there are more, the oldest login ends.
+MAX_SESSIONS = 1000
+#: Length of the secrets in cookies and forms, in random bytes.
+SECRET_BYTES = 24
+WRONG_KEY = "This is not the organiser's key of this league"
+_PRIVATE = {"Cache-Control": "no-store"}
+_WORD = {"type": "string"}
+
+
+async def act(director: Director, action: str, bot: str | None = None) -> None:
+    """Start, pause, resume or end a league ("start", ...), or undo the absences of a bot ("undo"; None for all bots).
+
+    Return when the new state is stored. Raises `UsageError`.
+    """
+    if action == UNDO:
+        director.undo_absences(bot or None)
+    elif action in STATES:
+        director.set_state(STATES[action])
+    else:
+        raise UsageError(f"there is no action {action[:40]!r}: choose {', '.join(STATES)} or {UNDO}")
+    await director.store()
+
+
+class _Sessions:
+    """The browsers of organisers. Each has a secret in a cookie and a second secret in its forms."""
+
+    def __init__(self) -> None:
+        self._forms: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def begin(self, league: str) -> str:
+        """Return the secret for the cookie of a new session for this league."""
+        cookie = secrets.token_urlsafe(SECRET_BYTES)
+        self._forms[league, cookie] = secrets.token_urlsafe(SECRET_BYTES)
+        if len(self._forms) > MAX_SESSIONS:
+            self._forms.popitem(last=False)
+        return cookie
+
+    def form(self, league: str, request: Request) -> str | None:
+        """Return the secret for the forms of the browser that sends this request, None if it is not logged in."""
+        return self._forms.get((league, request.cookies.get(COOKIE, "")))
+
+
+def add_organiser(
+    app: FastAPI, leagues: LeagueRegistry, settings: ServerSettings, is_administrator: Callable[[str], bool]
+) -> None:
+    """Add the route ``/leagues/NAME/organiser``. `is_administrator` says whether a text is the administrator's key."""
+    sessions = _Sessions()
+
+    def page(request: Request, director: Director, status: int = 200, message: str = "") -> Response:
+        form = sessions.form(director.league.name, request)
+        if form is None:
+            keyless = director.league.organiser is None and settings.admin_key is None
+            return html("organiser_login.html", status, _PRIVATE, league=director.league, message=message, keyless=keyless)
+        return html("organiser.html", status, _PRIVATE, **league_values(director, request), form=form, message=message)
+
+    @app.get("/leagues/{name}/organiser", response_class=HTMLResponse)
+    async def organiser(request: Request, name: str) -> Response:
+        """The page of the league's organiser: the bots that are there, and buttons that start and pause the league."""
+        director = leagues.directors.get(name)
+        return not_found() if director is None else page(request, director)
+
+    @app.post(
+        "/leagues/{name}/organiser",
+        response_class=HTMLResponse,
+        openapi_extra=operation(key=_WORD, action=_WORD, bot=_WORD, form=_WORD),
+    )
+    async def organise(request: Request, name: str) -> Response:
+        """Log in with the key, or start, pause, resume or end the league, or undo absences.
+
+        Parameters: key (the organiser's or the administrator's key), action (start, pause, resume, end or undo), bot (with undo:
+        the name of a bot; without it, the absences of all bots are undone), form (instead of the key: the secret of the page).
+        """
+        director = leagues.directors.get(name)
+        parameters = await read_parameters(request, settings)
+        key, action = parameters.get("key", "").strip(), parameters.get("action", "")
+        if director is None:
+            return not_found()
+        if key:
+            if not (director.league.is_organiser(key) or is_administrator(key)):
+                if action:
+                    raise Refusal(401, WRONG_KEY)
+                return page(request, director, 401, WRONG_KEY)
+            if action:
+                try:
+                    await act(director, action, parameters.get("bot"))
+                except UsageError as problem:
+                    raise Refusal(400, problem.message) from None
+                return JSONResponse(overview(director), headers=_PRIVATE)
+            return _logged_in(request, sessions.begin(name))
+        form = sessions.form(name, request)
+        if form is None or not hmac.compare_digest(form.encode(), parameters.get("form", "").encode()):
+            return page(request, director, 401, "Send the form of this page, or log in again")
+        try:
+            await act(director, action, parameters.get("bot"))
+        except UsageError as problem:
+            return page(request, director, 400, problem.message)
+        return RedirectResponse(request.url.path, 303, _PRIVATE)
+
+
+def _logged_in(request: Request, cookie: str) -> Response:
+    path, secure = request.url.path, request.url.scheme == "https"
+    answer = RedirectResponse(path, 303, _PRIVATE)
+    answer.set_cookie(COOKIE, cookie, path=path, secure=secure, httponly=True, samesite="strict")
+    return answer

@@ -1,0 +1,173 @@
+"""The limits for each key and each address, so that one client does not keep other clients from playing.
+
+A class behind one address shares the limits of this address, so these limits are large. docs/deploy.md lists all limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+from vindibot.server.ratelimit import RateLimit
+from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
+
+#: Seconds for the header Retry-After if the server already has its largest number of bots.
+FULL_SECONDS = 3600
+#: Seconds for the header Retry-After if a key or an address plays too many games.
+BUSY_SECONDS = 5
+#: Limits on requests with a wrong token, or a wrong key of the administrator, from one address: the number of requests that are
+#: refused without a delay, the seconds that each further request adds to the delay, and the longest delay in seconds. If the
+#: delay would be longer, the answer is a 429.
+WRONG_AT_ONCE, WRONG_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
+#: Number of slow digests of keys that are computed at the same time.
+SLOW_DIGESTS = 2
+
+
+class Share:
+    """Counts the places that each holder (a key or an address) has at the same time. Each holder may have up to `most` places."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._places: Counter[str] = Counter()
+
+    def is_full(self, holder: str) -> bool:
+        """Return whether this holder has no further place."""
+        return self._places[holder] >= self.most
+
+    def exceeds(self, holder: str, spare: int = 0) -> bool:
+        """Return whether this holder has more than `most` + `spare` places."""
+        return self._places[holder] > self.most + spare
+
+    def take(self, holder: str) -> None:
+        """Give a place to this holder."""
+        self._places[holder] += 1
+
+    def give_back(self, holder: str) -> None:
+        """Take one place from this holder."""
+        self._places[holder] -= 1
+        if not self._places[holder]:
+            del self._places[holder]
+
+
+class Place:
+    """A place of a key and of an address. `give_back` returns it; later calls do nothing."""
+
+    def __init__(self, *shares: tuple[Share, str]) -> None:
+        self._shares = shares
+        for share, holder in shares:
+            share.take(holder)
+
+    def give_back(self) -> None:
+        """Return the place."""
+        for share, holder in self._shares:
+            share.give_back(holder)
+        self._shares = ()
+
+
+class ClientLimits:
+    """All limits for keys and addresses. An address is a result of `client_address`."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._heroes_of_key = Share(settings.heroes_per_key)
+        self._heroes_of_address = Share(settings.heroes_per_address)
+        self._streams_of_address = Share(settings.streams_per_address)
+        self._bots_of_address = _per_minute(settings.registrations_per_address)
+        self._bots_of_all = _per_minute(settings.registrations_per_minute)
+        self._max_bots = settings.max_bots
+        self._wrong_keys = _per_minute(settings.wrong_keys_per_address)
+        self._wrong_tokens = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
+        self._wrong_admin_keys = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
+        self._key_checks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._slow_digests = asyncio.Semaphore(SLOW_DIGESTS)
+
+    # ---- Places ----
+
+    def hero(self, user_id: str, address: str) -> Place:
+        """Return a place for a hero, from the request for a game until the end of the game. Raises `Refusal`."""
+        for share, holder, whose in (
+            (self._heroes_of_key, user_id, "Your key"),
+            (self._heroes_of_address, address, "Your address"),
+        ):
+            if share.is_full(holder):
+                raise Refusal(429, f"Vindinium - {whose} plays too many games at once, try again later", BUSY_SECONDS)
+        return Place((self._heroes_of_key, user_id), (self._heroes_of_address, address))
+
+    def stream(self, address: str) -> Place:
+        """Return a place for a stream. Raises `Refusal`."""
+        if self._streams_of_address.is_full(address):
+            raise Refusal(429, "Too many streams go to your address, try again later", BUSY_SECONDS)
+        return Place((self._streams_of_address, address))
+
+    # ---- Keys ----
+
+    @asynccontextmanager
+    async def key_check(self, address: str) -> AsyncIterator[None]:
+        """Wait until a slow digest of a key from this address may be computed. The body of the ``async with`` computes it.
+
+        For each address, one digest is computed after another. So an address with many requests delays only its own requests.
+        Raises `Refusal` if too many wrong keys came from the address. Then no digest is computed.
+        """
+        queue = self._key_checks.get(address)
+        if queue is None:
+            queue = self._key_checks[address] = asyncio.Lock()
+        self._check_wrong_keys(address)
+        async with queue:
+            self._check_wrong_keys(address)  # the requests before this one may have had wrong keys
+            async with self._slow_digests:
+                yield
+
+    def _check_wrong_keys(self, address: str) -> None:
+        wait = math.ceil(self._wrong_keys.wait(address))
+        if wait > 0:
+            raise Refusal(429, f"Vindinium - Too many wrong keys from your address, try again in {wait} s", retry_after=wait)
+
+    def count_wrong_key(self, address: str) -> None:
+        """Count a wrong key from this address. Call this within `key_check`."""
+        self._wrong_keys.take(address)
+
+    async def refuse_token(self, address: str) -> None:
+        """Delay the answer to a request with a wrong token. Each wrong token from the same address makes the delay longer.
+
+        Raises `Refusal` if the delay would be longer than `LONGEST_DELAY`. Requests with a right token must not be delayed.
+        Otherwise one client could keep other clients with the same address from playing.
+        """
+        await _delay(self._wrong_tokens, address, "tokens")
+
+    async def refuse_admin_key(self, address: str) -> None:
+        """Delay the answer to a request with a wrong key of the administrator, like `refuse_token`."""
+        await _delay(self._wrong_admin_keys, address, "keys")
+
+    # ---- Registrations ----
+
+    def count_registration(self, address: str, bots: int) -> None:
+        """Count a new bot from `address`, where the server has this number of `bots`. Raises `Refusal` if there are too many.
+
+        Bots of a league, and bots that the administrator registers, do not count.
+        """
+        if bots >= self._max_bots:
+            raise Refusal(503, "Vindinium - The server has no space for new bots", retry_after=FULL_SECONDS)
+        limits = [(self._bots_of_address, address, " from your address"), (self._bots_of_all, "", "")]
+        for limit, holder, where in limits:
+            wait = math.ceil(limit.wait(holder))
+            if wait > 0:
+                raise Refusal(429, f"Vindinium - Too many registrations{where}, try again in {wait} s", retry_after=wait)
+        for limit, holder, _ in limits:
+            limit.take(holder)
+
+
+def _per_minute(count: int) -> RateLimit:
+    return RateLimit(60 / count, count)
+
+
+async def _delay(limit: RateLimit, address: str, what: str) -> None:
+    wait = limit.wait(address)
+    if wait > LONGEST_DELAY:
+        raise Refusal(429, f"Vindinium - Too many wrong {what}, try again later", retry_after=wait)
+    limit.take(address)
+    if wait > 0:
+        await asyncio.sleep(wait)
