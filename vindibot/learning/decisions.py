@@ -81,7 +81,7 @@ class MoveDecisions:
 
     def part(self, chosen: NDArray[np.bool_]) -> MoveDecisions:
         """Return the decisions that `chosen` (bool[n]) selects."""
-        return MoveDecisions(Columns(*(column[chosen] for column in self.columns)), self.maps[chosen], self.held)
+        return MoveDecisions(Columns._make(column[chosen] for column in self.columns), self.maps[chosen], self.held)
 
 
 @dataclass
@@ -129,7 +129,7 @@ def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()
     for name, collected in found.items():
         columns, numbers = zip(*collected.parts, strict=True)
         places = np.repeat(np.array(numbers), [len(part.chosen) for part in columns])
-        decisions[name] = MoveDecisions(Columns(*map(np.concatenate, zip(*columns, strict=True))), places, held)
+        decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, held)
     return decisions
 
 
@@ -143,7 +143,7 @@ def _add_game(record: RecordedGame, found: dict[str, _Collected], place: int) ->
         seats = np.array([other == name for other in record.names], np.int8)
         count = find_decisions(record.first(), moves, seats, plan, tables, weights, policies, np.zeros(1, FOUND), columns)
         found[name].seen = int(plan[1])
-        found[name].parts.append((Columns(*(column[:count].copy() for column in columns)), place))
+        found[name].parts.append((Columns._make(column[:count].copy() for column in columns), place))
 
 
 # ---- Kernels ----

@@ -185,7 +185,7 @@ def _fit_hidden(
 def _for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which decisions are only for early stopping: those on some of the maps, or every fifth if there is one map."""
     maps: Sequence[int] = np.unique(places).tolist()
-    if len(maps) == 1:
-        return np.arange(len(places)) % _STOPPING == 0
     found: NDArray[np.bool_] = np.isin(places, maps[:: max(2, min(_STOPPING, len(maps)))])
+    if len(maps) == 1:
+        found = np.arange(len(places)) % _STOPPING == 0
     return found
