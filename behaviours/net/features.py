@@ -340,12 +340,12 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
                 found.moves[uintp(base + slot)] = 0
             continue
         kind = kind_of(basic[0])
-        mines, enemies, square = here, around, pos
+        near_mines, enemies, square = here, around, pos
         if move != STAY and kind == 1:
             square = pos + OFFSET[uintp(move)]
-            mines = _mines_from(game, tables, found, me, richest, square)
+            near_mines = _mines_from(game, tables, found, me, richest, square)
             enemies = _enemies_from(game, tables, me, square, life)
-        first, away, second, unowned, rich, near, pull, rich_pull = mines
+        first, away, second, unowned, rich, near, pull, rich_pull = near_mines
         close, fear, prey, spawn, rival = enemies
         then = life
         if kind == 2:

@@ -78,7 +78,9 @@ def table(said: str) -> dict[str, list[str]]:
 
 
 def rollout(path: Path) -> Rollout:
-    return next(behaviour for spec, behaviour in load_bot(str(path)).build() if spec.label == "rollout")
+    found = next(behaviour for spec, behaviour in load_bot(str(path)).build() if spec.label == "rollout")
+    assert isinstance(found, Rollout)
+    return found
 
 
 def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:

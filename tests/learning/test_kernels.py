@@ -7,7 +7,7 @@ from vindibot.learning.cross_entropy import cross_entropy_gradient
 
 
 def test_a_change_in_another_module_of_learning_is_other_machine_code() -> None:
-    found = own_sources(cross_entropy_gradient.py_func)  # type: ignore[attr-defined]  # of numba
+    found = own_sources(cross_entropy_gradient.py_func)
     modules = {f"vindibot.learning.{name}" for name in ("cross_entropy", "gradient", "network", "collecting")}
     assert found.keys() == modules
     assert all(path.is_file() for path in found.values())

@@ -113,7 +113,12 @@ def new_piece() -> Piece:
         np.zeros((ROOM, STATE_SLOTS), np.int16),
         np.zeros((ROOM, 5 * MOVE_SLOTS), np.int16),
         np.full(ROOM, -1, np.int8),
-        *(np.zeros(ROOM, kind) for kind in (np.float32, np.float32, np.float32, np.int8, np.float32, np.float32)),
+        np.zeros(ROOM, np.float32),
+        np.zeros(ROOM, np.float32),
+        np.zeros(ROOM, np.float32),
+        np.zeros(ROOM, np.int8),
+        np.zeros(ROOM, np.float32),
+        np.zeros(ROOM, np.float32),
     )
 
 

@@ -64,17 +64,17 @@ def add_move(
     added to ``units[:hidden]``: there, it is summed over the moves.
     """
     linear = base + FEATURES * hidden
-    out, slope = linear + FEATURES, np.float32(slope)
+    out, factor = linear + FEATURES, np.float32(slope)
     for unit in range(hidden):
         active = units[uintp(first + unit)]
-        gradient[uintp(out + unit)] += slope * active
-        inner = slope * parameters[uintp(out + unit)] if active > 0 else np.float32(0)
+        gradient[uintp(out + unit)] += factor * active
+        inner = factor * parameters[uintp(out + unit)] if active > 0 else np.float32(0)
         units[uintp(first + unit)] = inner
         units[uintp(unit)] += inner
     for slot in range(MOVE_SLOTS):
         feature = int64(moves[uintp(move * MOVE_SLOTS + slot)])
         if feature > 0:
-            gradient[uintp(linear + feature)] += slope
+            gradient[uintp(linear + feature)] += factor
             add_scaled(gradient, base + feature * hidden, units, first, hidden)
 
 

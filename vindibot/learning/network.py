@@ -129,7 +129,7 @@ def move_output(
         b += units[uintp(first + unit + 1)] * parameters[uintp(out + unit + 1)]
         c += units[uintp(first + unit + 2)] * parameters[uintp(out + unit + 2)]
         d += units[uintp(first + unit + 3)] * parameters[uintp(out + unit + 3)]
-    return total + ((a + b) + (c + d))
+    return float(total + ((a + b) + (c + d)))
 
 
 @kernel
@@ -138,7 +138,7 @@ def state_linear(parameters: Floats, base: int, state: NDArray[np.int16], hidden
     total = np.float32(0)
     for slot in range(STATE_SLOTS):
         total += parameters[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))]
-    return total
+    return float(total)
 
 
 @kernel
