@@ -78,6 +78,19 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
+def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
+    """In each game, each hero makes other moves than in the other games."""
+    words = ("play", "--bot", "random", "--against", "random", "--map", "m1", "--rounds", "20", "--seed", "3", "--games", "4")
+    done = run(tmp_path, *words, "--display", "none", "--log-level", "error")
+    assert done.returncode == 0, done.stdout + done.stderr
+    begun: list[tuple[int, ...]] = []
+    for path in recordings(tmp_path):
+        plies = list(GameHistory.of(read_recording(path)).plies())
+        begun += [tuple(ply.move or 0 for ply in plies[hero : 4 * 12 : 4]) for hero in range(4)]
+    assert len(begun) == 16
+    assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
+
+
 @pytest.mark.slow
 def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
     """A trait that sleeps for ever, one that loops in a kernel, one that raises: no turn is late, none is lost."""

@@ -40,6 +40,7 @@ from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,
 )
+from .seeds import derive_seed as derive_seed
 from .text import (
     counted as counted,
     printable as printable,

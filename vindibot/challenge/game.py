@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from sim.game import SEATS, Games
 from sim.maps import Map
-from vindibot.base import log
+from vindibot.base import derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
@@ -178,7 +178,7 @@ class ChallengeGame:
             client,
             bot,
             its_voters,
-            seed=(setup.seed + hero) % 2**63,
+            seed=derive_seed(setup.seed, "bot", hero),
             margin=settings.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=settings.recording.folder if settings.recording.enabled else None,

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from sim.game import SEATS
 from sim.generator import generate
-from vindibot.base import VindibotError, counted, interrupts, log, plain_table, printable, require_key
+from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
@@ -143,10 +143,9 @@ class Session:
 
     async def _game(self, number: int, participants: list[Participant]) -> None:
         """Play one game with all participants, and store its report."""
-        seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
-            self._arrange(self.server, participants, seed, number)
-        players = [self._player(participant, seed, seat, number) for seat, participant in enumerate(participants)]
+            self._arrange(self.server, participants, number)
+        players = [self._player(participant, seat, number) for seat, participant in enumerate(participants)]
         self._playing.update(players)
         self._show_pace()
         tasks = [asyncio.create_task(player.play()) for player in players[1:]]
@@ -169,7 +168,7 @@ class Session:
             self._leave_board()  # so that the report is below the last board
         self._print_report(number, report)
 
-    def _player(self, participant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
+    def _player(self, participant: Participant, seat: int, number: int) -> GamePlayer:
         settings = self.settings
         participant.voters.begin_game()
         embedded = self.server is not None
@@ -190,7 +189,7 @@ class Session:
             client,
             participant.bot,
             participant.voters,
-            seed=seed + seat,
+            seed=derive_seed(self.seed, "bot", number, participant.bot.name, seat),
             margin=settings.time.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=folder,
@@ -200,12 +199,13 @@ class Session:
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
         )
 
-    def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
+    def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:
         """Reserve the seats of game `number` on our own server.
 
         Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
         game.
         """
+        seed = derive_seed(self.seed, "game", number)
         seats = [participant.key.get_secret_value() for participant in participants]
         training = len(seats) == 1
         seats += ["random"] * (SEATS - len(seats))
