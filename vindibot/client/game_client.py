@@ -182,7 +182,9 @@ class GameClient:
         except _Ended as end:
             ended = end
         except ProtocolError as error:
-            ended = _Ended(Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
+            ended = _Ended(
+                Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {self._api.redact(error.message)}"
+            )
         finally:
             await self._api.aclose()
         outcome = ended.outcome

@@ -206,7 +206,6 @@ class GamePlayer(ClientEvents):
         """Make the agent, and start the recording and the display."""
         me = answer.hero.id - 1
         log.bind(game=answer.game.id, hero=answer.hero.id)
-        log.add_secret(answer.token, token=True)
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         self._notify(
             f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network"
