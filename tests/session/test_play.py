@@ -34,6 +34,13 @@ LEAGUE_OVER = "Vindinium - The league is over"
 GAME = ("play", "--rounds", "20", "--seed", "3")
 
 
+def slow_bot(folder: Path) -> None:
+    """Write a bot `slow.toml` with two traits. Each takes 1.1 seconds for its first turn in each process."""
+    table = '[traits.{0}]\nuse = "bad_traits:SlowAtFirst"\nseconds = 1.1\n'
+    (folder / "slow.toml").write_text("".join(map(table.format, ("one", "two"))))
+    (folder / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+
+
 def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
@@ -89,6 +96,18 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
         begun += [tuple(ply.move or 0 for ply in plies[hero : 4 * 12 : 4]) for hero in range(4)]
     assert len(begun) == 16
     assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
+
+
+def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
+    """Two traits take longer than the time limit when a process first runs them, in each of two workers."""
+    slow_bot(tmp_path)
+    words = ("play", "--bot", "slow.toml", "--rounds", "6", "--workers", "2", "--limit-ms", "1000", "--display", "none")
+    done = run(tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = recordings(tmp_path)
+    turns = read_recording(path).turns
+    assert [[entry.status for entry in turn.ballot.entries] for turn in turns] == [["ok", "ok"]] * 6
+    assert "the first turn of this process" not in done.stdout, "the output of the rehearsal is not the game's"
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from vindibot.base import derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
-from vindibot.engine import Voters, voters
+from vindibot.engine import Voters, rehearse, voters
 from vindibot.games import Ballot, GameState, Header, LastState, Outcome, Ply
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
@@ -160,6 +160,7 @@ class ChallengeGame:
         started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
         self._stack.push_async_callback(started.close)
         await started.start()
+        await rehearse(started)
         return started
 
     def _player(self, bot: Bot, key: SecretStr, its_voters: Voters, number: int) -> GamePlayer:

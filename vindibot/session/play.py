@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import secrets
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
@@ -20,7 +21,7 @@ from sim.generator import generate
 from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import Needs, Voters, loading_beside, voters, warm
+from vindibot.engine import Needs, Voters, loading_beside, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.session.pacing import GamePace
@@ -121,7 +122,7 @@ class Session:
 
     @asynccontextmanager
     async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
-        """Start the traits of our bot and of its opponents. Yield the participants, our bot first.
+        """Start the traits of our bot and of its opponents, and rehearse a turn. Yield the participants, our bot first.
 
         There are opponents only in games on our own server.
         """
@@ -136,6 +137,7 @@ class Session:
                 )
                 await started.start()
                 stack.push_async_callback(started.close)
+                await rehearse(started)
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
                 participants.append(Participant(bot, key, started))
@@ -374,6 +376,9 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
                 session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
                 log.add_secret(session.key)
             warm(console)
+        # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.
+        gc.collect()
+        gc.freeze()
         if settings.display != "none":
             session.display = stack.enter_context(Display(live=settings.display != "lines", below=LINES_BELOW))
             session.console = session.display.console

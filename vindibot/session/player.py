@@ -38,7 +38,8 @@ from vindibot.games import (
 from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
-#: Seconds from the decision of a move until its turn is recorded. In this time the client sends the move.
+#: Seconds from the decision of a move until its turn is recorded, and from the first state until the recording begins. In this
+#: time the client sends the move, or the traits begin to vote.
 RECORD_DELAY = 0.003
 
 
@@ -142,6 +143,7 @@ class GamePlayer(ClientEvents):
         self._agent: Agent | None = None
         self._header: Header | None = None
         self._recorder: Recorder | None = None
+        self._first: Answer | None = None  # the first answer, until the beginning of the game has been shown
         self._decided: list[tuple[Answer, Games, Ballot]] = []  # turns that are not recorded yet
         self._reported: set[tuple[str, str]] = set()  # the failures so far: label of a trait, kind of failure
         self._late_turns = 0
@@ -203,14 +205,9 @@ class GamePlayer(ClientEvents):
         return ballot.direction
 
     def joined(self, answer: Answer) -> None:
-        """Make the agent, and start the recording and the display."""
-        me = answer.hero.id - 1
+        """Make the agent. The recording and the display follow shortly afterwards."""
         log.bind(game=answer.game.id, hero=answer.hero.id)
-        limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
-        self._notify(
-            f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network"
-        )
-        self._agent = Agent(self.voters, me, self.seed, Deadline(self._margin), self.nodes)
+        self._agent = Agent(self.voters, answer.hero.id - 1, self.seed, Deadline(self._margin), self.nodes)
         self._header = Header(
             bot=self.bot.name,
             traits=tuple(
@@ -222,17 +219,29 @@ class GamePlayer(ClientEvents):
             mode=self.settings.mode,
             server=self.settings.server,
             seed=self.seed,
-            limit_ms=limit,
+            limit_ms=self._client.time_limit * 1000,
         )
+        self._first = answer
+        asyncio.get_running_loop().call_later(RECORD_DELAY, self._begin)
+
+    def _begin(self) -> None:
+        """Start the recording and the display, unless they have been started or no game has begun."""
+        answer, self._first = self._first, None
+        if answer is None or self._header is None:
+            return
+        limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
+        hero = answer.hero.id
+        self._notify(f"game {answer.game.id} begins: we are hero {hero}, {limit:.0f} ms a move, {network:.1f} ms on the network")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
             names = [hero.name for hero in answer.game.heroes]
-            self._shown = self._display.game(names, me, self._title, len(self.bot.traits))
+            self._shown = self._display.game(names, hero - 1, self._title, len(self.bot.traits))
             self._shown.set_status(self._status)
 
     def _record_turns(self) -> None:
         """Record, show and log the turns that are decided but not recorded yet."""
+        self._begin()
         while self._decided:
             answer, games, ballot = self._decided.pop(0)
             began = time.monotonic()
