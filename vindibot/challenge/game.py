@@ -157,7 +157,14 @@ class ChallengeGame:
     async def _start(self, bot: Bot) -> Voters:
         """Start the voters of a bot, and return them. The voters run the traits of the bot."""
         pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
-        started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
+        started = voters(
+            bot,
+            workers=workers,
+            in_process=pool.in_process,
+            grace=pool.grace_ms / 1000,
+            strikes=pool.strikes,
+            all_prints=self._settings.log.prints == "all",
+        )
         self._stack.push_async_callback(started.close)
         await started.start()
         await rehearse(started)

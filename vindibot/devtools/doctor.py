@@ -240,6 +240,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
     )
     try:
         await running.start()
+        await rehearse(running)
     except VindibotError as problem:
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return

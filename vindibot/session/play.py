@@ -133,7 +133,12 @@ class Session:
             participants = []
             for bot, workers in [(self.bot, own_workers), *opponents]:
                 started = voters(
-                    bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes
+                    bot,
+                    workers=workers,
+                    in_process=pool.in_process,
+                    grace=pool.grace_ms / 1000,
+                    strikes=pool.strikes,
+                    all_prints=self.settings.log.prints == "all",
                 )
                 await started.start()
                 stack.push_async_callback(started.close)
