@@ -270,15 +270,17 @@ def test_an_unreachable_server(tmp_path: Path) -> None:
     assert not recordings(tmp_path)
 
 
-async def test_one_line_per_attempt_to_join_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
-    faults = [Fault("status", body="The server is full"), Fault("reset"), Fault("status", status=400, body=LEAGUE_OVER)]
+async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
+    full_up, lost = [Fault("status", body="The server is full", headers={"Retry-After": "0"})] * 4, [Fault("reset")] * 2
+    faults = [*full_up, *lost, Fault("status", status=400, body=LEAGUE_OVER)]
     async with FaultyServer(joins=dict(enumerate(faults, 1))) as server:
         words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--games", "3", "--in-process")
         client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
         out = await ended(client)
     assert client.returncode == 0, out
-    assert server.joins == 3, "no game is asked for after the league is over"
-    full, reset, over = out.splitlines()
+    assert server.joins == len(faults), "no game is asked for after the league is over"
+    waiting, full, reset, over = out.splitlines()
+    assert waiting == f"waiting for a game on {server.url}: it begins when four clients wait"
     assert "The server is full; trying again in" in full
     assert "; trying again in" in reset
     assert over == f"the league on {server.url} has no more games"

@@ -172,7 +172,7 @@ class LogSettings(Settings):
     )
     prints: Literal["few", "all"] = Field(
         default="few",
-        description="what the terminal shows of the texts that a trait prints; few: the start of the 1st, 2nd, 4th, 8th, ... text;"
+        description="what the terminal shows of the texts that a trait prints; few: the start of the 1st, 2nd, 4th, 8th, ...;"
         " all: each text",
     )
 

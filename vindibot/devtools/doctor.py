@@ -32,7 +32,7 @@ from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Deadline, Pool, voters, warm
+from vindibot.engine import Agent, Deadline, Pool, rehearse, voters, warm
 from vindibot.games import Ballot, BallotEntry, unwritable_reason
 from vindibot.server import EmbeddedServer
 

@@ -164,7 +164,8 @@ class Answer(WireModel):
 
     def masked(self, redact: Redactor) -> Answer:
         """Return the answer with a state without secrets (see `StateModel.masked`)."""
-        return self.model_copy(update={"game": self.game.masked(redact), "hero": self.hero.masked(redact)})
+        game, hero = self.game.masked(redact), self.hero.masked(redact)
+        return self.model_copy(update={"game": game, "hero": hero, "view_url": redact(self.view_url)})
 
 
 _Model = TypeVar("_Model", bound=WireModel)

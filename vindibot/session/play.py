@@ -97,6 +97,8 @@ class Session:
                 server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=pace)
                 self.server = await stack.enter_async_context(EmbeddedServer(server, [_PlyFeed(self._playing)] * paced))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
+            elif settings.mode == "arena":
+                self._note(f"waiting for a game on {settings.server}: it begins when four clients wait")
             if paced:
                 self.pace = stack.enter_context(self._paced())
             if settings.open:
@@ -204,6 +206,7 @@ class Session:
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
+            show_page=not embedded,
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +42,8 @@ _log = structlog.get_logger("vindibot.session.player")
 #: Seconds from the decision of a move until its turn is recorded, and from the first state until the recording begins. In this
 #: time the client sends the move, or the traits begin to vote.
 RECORD_DELAY = 0.003
+#: Least number of seconds between two notices about the same problem with joining.
+RETRY_REPORT = 10.0
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class GamePlayer(ClientEvents):
     - `display`: the display that shows the game, under `title`.
     - `notify`: a function that receives messages for people.
     - `observer`: an observer that receives the turns.
+    - `show_page`: whether to name the game's page on the server.
 
     Raises `UsageError` for an invalid address or key.
     """
@@ -130,6 +134,7 @@ class GamePlayer(ClientEvents):
         title: str = "",
         notify: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
+        show_page: bool = False,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self._margin = margin
@@ -139,6 +144,7 @@ class GamePlayer(ClientEvents):
         self._status = ""
         self._notify = notify or (lambda text: None)
         self._observer = observer
+        self._show_page = show_page
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
@@ -147,6 +153,8 @@ class GamePlayer(ClientEvents):
         self._decided: list[tuple[Answer, Games, Ballot]] = []  # turns that are not recorded yet
         self._reported: set[tuple[str, str]] = set()  # the failures so far: label of a trait, kind of failure
         self._late_turns = 0
+        self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
+        self._noted_at = 0.0  # time of the last notice about them
 
     def stop_after_turn(self) -> None:
         """End the game after the current turn; see `GameClient.stop_after_turn`."""
@@ -232,6 +240,8 @@ class GamePlayer(ClientEvents):
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         hero = answer.hero.id
         self._notify(f"game {answer.game.id} begins: we are hero {hero}, {limit:.0f} ms a move, {network:.1f} ms on the network")
+        if self._show_page and self._client.address.owns(answer.view_url):
+            self._notify(f"its page: {answer.view_url}")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
@@ -292,7 +302,16 @@ class GamePlayer(ClientEvents):
     # -- Events of the client --
 
     def retrying(self, problem: str, pause: float) -> None:
-        self._notify(f"{problem}; trying again in {pause:.1f} s")
+        """Notify the user of a failed attempt to join: once per problem, and then of the number of attempts from time to time."""
+        now = time.monotonic()
+        self._attempts[problem] += 1
+        if self._attempts[problem] == 1:
+            self._notify(f"{problem}; trying again in {pause:.1f} s")
+        elif now - self._noted_at < RETRY_REPORT:
+            return
+        else:
+            self._notify(f"{problem}; still trying, {self._attempts[problem]} attempts so far")
+        self._noted_at = now
 
     def waiting(self, seconds: float) -> None:
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")
