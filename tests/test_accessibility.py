@@ -179,7 +179,7 @@ async def test_a_copy_button_of_the_web_site_copies_only_commands(browser: Any, 
         assert (await page.evaluate("navigator.clipboard.readText()")).splitlines() == [
             "vindibot init mybot",
             "cd mybot",
-            "vindibot play --bot bot.toml --against seed",
+            "vindibot play --bot bot.toml --against sparring/hunter",
         ]
 
 
