@@ -13,8 +13,8 @@ import click
 def init_command(folder: Path) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 
-    The bot has all traits of the bot "seed", a trait against loops, and a trait of your own in ten lines, with tests. A README shows the first
-    commands. Existing files are never overwritten.
+    The bot has all traits of the bot "seed", a trait against loops, and a trait of your own in ten lines, with tests. A README
+    shows the first commands. Existing files are never overwritten.
     """
     from vindibot.config import short
     from vindibot.devtools import FILES, write_project
