@@ -44,7 +44,10 @@ from .pages import (
 from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,
+    redacted as redacted,
+    token_of as token_of,
 )
+from .seeds import derive_seed as derive_seed
 from .text import (
     counted as counted,
     decode_json as decode_json,

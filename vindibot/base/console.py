@@ -32,7 +32,7 @@ class Terminal(Console):
 def terminal(**options: Any) -> Terminal:
     """Return a console on standard output. `options` are options of rich's `Console`. Output to a file or a pipe has no
     styles."""
-    return Terminal(highlight=False, **options)
+    return Terminal(highlight=False, emoji=False, **options)
 
 
 def say(console: Console, text: str, style: str = "") -> None:

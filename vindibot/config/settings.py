@@ -170,6 +170,11 @@ class LogSettings(Settings):
     file: OptionalFile = Field(
         default=None, description="file to which all log lines are appended, as JSON lines; empty: no file"
     )
+    prints: Literal["few", "all"] = Field(
+        default="few",
+        description="what the terminal shows of the texts that a trait prints; few: the start of the 1st, 2nd, 4th, 8th, ...;"
+        " all: each text",
+    )
 
 
 class PlaySettings(Settings):

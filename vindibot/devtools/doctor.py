@@ -32,7 +32,7 @@ from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Deadline, Pool, voters, warm
+from vindibot.engine import Agent, Deadline, Pool, rehearse, voters, warm
 from vindibot.games import Ballot, BallotEntry, unwritable_reason
 from vindibot.server import EmbeddedServer
 
@@ -240,6 +240,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
     )
     try:
         await running.start()
+        await rehearse(running)
     except VindibotError as problem:
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return

@@ -27,6 +27,7 @@ from .process import (
     context as context,
     loading_beside as loading_beside,
 )
+from .rehearsal import rehearse as rehearse
 from .runner import (
     Vote as Vote,
     failure as failure,
