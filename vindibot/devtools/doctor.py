@@ -27,7 +27,7 @@ with warnings.catch_warnings(record=True) as _import_warnings:  # of a cache tha
 
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot.base import Redactor, ServerAddress, VindibotError, counted, find_key, log, say
+from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError, counted, find_key, log, say
 from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
@@ -195,8 +195,11 @@ def check_key(settings: PlaySettings) -> Finding:
 
 
 async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float]:
-    transport = Transport(address, Redactor())
     times: list[float] = []
+    try:
+        transport = Transport(address, Redactor())
+    except UsageError as problem:
+        return Finding("server", "broken", problem.message), 0.0
     try:
         await look_up(address)
         for number in range(REQUESTS):
@@ -205,6 +208,8 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
             began = time.monotonic()
             reply = await transport.get(address.url("/"), WITHIN)
             times.append(reply.head_at - began)
+            if reply.proxy is not None and reply.status >= 400:
+                raise TransportError(f"{transport.route} answers with status {reply.status}")
     except TransportError as problem:
         if not times:
             advice = "check the address, and that the server runs; vindibot serve starts one"

@@ -172,9 +172,9 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
     The server loads the kernels only after the block. So this process compiles them in the block, and can show the progress.
     """
     server = fork_server(*needs)
-    with tempfile.NamedTemporaryFile(prefix="vindibot-") as gate:
+    with _shared_file() as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
-        server.start(gate=gate.name)
+        server.start(gate=f"/proc/{os.getpid()}/fd/{gate.fileno()}")
         yield
 
 
