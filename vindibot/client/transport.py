@@ -53,8 +53,8 @@ class TransportError(VindibotError):
 class Reply:
     """A complete answer of the server. Header names are in lower case.
 
-    `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came. `proxy`
-    is the proxy that passed the answer on, or made it.
+    `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came.
+    `proxy` is the proxy that passed the answer on, or made it.
     """
 
     status: int

@@ -1,7 +1,8 @@
 """The certificates that a client trusts.
 
-These are the certificates of the package certifi. The variable ``SSL_CERT_FILE`` names a file with other certificates. Without it,
-``SSL_CERT_DIR`` names folders with other certificates. ``SSLKEYLOGFILE`` names a file to which the keys of connections are written.
+These are the certificates of the package certifi. The variable ``SSL_CERT_FILE`` names a file with other certificates. Without
+it, ``SSL_CERT_DIR`` names folders with other certificates. ``SSLKEYLOGFILE`` names a file to which the keys of connections are
+written.
 """
 
 from __future__ import annotations
