@@ -1,6 +1,7 @@
 from . import (
     interrupts as interrupts,
     log as log,
+    streams as streams,
 )
 from .address import (
     ServerAddress as ServerAddress,
