@@ -216,7 +216,7 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     folder = config.origin("entrants").folder
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
         if (path := getattr(settings.cluster, key)) is not None:
-            found["cluster"][key] = str(path.expanduser().resolve())
+            found["cluster"][key] = str(path.resolve())
     for name, entrant in settings.entrants.items():
         table = found["entrants"][name]
         if entrant.bot is not None:

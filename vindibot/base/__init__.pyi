@@ -37,6 +37,7 @@ from .pages import (
     compile_templates as compile_templates,
     render as render,
 )
+from .paths import given_path as given_path
 from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,

@@ -84,12 +84,8 @@ def security(settings: ClusterSettings) -> Any:
         return Security(require_encryption=False)
     for path in (ca, cert, key):
         try:
-            path.expanduser().open("rb").close()
+            path.open("rb").close()
         except OSError as problem:
             raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
-    names = {
-        f"tls_{role}_{kind}": str(path.expanduser())
-        for role in ("client", "worker")
-        for kind, path in (("cert", cert), ("key", key))
-    }
-    return Security(tls_ca_file=str(ca.expanduser()), require_encryption=True, **names)
+    names = {f"tls_{role}_{kind}": str(path) for role in ("client", "worker") for kind, path in (("cert", cert), ("key", key))}
+    return Security(tls_ca_file=str(ca), require_encryption=True, **names)

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
-from vindibot.base import ServerAddress, UsageError
+from vindibot.base import ServerAddress, UsageError, given_path
 from vindibot.config.messages import shown
 
 
@@ -67,8 +67,10 @@ def none_word(field: FieldInfo | None) -> str:
 
 def _to_path(value: Any) -> Any:
     """Convert a text to a path, with ``~`` expanded. Convert an empty text to None. Raises `ValueError` for other types."""
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("must be a path, which cannot contain the character NUL")
     if isinstance(value, str):
-        return Path(value).expanduser() if value else None
+        return given_path(value) if value else None
     if value is not None and not isinstance(value, Path):
         raise ValueError(f"must be a path in quotes, not {shown(value)}")
     return value
