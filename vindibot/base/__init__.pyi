@@ -38,6 +38,7 @@ from .pages import (
     render as render,
 )
 from .paths import given_path as given_path
+from .quota import cpu_quota as cpu_quota
 from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,

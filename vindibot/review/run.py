@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from vindibot.base import VindibotError, die_with_parent, printable, short
 from vindibot.config import Bot, build, cores, digest_of, name_to_load
-from vindibot.engine import Needs, context, warm
+from vindibot.engine import Needs, pool_context, warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
@@ -138,7 +138,7 @@ def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[Tu
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
     needs = Needs(modules=("vindibot.review.run",)), Needs(reviewer.bot.folders, reviewer.bot.modules)
-    pool = ProcessPoolExecutor(workers, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
+    pool = ProcessPoolExecutor(workers, mp_context=pool_context(*needs), initializer=_begin, initargs=(reviewer,))
     try:
         yield lambda left: _in_order(pool, left, workers * WAITING)
     except BrokenExecutor as problem:
