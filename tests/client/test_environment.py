@@ -1,4 +1,4 @@
-"""What the environment tells the client: proxies, exceptions from them, certificates. Through the whole command where it prints."""
+"""What the environment tells the client: proxies, exceptions from them, certificates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "us3r:s3cret"
 
 async def watch(folder: Path, url: str, **more: str) -> tuple[int | None, str, str]:
     """Run `vindibot watch` and return its exit code, standard output and standard error."""
-    clean = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")}
+    clean = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"), "")
     process = await asyncio.create_subprocess_exec(
         *command("watch", url),
         cwd=folder,

@@ -12,8 +12,10 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     Both versions of control groups count. `root` is the folder that contains ``proc`` and ``sys``.
     """
     with suppress(OSError, ValueError):
-        groups = (root / "proc/self/cgroup").read_text().splitlines()
-        found = [quota for line in groups for quota in _quotas(root / "sys/fs/cgroup", *line.split(":", 2)[1:])]
+        found: list[float] = []
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            found += _quotas(root / "sys/fs/cgroup", controllers, group)
         return min(found, default=None)
     return None
 
