@@ -138,7 +138,7 @@ def entry(signature: Any) -> Callable[[Function], Function]:
         folder = _folder / f"own-{digest_of(own)}" if own else _folder
         dispatcher = numba.njit(error_model="numpy", nogil=True)(_with_own_name(function))
         if not _jit_is_off():
-            dispatcher._cache = KernelCache(function, folder)  # noqa: SLF001  # numba offers no other way
+            setattr(dispatcher, "_cache", KernelCache(function, folder))  # noqa: B010  # numba offers no other way
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
         _entries.append(_Entry(dispatcher, signature, folder, modules))
         return cast("Function", dispatcher)
@@ -198,7 +198,7 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
         _warn_of_damage()
         with _lock if writable(_folder) else contextlib.nullcontext():
             _load_or_compile(progress)
-        _warn_if_not_kept()
+        _warn_if_not_stored()
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
@@ -216,7 +216,7 @@ def _warn_of_damage() -> None:
         _tell(f"the kernel cache {_folder} is damaged: {kernels} compiled again")
 
 
-def _warn_if_not_kept() -> None:
+def _warn_if_not_stored() -> None:
     refused = next((entry.file.refused for entry in _entries if entry.file.refused), "")
     if reason := _cache.temporary or (refused and f"the kernel cache {_folder} cannot be written ({refused})"):
         _tell(f"{reason}, so kernels are compiled for this run only; set NUMBA_CACHE_DIR to a folder that you can write to")

@@ -83,8 +83,9 @@ def choose_folder() -> CacheFolder:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     folder = Path(scratch, name)
     folder.mkdir()
-    for file in _files(base / name) if base is not None else []:
-        link = folder / file.relative_to(base / name)
+    usual = (base or Path(scratch, "none")) / name
+    for file in _files(usual):
+        link = folder / file.relative_to(usual)
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(file)
     return CacheFolder(folder, reason)
@@ -115,7 +116,7 @@ def _sources_digest() -> str:
 def _processor_digest() -> str:
     config: Any = numba.config
     name = llvmlite.binding.get_host_cpu_name() if config.CPU_NAME is None else config.CPU_NAME
-    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES  # type: ignore[no-untyped-call]
     options = [str(getattr(config, option, "")) for option in _OPTIONS]
     return hashlib.sha256(" ".join([name, features, *options]).encode()).hexdigest()[:8]
 
@@ -190,7 +191,7 @@ class KernelFile:
 
     def save(self, key: Any, data: Any) -> None:
         """Write the machine code for `key`. If this fails, set `refused`."""
-        content: bytes = dumps((key, data))
+        content: bytes = dumps((key, data))  # type: ignore[no-untyped-call]
         draft = self.path.with_name(f".{secrets.token_hex(8)}.part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -253,5 +254,6 @@ class KernelCache(FunctionCache):
         self._impl = _Format(function, folder)
         self._cache_path = str(folder)
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "").replace("/", "")
-        self.file = self._cache_file = KernelFile(folder / f"{name}{KernelFile.SUFFIX}")
-        self.enable()
+        self.file = KernelFile(folder / f"{name}{KernelFile.SUFFIX}")
+        self._cache_file: Any = self.file
+        self.enable()  # type: ignore[no-untyped-call]

@@ -76,7 +76,7 @@ def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Pat
 
 
 def test_names_of_files_that_are_not_utf_8(tmp_path: Path) -> None:
-    name = os.fsdecode(b"caf\xe9")
+    name = os.fsdecode(b"bot\xe9")
     folder = tmp_path / name
     folder.mkdir()
     (folder / f"{name}.toml").write_text('extends = "seed"\n')

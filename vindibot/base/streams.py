@@ -58,14 +58,14 @@ def install() -> OutputFile:
     for number in closed:
         _occupy(number)
     if sys.stdin is None:
-        sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
     output = OutputFile(1, closed=1 in closed)
-    sys.stdout = sys.__stdout__ = _text(output, sys.stdout)
-    sys.stderr = sys.__stderr__ = _text(OutputFile(2, closed=2 in closed), sys.stderr)
+    sys.stdout = _text(output, sys.stdout)
+    sys.stderr = _text(OutputFile(2, closed=2 in closed), sys.stderr)
     return output
 
 
-def _text(file: OutputFile, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
+def _text(file: OutputFile, before: Any) -> io.TextIOWrapper:
     """Return a stream for texts with the encoding of the stream `before`, which is None if it was closed."""
     if before is None:
         return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace", line_buffering=True)

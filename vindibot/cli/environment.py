@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from vindibot.base import UsageError
 
@@ -43,7 +43,8 @@ def _check_numba(names: list[str]) -> None:
         if "NUMBA_" in text:
             found = [name for name in names if f"'{name}'" in text] or [NUMBA_FILE]
             raise _refused(found, (text.splitlines() or [""])[-1])
-    processor = {"NUMBA_CPU_NAME": numba.config.CPU_NAME, "NUMBA_CPU_FEATURES": numba.config.CPU_FEATURES}
+    config: Any = numba.config
+    processor = {"NUMBA_CPU_NAME": config.CPU_NAME, "NUMBA_CPU_FEATURES": config.CPU_FEATURES}
     if any(name in names for name in processor):
         binding.initialize_native_target()
         name, features = (str(value or "") for value in processor.values())
