@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from vindibot.cli.parameters import PATH
+
 
 @click.command("init", short_help="Create a bot of your own, with a trait and its tests.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 def init_command(folder: Path) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 

@@ -10,7 +10,7 @@ import click
 
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import PATH
+from vindibot.cli.parameters import PATH, GivenPath
 
 if TYPE_CHECKING:
     from vindibot.tuning import LearnedPolicy
@@ -105,7 +105,7 @@ def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...],
 
 @click.command("imitate", short_help="Learn how bots move, as opponent models of a bot.")
 @click.argument("bot", shell_complete=complete_bots)
-@click.argument("records", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("records", nargs=-1, required=True, type=GivenPath(exists=True, dir_okay=False))
 @click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
 @click.option(
     "--trait", default="rollout", show_default=True, metavar="LABEL", help="the label of the trait that gets the models"

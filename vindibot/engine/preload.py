@@ -61,7 +61,7 @@ def _load(told: dict[str, Any]) -> None:
                 load_module(module)
     make_importable(())
     if told.get("gate"):
-        with contextlib.suppress(FileNotFoundError), Path(told["gate"]).open() as gate:
+        with contextlib.suppress(OSError), Path(told["gate"]).open() as gate:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     MineFinder().vote(View(generate(1).new_game(), 0))  # the first call of a kernel imports modules

@@ -134,11 +134,11 @@ class Watcher:
                     if status == 204 or (status == 404 and began):
                         return
                     if status == 404:
-                        raise VindibotError(f"{missing} on {self.server}")
+                        raise VindibotError(f"{missing} on {self._transport.route}")
                     if status != 200 and status < 500:
-                        raise VindibotError(f"{self.server} sends no events: it answers with status {status}")
+                        raise VindibotError(f"{self._transport.route} sends no events: it answers with status {status}")
                     if status != 200:
-                        raise TransportError(f"{self.server} answers with status {status}")
+                        raise TransportError(f"{self._transport.route} answers with status {status}")
                     async for event in events(pieces):
                         last_id, received, began = event.id or last_id, True, True
                         failing_since, backoff, noted = None, FIRST_BACKOFF, ""
