@@ -31,7 +31,19 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from sim.board import draw
-from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
+from sim.game import (
+    ABSENT,
+    DIRECTIONS,
+    GAME,
+    MAX_SIZE,
+    OFFSET,
+    PLIES_PER_ROUND,
+    STAY,
+    Game,
+    Games,
+    copy_of,
+    row_column,
+)
 from sim.maps import Map, map_of
 from sim.rules import effective_moves, step
 from sim.svg import draw_svg
@@ -110,8 +122,8 @@ class View:
     - `games`: the game, an array of one record (`sim.game.Game`). `game` is this record, `hero` is our hero's record, and `cells`
       is the board.
     - `me`: the index of our hero, 0..3. `pos`, `life`, `gold` and `mines` describe this hero.
-    - `turn`: the number of plies that all heroes together have played. `plies_left`: the number of moves that our hero still
-      makes.
+    - `turn`: the number of plies that all heroes together have played. `moves_left`: the number of moves that our hero still
+      makes. `rounds_left`: the number of rounds until the end of the game.
     - `recent`: one game state for each of our last turns, an array of up to `RECENT_TURNS` games, oldest first. This turn is not
       included.
     - `budget`: the limit of the work on this turn.
@@ -178,9 +190,16 @@ class View:
         return int(self.games["turn"].item(0))
 
     @cached_property
-    def plies_left(self) -> int:
-        """The number of moves that our hero still makes, this one included."""
-        return max(0, -(-(int(self.games["max_turns"].item(0)) - self.turn) // 4))
+    def moves_left(self) -> int:
+        """The number of moves that our hero still makes, this one included. It is 0 if our hero makes no more move."""
+        next_turn = self.turn + (self.me - self.turn) % PLIES_PER_ROUND
+        return max(0, -(-(int(self.games["max_turns"].item(0)) - next_turn) // PLIES_PER_ROUND))
+
+    @cached_property
+    def rounds_left(self) -> int:
+        """The number of rounds until the end of the game, this one included. In a round, each hero makes one move."""
+        rounds = -(-int(self.games["max_turns"].item(0)) // PLIES_PER_ROUND)
+        return max(0, rounds - self.turn // PLIES_PER_ROUND)
 
     @cached_property
     def pos(self) -> int:

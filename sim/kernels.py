@@ -8,9 +8,7 @@ The decorators:
 ``@entry(signature)``
     a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
-numba's own cache depends only on the file of the entry function. After a change of a helper or constant in another file, numba
-would load old machine code. So the name of our cache folder is a digest. It covers all source files of ``sim`` and
-``behaviours``, and the versions of numba, numpy and Python. The folders used least recently are removed.
+`sim.machine_code` chooses the cache folder. Its name is a digest of all sources, so changed sources have another folder.
 
 The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. The name of this folder
 is a digest of the module's file and of the user's files that the module imports. After a change in one of these files, only the
@@ -22,17 +20,12 @@ kernel. Without this rule, the compilation would pause a running game for second
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import hashlib
 import importlib
 import os
-import re
-import shutil
 import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -41,26 +34,14 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from filelock import FileLock
-from platformdirs import user_cache_path
 
-from sim import sources
+from sim.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
 from sim.ownsources import digest_of, own_sources
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
 
 #: For mypy, a kernel has the signature of its Python source.
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-#: Largest number of cache folders (one per digest of the sources).
-MAX_FOLDERS = 4
-#: Largest number of folders for users' own kernels in each cache folder (one per digest of a module's sources).
-MAX_OWN_FOLDERS = 32
-#: The environment variable with the cache folder that a parent process chose. A process that reads the variable removes it.
-FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
-#: The pattern of the names of our cache folders. Folders with other names are never removed.
-_OURS = re.compile(r"kernels-[0-9a-f]{16}")
-#: The file in a cache folder that lists the entries compiled into it.
-LIST = "compiled.txt"
 
 
 class KernelError(Exception):
@@ -80,12 +61,30 @@ class _Entry:
     modules: Mapping[str, ModuleType]
 
     @property
-    def name(self) -> str:
-        """The names of the module and the function, with a dot between them."""
-        return f"{self.dispatcher.py_func.__module__}.{self.dispatcher.py_func.__qualname__}"
+    def file(self) -> KernelFile:
+        """The file with the machine code."""
+        return cast("KernelFile", self.dispatcher._cache.file)  # noqa: SLF001  # numba offers no other way
 
-    def compile(self) -> None:
-        """Load the machine code, or compile it."""
+    def is_ready(self) -> bool:
+        """Return whether the machine code is loaded, or its file is intact."""
+        return bool(self.dispatcher.signatures) or self.file.is_intact()
+
+    def load_or_compile(self) -> None:
+        """Load the machine code. If this fails, compile the kernel. Raises `KernelError`."""
+        try:
+            self._compile()
+            return
+        except Exception:  # a wrong kernel makes numba raise any error, and so does a file that does not fit
+            self.file.flush()
+        function = self.dispatcher.py_func
+        try:
+            self._compile()
+        except Exception as problem:
+            where = f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
+            message = f"the kernel {function.__name__} ({where}) cannot be compiled: {type(problem).__name__}: {problem}"
+            raise KernelError(message) from problem
+
+    def _compile(self) -> None:
         hidden = {name: sys.modules.get(name) for name in self.modules}
         sys.modules.update(self.modules)  # another bot's modules may have these names by now
         try:
@@ -102,42 +101,10 @@ _entries: list[_Entry] = []
 _warm = False
 
 
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def _choose_folder() -> Path:
-    tools = f"{sys.version} {numba.__version__} {np.__version__} {sources.digest()}"
-    name = f"kernels-{hashlib.sha256(tools.encode()).hexdigest()[:16]}"
-    inherited = os.environ.pop(FOLDER_VARIABLE, None)
-    # A parent with other sources has another folder.
-    if inherited and Path(inherited).name == name and _writable(Path(inherited)):
-        return Path(inherited)
-    configured = os.environ.get("NUMBA_CACHE_DIR")
-    base = Path(configured) if configured else user_cache_path("vindibot", appauthor=False)
-    folder = base / name
-    if not _writable(folder):
-        refused = folder
-        scratch = tempfile.mkdtemp(prefix="vindibot-")
-        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-        folder = Path(scratch) / name
-        folder.mkdir()
-        warnings.warn(
-            f"the kernel cache {refused} cannot be written, so kernels are compiled for this run only, into {folder}; "
-            "set NUMBA_CACHE_DIR to a writable folder",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    return folder
-
-
-_folder = _choose_folder()
-numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # made at run time
+_cache = choose_folder()
+_folder = _cache.path
+_lock = FileLock(_folder / "lock")
+numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # for functions that users cache with `numba.njit`
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     np.seterr(over="ignore")  # integers wrap around, like in compiled code
 
@@ -169,11 +136,9 @@ def entry(signature: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         own = own_sources(function)
         folder = _folder / f"own-{digest_of(own)}" if own else _folder
-        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # njit reads it
-        try:
-            dispatcher = numba.njit(error_model="numpy", nogil=True, cache=True)(_with_own_name(function))
-        finally:
-            numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]
+        dispatcher = numba.njit(error_model="numpy", nogil=True)(_with_own_name(function))
+        if not _jit_is_off():
+            setattr(dispatcher, "_cache", KernelCache(function, folder))  # noqa: B010  # numba offers no other way
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
         _entries.append(_Entry(dispatcher, signature, folder, modules))
         return cast("Function", dispatcher)
@@ -204,61 +169,61 @@ def _jit_is_off() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
-def _names(folder: Path) -> set[str]:
-    """Return the names of the compiled functions of this process whose cache is in `folder`."""
-    return {entry.name for entry in _entries if entry.folder == folder}
-
-
-def _compiled(folder: Path) -> set[str]:
-    """Return the entries that are already compiled, from the list in their folder."""
-    try:
-        return set((folder / LIST).read_text("utf-8").splitlines())
-    except (OSError, UnicodeDecodeError):
-        return set()
-
-
-def _note_compiled(folder: Path) -> None:
-    """Add our entries to the list of a folder. A damaged list costs only time: entries that it lacks are looked up."""
-    with contextlib.suppress(OSError):
-        (folder / LIST).write_text("\n".join(sorted(_compiled(folder) | _names(folder))) + "\n", "utf-8")
-
-
 def _folders() -> list[Path]:
     """Return the folders of all entries. The folder of the built-in entries comes first."""
     return list(dict.fromkeys([_folder, *(entry.folder for entry in _entries)]))
 
 
 def cached() -> bool:
-    """Return whether the cache holds all entries imported so far.
+    """Return whether the cache holds intact machine code of all entries imported so far.
 
     If it does, `warm` takes about a second. If not, `warm` may take minutes.
     """
-    return _jit_is_off() or all(_names(folder) <= _compiled(folder) for folder in _folders())
+    return _jit_is_off() or sum(not entry.is_ready() for entry in _entries) == 0  # asks all, so that all damaged files are found
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     """Load or compile every entry kernel imported so far, and forbid compilation from then on.
 
     The first process compiles under a file lock, and other processes wait for its result. `progress` is called with (number done,
-    total number, name of the next kernel). Unreadable cache files are removed and written again. Raise `KernelError` if a kernel
-    cannot be compiled.
+    total number, name of the next kernel). Damaged cache files are written again, with one warning. Raise `KernelError` if a
+    kernel cannot be compiled.
     """
     global _warm
     if _jit_is_off():
         return
-    _writable(_folder)  # the folder may have been removed since the start
     if cached():
         _load_or_compile(progress)
     else:
-        with FileLock(_folder.with_suffix(".lock")):
+        _warn_of_damage()
+        with _lock if writable(_folder) else contextlib.nullcontext():
             _load_or_compile(progress)
-            for folder in _folders():
-                _note_compiled(folder)
+        _warn_if_not_stored()
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
         _warm = True
-        _remove_old_folders()
+        with contextlib.suppress(OSError):
+            for folder in _folders():
+                os.utime(folder)
+        remove_old_folders(_folder)
+
+
+def _warn_of_damage() -> None:
+    damaged = sum(entry.file.damaged for entry in _entries)
+    if damaged:
+        kernels = "1 kernel is" if damaged == 1 else f"{damaged} kernels are"
+        _tell(f"the kernel cache {_folder} is damaged: {kernels} compiled again")
+
+
+def _warn_if_not_stored() -> None:
+    refused = next((entry.file.refused for entry in _entries if entry.file.refused), "")
+    if reason := _cache.temporary or (refused and f"the kernel cache {_folder} cannot be written ({refused})"):
+        _tell(f"{reason}, so kernels are compiled for this run only; set NUMBA_CACHE_DIR to a folder that you can write to")
+
+
+def _tell(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def _without_blas() -> None:
@@ -282,49 +247,6 @@ def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
         if progress is not None:
             progress(done, len(_entries), entry.dispatcher.py_func.__name__)
         if not entry.dispatcher.signatures:
-            _load_or_repair(entry)
+            entry.load_or_compile()
     if progress is not None:
         progress(len(_entries), len(_entries), "")
-
-
-def _load_or_repair(entry: _Entry) -> None:
-    """Load or compile one kernel. If this fails, remove the cache files of only this kernel, and compile it again."""
-    try:
-        entry.compile()
-        return
-    except Exception as problem:  # a damaged cache file or a wrong kernel makes numba raise any error
-        first = problem
-    function = entry.dispatcher.py_func
-    try:
-        cache = entry.dispatcher._cache  # noqa: SLF001  # numba offers no other way
-        Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
-        cache.flush()
-        entry.compile()
-    except Exception as problem:
-        where = f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
-        message = f"the kernel {function.__name__} ({where}) cannot be compiled: {type(problem).__name__}: {problem}"
-        raise KernelError(message) from problem
-    warnings.warn(
-        f"the kernel cache {entry.folder} could not be read ({type(first).__name__}); compiling {function.__name__} again",
-        RuntimeWarning,
-        stacklevel=4,
-    )
-
-
-def _remove_old_folders() -> None:
-    """Remove all cache folders except those used last.
-
-    The modification time of a folder is the time of its last use.
-    """
-    with contextlib.suppress(OSError):  # another process removes them at the same time, or another user owns them
-        for folder in _folders():
-            os.utime(folder)
-        ours = [path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name)]
-        for old in [*_oldest(ours, MAX_FOLDERS), *_oldest(_folder.glob("own-*"), MAX_OWN_FOLDERS)]:
-            shutil.rmtree(old, ignore_errors=True)
-            old.with_suffix(".lock").unlink(missing_ok=True)
-
-
-def _oldest(paths: Iterable[Path], keep: int) -> list[Path]:
-    """Return the folders among `paths`, except the `keep` folders that were used last."""
-    return sorted((path for path in paths if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)[keep:]

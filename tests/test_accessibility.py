@@ -173,6 +173,27 @@ async def test_the_web_site_of_the_documents(browser: Any, documents: str, page:
 
 
 @pytest.mark.slow
+async def test_a_copy_button_of_the_web_site_copies_only_commands(browser: Any, documents: str) -> None:
+    async with visiting(browser, f"{documents}first-bot.html", permissions=["clipboard-read", "clipboard-write"]) as page:
+        button = page.locator("div.highlight", has_text="vindibot init mybot").locator("[data-clipboard-target]")
+        await button.click()
+        assert (await page.evaluate("navigator.clipboard.readText()")).splitlines() == [
+            "vindibot init mybot",
+            "cd mybot",
+            "vindibot play --bot bot.toml --against sparring/hunter",
+        ]
+
+
+@pytest.mark.slow
+async def test_the_home_page_of_the_web_site_begins_like_the_readme(browser: Any, documents: str) -> None:
+    async with visiting(browser, f"{documents}index.html") as page:
+        assert await page.locator("h1").first.inner_text() != "Documents"
+        for text in ("vindibot is a Python toolkit for", "class Coward(Behaviour):", "Your first bot"):
+            await page.get_by_text(text).first.wait_for()
+        assert await page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
+
+
+@pytest.mark.slow
 async def test_the_page_of_challenges(browser: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=0) as (_, server, _), opened(browser, server.url + PATH):
         pass

@@ -31,7 +31,7 @@ def environment(programs: Path, **more: str) -> dict[str, str]:
 def follow_the_first_bot(folder: Path, around: dict[str, str]) -> None:
     """Follow the tutorial, and look at what came of it."""
     printed = follow((TOP / "docs" / "first-bot.md").read_text(), folder, around)
-    assert "game 1: finished" in printed["vindibot play --bot bot.toml --against seed"]
+    assert "game 1: finished" in printed["vindibot play --bot bot.toml --against sparring/hunter"]
     assert "15 passed" in printed["python -m pytest"], "8 of the project, 7 of the new trait"
     assert "6 games in 1 block" in printed["vindibot arena --match bot.toml seed --blocks 1"]
     (game,) = (path for path in (folder / "mybot" / "recordings").iterdir() if path.name != "sample.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.arenabots import first_game
-from tests.support.commands import recordings, run
+from tests.support.commands import ended, recordings, run
 from tests.support.documents import follow
+from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.installed import shims
 from tests.support.paths import TOP
 from vindibot.games.recording import read_recording
@@ -103,6 +105,17 @@ def test_the_bot_in_javascript_plays_by_both_protocols() -> None:
     assert [(seat.outcome.reason, seat.moves) for seat in game.seats] == [("finished", 40)] * 4, game
     gold = {seat.bot: seat.gold for seat in game.seats}
     assert min(gold["lines"], gold["http"]) > 40, gold
+
+
+async def test_the_bot_in_javascript_repeats_requests() -> None:
+    joins = [Fault("status", body="The server is full"), Fault("reset"), Fault("status", status=521)]
+    moves = {2: Fault("status"), 4: Fault("reset")}
+    async with FaultyServer(joins=dict(enumerate(joins, 1)), moves=moves, plies=24, understands_turn=True) as server:
+        words = (node(), str(JAVASCRIPT / "http.js"), server.url, "k3ysecr8")
+        process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        out = await ended(process)
+    assert process.returncode == 0, out
+    assert (server.joins, [turn for turn, _ in server.moves]) == (4, [0, 4, 8, 12, 16, 20])
 
 
 @pytest.mark.slow

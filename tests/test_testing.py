@@ -81,7 +81,7 @@ def test_the_turn_is_moved_on_until_it_is_ours() -> None:
     assert (view(late).me, view(late).turn, view(late).life) == (1, 41, 7)
     assert (view(late, me=0).me, view(late, me=0).turn, view(late, me=0).life) == (0, 44, 100)
     assert (view(BOARD, turn=17).me, view(BOARD, 17).turn) == (1, 17)
-    assert view(BOARD, turn=16, me=0).plies_left == 296
+    assert view(BOARD, turn=16, me=0).moves_left == 296
     # Heroes who are not drawn are passed over.
     assert (view(BOARD + "turn 2").me, view(BOARD + "turn 2").turn) == (0, 4)
 

@@ -12,7 +12,10 @@ def _leave_current_folder() -> None:
     If this package itself is in the current folder, the folder becomes the last entry of the path, so that our other packages can
     be imported.
     """
-    here = os.getcwd()
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder was removed
+        return
     if sys.path[:1] != [here]:
         return
     if os.path.dirname(os.path.dirname(os.path.abspath(__file__))) == here:
@@ -25,11 +28,13 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the change of the import path
+from vindibot.base import hidden_package, interrupts, streams  # noqa: E402 - after the change of the import path
 
 
-def _end(codes: list[int]) -> None:
+def _end(codes: list[int], output: streams.OutputFile) -> None:
     """End the process at once with the exit code in `codes`. If `codes` is empty, only write out the standard streams.
+
+    If standard output could not be written, the exit code is 1 instead of 0.
 
     Without this function the interpreter would first clear all modules. If compiled kernels are loaded, that takes half a second.
     """
@@ -39,13 +44,14 @@ def _end(codes: list[int]) -> None:
     except (OSError, ValueError):  # the interpreter says so
         return
     if codes:
-        _exit(codes[0])
+        _exit(codes[0] or int(output.failed))
 
 
 def main() -> None:
     """Run the command that the command line names. Before and after the command, Ctrl-C ends the program at once."""
     codes: list[int] = []
-    atexit.register(_end, codes)  # the first one registered is called last
+    output = streams.install()
+    atexit.register(_end, codes, output)  # the first one registered is called last
     interrupts.at_once()
     interrupts.never_after_exit()
     if hidden := hidden_package():

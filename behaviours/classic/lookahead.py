@@ -273,7 +273,7 @@ class LookAhead(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return the value of each move with an effect, or None after the end of the game."""
-        depth = min(self.depth, view.plies_left)
+        depth = min(self.depth, view.moves_left)
         if depth < 1:
             return None
         values = look_ahead(view.games, view.me, depth)

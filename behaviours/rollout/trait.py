@@ -124,7 +124,7 @@ class Rollout(SplitBehaviour):
 
         Row s has the sums over the stages 0 to s of this part. The first array comes at once and has no rows.
         """
-        if view.plies_left < 1 or view.game.status:
+        if view.moves_left < 1 or view.game.status:
             return
         yield np.zeros((0, 0, 0))
         yield from self._compare(view, part)
@@ -199,8 +199,8 @@ class Rollout(SplitBehaviour):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
         setup["recalled_moves"] = self.recalled_moves
-        setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
-        setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
+        setup["lead_weight"] = self.lead_weight if view.moves_left <= self.lead_rounds else 0.0
+        setup["lead_scale"] = max(1.0, self.lead_scale * view.moves_left)
         return setup
 
     def _first_info(self, view: View) -> SearchInfo:

@@ -46,7 +46,7 @@ class Route(Behaviour):
 
     def vote(self, view: View) -> Iterator[SearchInfo | None]:
         """Yield votes after each search. Each search considers more routes than the search before."""
-        if view.plies_left < 1:
+        if view.moves_left < 1:
             yield None
             return
         params = self.params(view)
@@ -71,7 +71,7 @@ class Route(Behaviour):
         """Return the parameters of this turn's routes."""
         mines = _nearest(view, foreign_mines(view), MAX_ROUTE_MINES)
         owners = view.cells[mines] & TILE_BITS
-        weights = np.ones(min(view.plies_left, _LONGEST))
+        weights = np.ones(min(view.moves_left, _LONGEST))
         if self.discount_rounds > 0:
             weights = np.exp(-np.arange(len(weights)) / self.discount_rounds)
         directions = sum(1 << move for move in view.moves if not self._too_weak(view, move))

@@ -45,7 +45,7 @@ class Search(Behaviour):
 
     def vote(self, view: View) -> Iterator[SearchInfo]:
         """Yield votes after each depth."""
-        if view.plies_left < 1 or view.game.status:
+        if view.moves_left < 1 or view.game.status:
             return
         nodes = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         params = self.params(view)

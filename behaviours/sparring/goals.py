@@ -94,7 +94,7 @@ class GoalScorer(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return votes from 0 to 1, or None without a goal."""
-        if view.plies_left < 1:
+        if view.moves_left < 1:
             return None
         goals, values = self._goals(view)
         if len(goals) == 0:
@@ -116,7 +116,7 @@ class GoalScorer(Behaviour):
     def _goals(self, view: View) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the squares of all goals and their values in gold."""
         heroes, mines, taverns = view.games["hero"][0], view.map.mines, view.map.taverns
-        income = float(min(self.season, view.plies_left))
+        income = float(min(self.season, view.moves_left))
         owners = view.cells[mines] & TILE_BITS
         first = rival(view)
         of_mines = np.where(owners == MINE + 1 + view.me, 0.0, income)

@@ -223,7 +223,7 @@ class MaxN(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return votes from -1 to 0, or None."""
-        if view.plies_left < 1 or view.game.status:
+        if view.moves_left < 1 or view.game.status:
             return None
         weights = compiled_weights(Weights())
         found = _max_n(view.games, view.me, map_tables_of(view.map), weights, self.mines, 4 * self.rounds, self.envy).tolist()

@@ -39,7 +39,7 @@ class Homecoming(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return 1 for one or more moves, or None."""
-        rich = view.mines >= self.share * len(view.map.mines) or view.plies_left <= self.late
+        rich = view.mines >= self.share * len(view.map.mines) or view.moves_left <= self.late
         if not rich or view.mines == 0 or view.gold + view.mines < BEER_COST or lead(view) <= self.ahead:
             return None
         beside = taverns_beside(view)

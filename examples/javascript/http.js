@@ -4,23 +4,46 @@
 
 const { choose } = require('./brain.js');
 
-/** Number of times that a request is sent if no answer comes. */
-const ATTEMPTS = 3;
+/** Milliseconds for which a request is repeated: a request for a game, and a move. */
+const JOIN_MS = 60_000, MOVE_MS = 30_000;
+/** The first and the longest pause between two attempts, in milliseconds. */
+const FIRST_PAUSE = 50, LONGEST_PAUSE = 5000;
 
-/** The server's answer is an error. */
-class Refusal extends Error {}
-
-/** Send a form and return the answer. A move has its turn, so the server plays it once even if it arrives twice. */
-async function post(url, form) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const answer = await fetch(url, { method: 'POST', body: new URLSearchParams(form) });
-      if (!answer.ok) throw new Refusal(`${answer.status}: ${await answer.text()}`);
-      return await answer.json();
-    } catch (problem) {
-      if (problem instanceof Refusal || attempt === ATTEMPTS) throw problem;
-    }
+/** The server's answer is an error. If `temporary` is true, a later attempt may succeed. */
+class Refusal extends Error {
+  constructor(status, text) {
+    super(`${status}: ${text}`);
+    this.temporary = status === 429 || status >= 500;
   }
+}
+
+async function postOnce(url, form) {
+  const answer = await fetch(url, { method: 'POST', body: new URLSearchParams(form) });
+  if (!answer.ok) throw new Refusal(answer.status, await answer.text());
+  return answer.json();
+}
+
+/**
+ * Send a form and return the answer. If there is no answer, or if the server is overloaded, try again for `ms` milliseconds.
+ *
+ * A move has its turn, so the server plays it once even if it arrives twice.
+ */
+async function post(url, form, ms) {
+  const end = Date.now() + ms;
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      return await postOnce(url, form);
+    } catch (problem) {
+      const lasting = problem instanceof Refusal && !problem.temporary;
+      if (lasting || Date.now() + pause > end) throw problem;
+      if (pause === FIRST_PAUSE) console.error(`${textOf(problem)}; trying again`);
+    }
+    await new Promise((done) => setTimeout(done, pause));
+  }
+}
+
+function textOf(problem) {
+  return problem.cause ? `${problem.message}: ${problem.cause.message}` : problem.message;
 }
 
 /** Return the state of the game for the brain. On the board a tile has two characters, and a hero hides an empty square. */
@@ -41,9 +64,9 @@ function stateOf({ game, hero }) {
 }
 
 async function play(server, key) {
-  let state = await post(`${server}/api/arena`, { key });
+  let state = await post(`${server}/api/arena`, { key }, JOIN_MS);
   console.log(`the game: ${state.viewUrl}`);
-  while (!state.game.finished) state = await post(state.playUrl, { dir: choose(stateOf(state)), turn: state.game.turn });
+  while (!state.game.finished) state = await post(state.playUrl, { dir: choose(stateOf(state)), turn: state.game.turn }, MOVE_MS);
 }
 
 const [server, key] = process.argv.slice(2);
@@ -52,6 +75,6 @@ if (key === undefined) {
   process.exit(2);
 }
 play(server, key).catch((problem) => {
-  console.error(problem.cause ? `${problem.message}: ${problem.cause.message}` : problem.message);
+  console.error(textOf(problem));
   process.exit(1);
 });

@@ -16,6 +16,7 @@ from sim.rules import step
 from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from tests.support.documents import blocks
 from vindibot.arena.entrants import Limits, read_entrants
+from vindibot.arena.hosting import environment
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import play_task
@@ -204,6 +205,20 @@ def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -
     assert line.plies == 48
     if mode == "floods":
         assert (tmp_path / "b00000g000-1-web.log").stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("names", [("no_proxy",), ("NO_PROXY",), ("no_proxy", "NO_PROXY"), ()])
+def test_a_program_reaches_the_server_without_a_proxy(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name in names:
+        monkeypatch.setenv(name, "example.com")
+    variables = environment("http://127.0.0.1:9000", "key")
+    listed = "127.0.0.1,localhost,example.com" if names else "127.0.0.1,localhost"
+    assert (variables["no_proxy"], variables["NO_PROXY"]) == (listed, listed)
+    line = first_game(f"web={web_bot()}", *QUIET)
+    assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
 
 
 def test_address_and_key_replace_placeholders() -> None:

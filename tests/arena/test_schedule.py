@@ -16,10 +16,10 @@ from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import rotations, seatings
-from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
 from vindibot.base.errors import UsageError
+from vindibot.base.seeds import derive_seed
 from vindibot.config.load import load_config
 from vindibot.games import game_record as gamerecord
 

@@ -77,3 +77,16 @@ def test_a_view_says_what_it_shows() -> None:
     assert equal(parse(board), here.games)
     assert isinstance(here, View)
     assert NORTH not in here.moves
+
+
+@pytest.mark.parametrize("max_turns", [1, 7, 8, 40, 1200])
+def test_the_moves_and_rounds_that_are_left(max_turns: int) -> None:
+    games = parse("@1  @2\n  $-  \n@3  @4")
+    games["max_turns"] = max_turns
+    for turn in {*range(min(max_turns, 30)), max_turns - 1, max_turns}:
+        games["turn"] = turn
+        left = range(turn, max_turns)
+        for me in range(4):
+            here = View(games, me)
+            assert here.moves_left == sum(ply % 4 == me for ply in left)
+            assert here.rounds_left == len({ply // 4 for ply in left})

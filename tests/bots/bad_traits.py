@@ -57,6 +57,20 @@ class Answers(Behaviour):
         return answers[self.what]  # type: ignore[return-value]
 
 
+class SlowAtFirst(Behaviour):
+    """Takes `seconds` for its first turn in each process, like a trait that compiles its functions then."""
+
+    seconds: float
+    _used: set[int] = PrivateAttr(default_factory=set)
+
+    def vote(self, view: View) -> Votes:
+        if os.getpid() not in self._used:
+            self._used.add(os.getpid())
+            print("the first turn of this process")
+            time.sleep(self.seconds)
+        return 1
+
+
 class Sleeps(Behaviour):
     """Sleeps, then votes."""
 

@@ -41,7 +41,7 @@ class Doomed(Behaviour):
     """Fine until the last turn."""
 
     def vote(self, view: View) -> Votes:
-        return [float("nan") if view.plies_left <= 1 else 1.0, 0, 0, 0, 0]
+        return [float("nan") if view.moves_left <= 1 else 1.0, 0, 0, 0, 0]
 
 
 class Halfway(Behaviour):

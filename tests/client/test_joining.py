@@ -187,6 +187,10 @@ async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: 
         Fault("endless"),
         Fault("status", status=502, body="Bad Gateway"),
         Fault("status", status=500, body="Action not found"),
+        *(
+            Fault("status", status=status, body="<html>the server is down</html>")
+            for status in (520, 521, 522, 527, 529, 530, 599)
+        ),
     ],
     ids=lambda fault: f"{fault.kind}-{fault.status}-{fault.body[:5]}",
 )
@@ -235,6 +239,8 @@ async def test_a_huge_retry_after_ends_joining(stated: str) -> None:
         (404, "<html>Not found</html>"),
         (403, "go away"),
         (405, ""),
+        (501, "Not Implemented"),
+        (511, "Network Authentication Required"),
     ],
 )
 async def test_a_refusal_has_the_servers_text_and_is_not_repeated(status: int, words: str) -> None:

@@ -156,7 +156,7 @@ async def test_an_answer_that_never_ends_is_given_up() -> None:
     assert result.faults == 1
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 429])
+@pytest.mark.parametrize("status", [500, 502, 503, 429, 521])
 async def test_a_move_is_repeated_to_an_overloaded_server_within_the_turn(status: int) -> None:
     player, pauses = Player(), Pauses()
     fault = Fault("status", status=status, headers={"Retry-After": "60"})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import io
+import json
 import logging
 import stat
 import traceback
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 import structlog
@@ -239,6 +242,27 @@ def test_an_excerpt_is_one_short_line() -> None:
     excerpt = Redactor("s3cret").excerpt(b"<html>\n  s3cret \x1b[31m\xff" + b"x" * 999)
     assert excerpt.startswith(f"<html> {MASK} \\x1b[31m�xxx")
     assert len(excerpt) == 120
+
+
+def test_an_excerpt_does_not_end_within_a_secret() -> None:
+    key = "k" + "ey%/" * 50
+    for blanks in range(0, 400, 7):
+        for body in (" " * blanks + key, (quote_plus(key) + " ") * 9, "x" * blanks + key):
+            assert "ey%" not in Redactor(key).excerpt(body.encode()), (blanks, body)
+
+
+def test_a_secret_is_masked_in_every_encoding() -> None:
+    key = "\"<k3y>&'\\+/"
+    redact = Redactor(key)
+    for form in (key, quote_plus(key), json.dumps(key)[1:-1], html.escape(key), html.escape(key, quote=False)):
+        assert redact(f"the key {form} is wrong") == f"the key {MASK} is wrong"
+
+
+def test_a_secret_is_masked_in_numbers_and_names_of_fields() -> None:
+    redact = Redactor("31415926")
+    redact.add("1234", token=True)
+    value = {"n": [31415926, -131415926.5, 1234, 5.5, True], "31415926": {"key": "any"}, "nan": float("nan")}
+    assert redact.plain(value) == {"n": [MASK, MASK, 1234, 5.5, True], MASK: {"key": MASK}, "nan": "nan"}
 
 
 # ---- Nothing gets out ----

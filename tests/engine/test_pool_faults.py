@@ -18,6 +18,7 @@ from vindibot.engine.forkserver import KEEPER, SERVER
 from vindibot.engine.health import STRIKES
 from vindibot.engine.pool import Pool
 from vindibot.engine.process import WorkerProcess
+from vindibot.engine.rehearsal import rehearse
 
 
 def process_called(name: str) -> psutil.Process:
@@ -158,3 +159,31 @@ async def test_what_a_trait_starts_ends_with_its_worker_wherever_it_has_fled(tmp
         await until(lambda: notes.exists() and len(notes.read_text().split()) == 2)
         numbers = [int(word) for word in notes.read_text().split()]
     assert not any(is_alive(number) for number in numbers), "the end of the pool waits for them"
+
+
+# ---- The rehearsal ----
+
+
+async def test_a_rehearsal_survives_traits_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They raise, hang in Python, hang in a kernel or end their process. The game then begins with all workers and no strikes."""
+    monkeypatch.setattr("vindibot.engine.pool.REHEARSAL_SECONDS", 0.05)
+    monkeypatch.setattr("vindibot.engine.pool.REHEARSAL_TIMEOUT", 1.0)
+    for bad in ("Raises", "Sleeps", "LoopsInKernel", "Segfaults", "Dies"):
+        async with pool_of(STAY, trait(bad), workers=2) as pool:
+            with capture_logs() as logs:
+                await rehearse(pool)
+            assert all_ready(pool), bad
+            assert len(pool.workers) == 2
+            assert not any(health.strikes or health.failures or health.suspect for health in pool.health_records)
+            assert not [line for line in logs if line["event"] in ("trait failed", "trait suspected", "trait benched")]
+            entries = await ask(pool)
+            assert statuses(entries)[0] == "ok", bad
+            assert statuses(entries)[1] != "ok", bad
+
+
+async def test_each_worker_rehearses_all_traits() -> None:
+    async with pool_of(STAY, trait("SlowAtFirst", seconds=0.2), workers=2) as pool:
+        before = list(pool.workers)
+        await rehearse(pool)
+        assert pool.workers == before
+        assert [one.ran for one in pool.workers] == [{0, 1}] * 2

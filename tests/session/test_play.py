@@ -34,6 +34,13 @@ LEAGUE_OVER = "Vindinium - The league is over"
 GAME = ("play", "--rounds", "20", "--seed", "3")
 
 
+def slow_bot(folder: Path) -> None:
+    """Write a bot `slow.toml` with two traits. Each takes 1.1 seconds for its first turn in each process."""
+    table = '[traits.{0}]\nuse = "bad_traits:SlowAtFirst"\nseconds = 1.1\n'
+    (folder / "slow.toml").write_text("".join(map(table.format, ("one", "two"))))
+    (folder / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+
+
 def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
@@ -76,6 +83,31 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
         assert recording.names[recording.me] == "mine"
         assert len(recording.turns) == 6
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
+
+
+def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
+    """In each game, each hero makes other moves than in the other games."""
+    words = ("play", "--bot", "random", "--against", "random", "--map", "m1", "--rounds", "20", "--seed", "3", "--games", "4")
+    done = run(tmp_path, *words, "--display", "none", "--log-level", "error")
+    assert done.returncode == 0, done.stdout + done.stderr
+    begun: list[tuple[int, ...]] = []
+    for path in recordings(tmp_path):
+        plies = list(GameHistory.of(read_recording(path)).plies())
+        begun += [tuple(ply.move or 0 for ply in plies[hero : 4 * 12 : 4]) for hero in range(4)]
+    assert len(begun) == 16
+    assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
+
+
+def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
+    """Two traits take longer than the time limit when a process first runs them, in each of two workers."""
+    slow_bot(tmp_path)
+    words = ("play", "--bot", "slow.toml", "--rounds", "6", "--workers", "2", "--limit-ms", "1000", "--display", "none")
+    done = run(tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = recordings(tmp_path)
+    turns = read_recording(path).turns
+    assert [[entry.status for entry in turn.ballot.entries] for turn in turns] == [["ok", "ok"]] * 6
+    assert "the first turn of this process" not in done.stdout, "the output of the rehearsal is not the game's"
 
 
 @pytest.mark.slow
@@ -238,15 +270,17 @@ def test_an_unreachable_server(tmp_path: Path) -> None:
     assert not recordings(tmp_path)
 
 
-async def test_one_line_per_attempt_to_join_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
-    faults = [Fault("status", body="The server is full"), Fault("reset"), Fault("status", status=400, body=LEAGUE_OVER)]
+async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
+    full_up, lost = [Fault("status", body="The server is full", headers={"Retry-After": "0"})] * 4, [Fault("reset")] * 2
+    faults = [*full_up, *lost, Fault("status", status=400, body=LEAGUE_OVER)]
     async with FaultyServer(joins=dict(enumerate(faults, 1))) as server:
         words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--games", "3", "--in-process")
         client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
         out = await ended(client)
     assert client.returncode == 0, out
-    assert server.joins == 3, "no game is asked for after the league is over"
-    full, reset, over = out.splitlines()
+    assert server.joins == len(faults), "no game is asked for after the league is over"
+    waiting, full, reset, over = out.splitlines()
+    assert waiting == f"waiting for a game on {server.url}: it begins when four clients wait"
     assert "The server is full; trying again in" in full
     assert "; trying again in" in reset
     assert over == f"the league on {server.url} has no more games"

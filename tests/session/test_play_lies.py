@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from tests.session.test_play_watched import opened
 from tests.support.commands import SECRET, begin, ended, recordings
 from tests.support.lying_server import changed, lying, nested
 from vindibot.games.recording import Recording, read_recording
@@ -75,3 +80,58 @@ async def test_a_server_that_always_answers_invalidly_is_given_up(tmp_path: Path
         out = await ended(process)
     assert process.returncode == 1, out
     assert out.count(": protocol-error: ") == len(app.games) == 3, out
+
+
+def telling(state: Any) -> bytes:
+    """Return the answer with the key and the token in all texts and unknown fields that a client could show or store."""
+    told = f"<{SECRET}> {state['token']} https://h/?key={SECRET}"
+    game = state["game"]
+    for number, hero in enumerate(game["heroes"]):
+        hero |= {"name": f"{told} {number}", "userId": told, "motto": told, SECRET: [told, {told: int("8" * 8)}]}
+        hero["pos"]["note"] = told
+    game |= {"id": f"g-{SECRET}", "note": [told], "nested": {"key": "other", "deep": {"token": told}}, state["token"]: 1}
+    game["board"]["author"] = told
+    state["hero"] = game["heroes"][state["hero"]["id"] - 1]
+    return json.dumps(state | {"note": told}).encode()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(tmp_path: Path, broken: bool) -> None:
+    """They stand neither in the recording nor in the log, on the terminal, on the live page or in an error message."""
+    tokens = set()
+
+    def lie(state: Any) -> bytes:
+        tokens.add(state["token"])
+        if broken and state["game"]["turn"] >= 8:
+            state["game"]["board"]["tiles"] = SECRET + state["game"]["board"]["tiles"][len(SECRET) :]
+        return telling(state)
+
+    async with lying({1: (None, lie)}) as (server, _):
+        words = (
+            "play",
+            "--server",
+            server.url,
+            "--bot",
+            "stay",
+            "--rounds",
+            "6",
+            "--display",
+            "lines",
+            "--log-file",
+            "log.jsonl",
+        )
+        async with opened(tmp_path, *words, "--log-level", "debug", VINDIBOT_KEY=SECRET) as (process, page):
+            async with httpx.AsyncClient(timeout=60) as client:
+                shown = [(await client.get(page)).text]
+                async with client.stream("GET", page.replace("/game/", "/plies/")) as answer:
+                    shown += [piece async for piece in answer.aiter_text()]
+            shown.append(await ended(process))
+    assert process.returncode == broken, shown[-1]
+    [path] = recordings(tmp_path)
+    shown += [page, str(path), path.read_text(), (tmp_path / "log.jsonl").read_text()]
+    for secret in (SECRET, *tokens):
+        assert [text for text in shown if re.search(rf"\b{re.escape(secret)}\b", text)] == []
+    assert SECRET not in "".join(shown)
+    recording = read_recording(path)
+    assert len(recording.turns) == (2 if broken else 6), "the game itself is as before"
+    assert len(set(recording.names)) == 4, "the names are still told apart"

@@ -127,12 +127,12 @@ def test_ctrl_z_stops_between_two_moves_and_the_game_goes_on(tmp_path: Path) -> 
 
 
 @asynccontextmanager
-async def opened(folder: Path, *words: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+async def opened(folder: Path, *words: str, **more: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     """Run a game with ``--open``; yield the process and the address that it opens in the browser."""
     address, script = folder / "opened", folder / "browser.sh"
     script.write_text(f'#!/bin/sh\necho "$1" > "{address}.part" && mv "{address}.part" "{address}"\n')
     script.chmod(0o755)
-    process = await begin(folder, *words, "--open", BROWSER=f"{script} %s")
+    process = await begin(folder, *words, "--open", BROWSER=f"{script} %s", **more)
     try:
         await until(lambda: address.exists() or process.returncode is not None, 60)
         yield process, address.read_text().strip()

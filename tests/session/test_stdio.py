@@ -13,6 +13,7 @@ import pytest
 
 from sim.generator import generate
 from tests.games.test_line_protocol import OPENING, STATE
+from tests.session.test_play import slow_bot
 from tests.support.commands import command, environment, run
 from tests.support.line_referee import LineReferee
 from vindibot.arena.entrants import Limits
@@ -53,6 +54,16 @@ def started(folder: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVN
             assert pipe is not None
             pipe.close()
         process.wait()
+
+
+def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
+    slow_bot(tmp_path)
+    referee = LineReferee(generate(3, size=10), 0, 6)
+    referee.play(command("stdio", "slow.toml", "--limit-ms", "1000", "--first-ms", "1000", "--workers", "2"), tmp_path)
+    assert referee.exit_code == 0, referee.errors
+    assert len(referee.answers) == 6
+    assert "failed" not in referee.errors
+    assert "late" not in referee.errors
 
 
 @pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), pytest.param("malvert", 0, 60, marks=pytest.mark.slow)])

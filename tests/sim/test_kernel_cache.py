@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.support.mounts import read_only
 from tests.support.paths import TOP
 
 PROGRAM = """
@@ -55,18 +57,22 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[s
     return folder / "program.py", folder / "cache", lines
 
 
-def start(program: Path, cache: Path | str, *words: str) -> subprocess.Popen[str]:
+def start(program: Path, cache: Path | str, *words: str, before: Sequence[str] = (), **more: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VINDIBOT_", "NUMBA_"))}
     # Python itself would not see a change of a file that keeps its size and its time.
-    environment = {**kept, "PYTHONPATH": str(TOP), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**kept, "PYTHONPATH": str(TOP), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1", **more}
     return subprocess.Popen(
-        [sys.executable, str(program), *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*before, sys.executable, str(program), *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
-def run(program: Path, cache: Path | str, *words: str) -> tuple[list[str], str]:
-    """Its lines, and what it complained about."""
-    process = start(program, cache, *words)
+def run(program: Path, cache: Path | str, *words: str, before: Sequence[str] = (), **more: str) -> tuple[list[str], str]:
+    """Its lines, and what it complained about. `before` is a command that runs the program."""
+    process = start(program, cache, *words, before=before, **more)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     return out.split("\n"), err
@@ -94,21 +100,31 @@ def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path:
     assert said == ["False", "True", "True", "False", "True"]
 
 
-@pytest.mark.slow
+def _one_bit(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
 @pytest.mark.parametrize(
-    ("suffix", "damage"),
-    [("nbi", b""), ("nbi", b"junk"), ("nbc", None)],
+    "damage",
+    [
+        _one_bit,
+        pytest.param(lambda data: b"", marks=pytest.mark.slow),
+        pytest.param(lambda data: b"junk", marks=pytest.mark.slow),
+        pytest.param(lambda data: data[:-7], marks=pytest.mark.slow),
+    ],
 )
-def test_a_damaged_cache_is_made_anew_with_one_warning(
-    filled: tuple[Path, Path, list[str]], tmp_path: Path, suffix: str, damage: bytes | None
+def test_a_damaged_kernel_is_compiled_again_with_one_warning(
+    filled: tuple[Path, Path, list[str]], tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     program, cache, _ = filled
     shutil.copytree(cache, tmp_path / "cache")
-    (damaged,) = (tmp_path / "cache").rglob(f"*.{suffix}")
-    damaged.write_bytes(damaged.read_bytes()[:-7] if damage is None else damage)
+    (damaged,) = (tmp_path / "cache").rglob("*.kernel")
+    damaged.write_bytes(damage(damaged.read_bytes()))
     lines, complaints = run(program, tmp_path / "cache")
-    assert lines[1] == "closed"
-    assert complaints.count("RuntimeWarning") <= 1, complaints
+    assert lines[:3] == ["not cached", "closed", "miss"]
+    assert complaints.count("RuntimeWarning") == 1, complaints
+    assert "is damaged: 1 kernel is compiled again" in complaints
     healed, complaints = run(program, tmp_path / "cache")
     assert healed[:3] == ["cached", "closed", "hit"]
     assert complaints == ""
@@ -124,6 +140,55 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, 
     assert not Path(lines[3]).exists(), "the folder of this run is gone with it"
 
 
+def test_exchanged_files_are_compiled_again(program: Path, tmp_path: Path) -> None:
+    second = "@kernels.entry(types.int64(types.int64))\ndef triple(number):\n    return 3 * number\n"
+    program.write_text(
+        PROGRAM.replace('print("cached"', f'{second}\nprint("cached"').replace("assert told", "assert triple(2) == 6; told")
+    )
+    run(program, tmp_path / "cache")
+    one, other = (tmp_path / "cache").rglob("*.kernel")
+    contents = one.read_bytes(), other.read_bytes()
+    one.write_bytes(contents[1])
+    other.write_bytes(contents[0])
+    lines, complaints = run(program, tmp_path / "cache")
+    assert lines[:3] == ["not cached", "closed", "miss"]
+    assert "2 kernels are compiled again" in complaints
+    assert complaints.count("RuntimeWarning") == 1
+
+
+def test_a_complete_cache_that_is_read_only_is_used(filled: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
+    program, cache, _ = filled
+    shutil.copytree(cache, tmp_path / "cache")
+    lines, complaints = run(program, tmp_path / "cache", before=read_only(tmp_path / "cache"))
+    assert lines[:3] == ["cached", "closed", "hit"]
+    assert complaints == ""
+    next((tmp_path / "cache").rglob("*.kernel")).unlink()
+    lines, complaints = run(program, tmp_path / "cache", before=read_only(tmp_path / "cache"))
+    assert lines[:3] == ["not cached", "closed", "miss"]
+    assert "cannot be written, so kernels are compiled for this run only" in complaints
+
+
+@pytest.mark.parametrize("name", ["NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_BOUNDSCHECK"])
+def test_another_processor_has_a_folder_of_its_own(filled: tuple[Path, Path, list[str]], tmp_path: Path, name: str) -> None:
+    program, cache, lines = filled
+    shutil.copytree(cache, tmp_path / "cache")
+    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_BOUNDSCHECK": "1"}[name]
+    first, complaints = run(program, tmp_path / "cache", **{name: other})
+    again, _ = run(program, tmp_path / "cache", **{name: other})
+    assert (first[0], again[0], run(program, tmp_path / "cache")[0][0]) == ("not cached", "cached", "cached")
+    assert first[3] == again[3]
+    assert Path(first[3]).name != Path(lines[3]).name
+    assert complaints == ""
+
+
+def test_without_a_home_folder_kernels_are_compiled_for_this_run(program: Path) -> None:
+    unknown = "import os, pwd\nos.environ.pop('HOME', None)\npwd.getpwuid = lambda uid: {}[uid]\n"
+    program.write_text(unknown + program.read_text())
+    lines, complaints = run(program, "", XDG_CACHE_HOME="")
+    assert lines[:3] == ["not cached", "closed", "miss"]
+    assert "the home folder is unknown, so kernels are compiled for this run only" in complaints
+
+
 @pytest.mark.slow
 def test_several_cold_processes_at_once_compile_once(program: Path, tmp_path: Path) -> None:
     processes = [start(program, tmp_path / "cache") for _ in range(3)]
@@ -133,18 +198,22 @@ def test_several_cold_processes_at_once_compile_once(program: Path, tmp_path: Pa
     assert hits.count("miss") == 1, "one compiles, the others wait for it"
 
 
-def test_folders_of_older_sources_are_removed(program: Path, tmp_path: Path) -> None:
+def test_folders_of_older_sources_are_removed(program: Path, filled: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
+    cpu = filled[2][3][-8:]
     for age in range(9):
-        folder = tmp_path / "cache" / f"kernels-{age:016x}"
+        folder = tmp_path / "cache" / f"kernels-{age:016x}-{cpu}"
         folder.mkdir(parents=True)
         os.utime(folder, (1_000_000 + age, 1_000_000 + age))
-    (tmp_path / "cache" / "kernels-linux").mkdir()
+    others = [tmp_path / "cache" / name for name in ("kernels-linux", f"kernels-{0:016x}-{cpu[::-1]}")]
+    for other in others:
+        other.mkdir()
     lines, _ = run(program, tmp_path / "cache")
-    (tmp_path / "cache" / "kernels-linux").rmdir()  # not ours: it is still there
+    for other in others:
+        other.rmdir()  # not ours, or for another processor: it is still there
     kept = sorted(path.name for path in (tmp_path / "cache").glob("kernels-*") if path.is_dir())
     assert len(kept) == 4
     assert Path(lines[3]).name in kept
-    assert {f"kernels-{age:016x}" for age in (6, 7, 8)} < set(kept)
+    assert {f"kernels-{age:016x}-{cpu}" for age in (6, 7, 8)} < set(kept)
 
 
 # Kernels of a user's own
@@ -228,9 +297,10 @@ def test_a_changed_module_beside_the_kernel_compiles_that_kernel_and_no_other(
 
 @pytest.mark.slow
 def test_a_damaged_kernel_of_a_users_own_disturbs_no_other(program: Path, bots: list[str], tmp_path: Path) -> None:
-    run(program, tmp_path / "cache", *bots)
-    for damaged in (tmp_path / "cache").rglob("a_*/*.nbi"):
+    run(program, tmp_path / "cache", bots[0])
+    for damaged in (tmp_path / "cache").glob("kernels-*/own-*/*.kernel"):
         damaged.write_bytes(b"junk")
+    run(program, tmp_path / "cache", bots[1])
     lines, complaints = run(program, tmp_path / "cache", *bots)
     assert lines[1:3] == [f"{expected(1)} miss", f"{expected(10)} hit"]
     assert complaints.count("RuntimeWarning") == 1

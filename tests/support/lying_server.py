@@ -36,11 +36,11 @@ def nested(state: Any) -> bytes:
 class LyingApp:
     """An ASGI application that changes the answers of another application.
 
-    `lies` has the number of an answer (0: the answer to joining) and its lie, by the number of the game in the order of joining
-    (from 1). `games` has the ids of the games in the same order.
+    `lies` has the number of an answer (0: the answer to joining, None: each answer) and its lie, by the number of the game in the
+    order of joining (from 1). `games` has the ids of the games in the same order.
     """
 
-    def __init__(self, app: Any, lies: dict[int, tuple[int, Lie]]) -> None:
+    def __init__(self, app: Any, lies: dict[int, tuple[int | None, Lie]]) -> None:
         self._app, self._lies = app, lies
         self.games: list[str] = []
         self._answers: dict[str, int] = {}
@@ -70,11 +70,11 @@ class LyingApp:
             self.games.append(game)
         answer = self._answers[game] = self._answers.get(game, -1) + 1
         when, lie = self._lies.get(self.games.index(game) + 1, (-1, nested))
-        return lie(state) if answer == when else body
+        return lie(state) if when in (None, answer) else body
 
 
 @asynccontextmanager
-async def lying(lies: dict[int, tuple[int, Lie]]) -> AsyncIterator[tuple[EmbeddedServer, LyingApp]]:
+async def lying(lies: dict[int, tuple[int | None, Lie]]) -> AsyncIterator[tuple[EmbeddedServer, LyingApp]]:
     """Yield a server that accepts any key and tells these lies."""
     server = EmbeddedServer(ServerSettings(keys="any", time_limit_ms=20_000))
     app = LyingApp(server.app, lies)

@@ -14,7 +14,7 @@ from tests.support.arenagames import game_line
 from vindibot.arena.ratings import POINTS
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seeds import derive_seed
+from vindibot.base.seeds import derive_seed
 from vindibot.config import Bot, load_bot
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import space_of

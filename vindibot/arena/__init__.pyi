@@ -52,7 +52,6 @@ from .schedule import (
     SeatTask as SeatTask,
     wall_seconds as wall_seconds,
 )
-from .seeds import derive_seed as derive_seed
 from .settings import (
     ArenaSettings as ArenaSettings,
     ClusterSettings as ClusterSettings,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
-from vindibot.base import UsageError
+from vindibot.base import UsageError, given_path
 from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, dotted, file_digest, holds, load_bot
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
@@ -220,7 +220,7 @@ def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
         if found is None:
             raise UsageError(f"there is no program {program!r} on the search path")
     else:
-        path = folder / Path(program).expanduser()
+        path = folder / given_path(program)
         if not path.exists():
             raise UsageError(f"there is no program {path}")
         found = shutil.which(str(path))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,8 @@ EXIT_SECONDS = 0.3
 #: Seconds that a program has to join if the process that the arena started has already ended with exit code 0. Such a process is
 #: a launcher: the program itself runs in another process.
 LAUNCHER_SECONDS = 2.0
+#: The two spellings of the variable that lists addresses without a proxy, and the addresses of this machine.
+NO_PROXY, LOOPBACK = ("no_proxy", "NO_PROXY"), "127.0.0.1,localhost"
 #: The server's time limit in milliseconds for a seat whose time the arena itself limits: a day.
 NO_LIMIT_MS = 86_400_000
 
@@ -39,9 +42,11 @@ def environment(server: str, key: str) -> dict[str, str]:
     """Return the environment variables that tell a program where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``.
 
     `server` is the address of the server, `key` is the program's key. ``VINDIBOT_KEY`` is for our own client, which takes the
-    server's address as an option.
+    server's address as an option. A proxy cannot reach this machine's own address, so ``no_proxy`` lists this address first.
     """
-    return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key}
+    values = [os.environ.get(name, "") for name in NO_PROXY]
+    listed = [",".join(filter(None, (LOOPBACK, value or other))) for value, other in zip(values, values[::-1], strict=True)]
+    return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key, **dict(zip(NO_PROXY, listed, strict=True))}
 
 
 class HostedGame:

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
-from vindibot.engine import Needs, context
+from vindibot.engine import Needs, context, pool_context
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ class LocalExecutor(ProcessPoolExecutor):
 
     def __init__(self, workers: int, needs: Sequence[Needs], prepare: Callable[..., None] | None = None, *arguments: Any) -> None:
         self._needs = needs
-        chosen = context(*needs)
+        chosen = pool_context(*needs)
         # Only this process has the other end of this pipe. So the pipe breaks when this process ends.
         lifeline, self._held = chosen.Pipe(duplex=False)
         super().__init__(workers, mp_context=chosen, initializer=_begin, initargs=(lifeline, prepare, arguments))

@@ -13,7 +13,7 @@ from pathlib import Path
 from vindibot.arena.entrants import Entrant, Limits
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.arena.seeds import derive_seed
+from vindibot.base import derive_seed
 from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
 
 #: The packages whose sources are in the digest of the code.

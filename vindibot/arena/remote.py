@@ -35,8 +35,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from platformdirs import user_cache_path
-
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants, name_process
 
 if TYPE_CHECKING:
@@ -74,7 +72,6 @@ class RemotePlayer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         ours, theirs = socket.socketpair()
         lifeline, self._held = os.pipe()
-        environment = {**environment, **_cache_of(environment)}
         words = [sys.executable, "-P", "-m", "vindibot.arena.remote", str(theirs.fileno()), str(lifeline)]
         paths = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH"))))
         self._lock = threading.Lock()
@@ -141,14 +138,6 @@ class RemotePlayer:
             self._guard.kill()
             self._guard.wait()
         self._connection.close()
-
-
-def _cache_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variable for a separate kernel cache if kernels are compiled for any processor, else {}."""
-    if environment.get("NUMBA_CPU_NAME") != "generic":
-        return {}
-    base = os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("vindibot", appauthor=False)
-    return {"NUMBA_CACHE_DIR": str(Path(base, "generic"))}
 
 
 def _is_open(stream: Any) -> bool:

@@ -18,9 +18,8 @@ from sim.maps import Map, parse_map
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
-from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import ArenaSettings
-from vindibot.base import UsageError
+from vindibot.base import UsageError, derive_seed
 from vindibot.config import Build, build, digest_of
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.

@@ -234,7 +234,7 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
         if (path := getattr(settings.cluster, key)) is not None:
-            found["cluster"][key] = str(path.expanduser().resolve())
+            found["cluster"][key] = str(path.resolve())
     for name, entrant in settings.entrants.items():
         table = found["entrants"][name]
         if entrant.bot is not None:

@@ -1,6 +1,7 @@
 from . import (
     interrupts as interrupts,
     log as log,
+    streams as streams,
 )
 from .address import (
     ServerAddress as ServerAddress,
@@ -41,10 +42,15 @@ from .pages import (
     compile_templates as compile_templates,
     render as render,
 )
+from .paths import given_path as given_path
+from .quota import cpu_quota as cpu_quota
 from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,
+    redacted as redacted,
+    token_of as token_of,
 )
+from .seeds import derive_seed as derive_seed
 from .text import (
     counted as counted,
     decode_json as decode_json,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -12,13 +14,20 @@ from rich.text import Text
 
 from vindibot.base.text import printable_lines
 
+_SIZE = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+
 
 class Terminal(Console):
     """A console of rich that escapes control characters in texts, so that they have no effect on the terminal.
 
     The console does not escape line breaks and tabs. So code that prints a name or another foreign text on one line must apply
-    `printable` to the text first.
+    `printable` to the text first. A value of ``COLUMNS`` or ``LINES`` that is no size is ignored.
     """
+
+    def __init__(self, **options: Any) -> None:
+        sizes = ("COLUMNS", "LINES")
+        environ = {name: value for name, value in os.environ.items() if name not in sizes or _SIZE.fullmatch(value)}
+        super().__init__(_environ=environ, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
@@ -32,7 +41,7 @@ class Terminal(Console):
 def terminal(**options: Any) -> Terminal:
     """Return a console on standard output. `options` are options of rich's `Console`. Output to a file or a pipe has no
     styles."""
-    return Terminal(highlight=False, **options)
+    return Terminal(highlight=False, emoji=False, **options)
 
 
 def say(console: Console, text: str, style: str = "") -> None:

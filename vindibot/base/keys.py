@@ -14,6 +14,7 @@ import structlog
 from pydantic import SecretStr
 
 from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
 
 #: The environment variable that holds a key.
 KEY_VARIABLE = "VINDIBOT_KEY"
@@ -39,7 +40,7 @@ def find_key(
     if value:
         return check_player_key(value, KEY_VARIABLE)
     if key_file is not None:
-        return check_player_key(read_key_file(Path(key_file)), f"the key in {key_file}")
+        return check_player_key(read_key_file(given_path(key_file)), f"the key in {key_file}")
     if key is None:
         return None
     text = key.get_secret_value() if isinstance(key, SecretStr) else key
@@ -61,7 +62,6 @@ def require_key(
 
 def read_key_file(path: Path) -> SecretStr:
     """Return the key in a file: the first line that is neither blank nor a comment (``#``). Raises `UsageError`."""
-    path = path.expanduser()
     try:
         with path.open("rb") as file:
             content = file.read(MAX_KEY_FILE_BYTES + 1)

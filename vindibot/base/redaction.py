@@ -1,8 +1,10 @@
-"""Redaction of keys and tokens in texts that are logged, shown or raised, such as answers of servers, URLs and messages of
-libraries."""
+"""Redaction of keys and tokens in everything that comes from a server, and in texts that are logged, shown or raised, such as
+URLs and messages of libraries."""
 
 from __future__ import annotations
 
+import html
+import json
 import logging
 import math
 import re
@@ -10,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 from pydantic import SecretStr
 
@@ -24,6 +26,9 @@ LONG_TOKEN = 8
 #: Largest number of tokens that are stored. All keys are stored.
 MAX_TOKENS = 200
 
+# The first characters of an answer that an excerpt reads, per character of the excerpt. A mask can be so much shorter than a
+# secret (256 characters, each three in a URL), and the excerpt must not end within a secret that was cut.
+_READ_AHEAD = 100
 # Patterns of the token in a URL for moves, of words, and of keys and tokens with their names in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
 _WORD = re.compile(r"[0-9A-Za-z]+")
@@ -50,7 +55,7 @@ class Redactor:
             self.add(secret)
 
     def add(self, secret: str, *, token: bool = False) -> None:
-        """Store a secret. From now on the secret is masked, both unchanged and in the encodings of URLs and forms.
+        """Store a secret. From now on the secret is masked, unchanged and as URLs, forms, JSON and HTML contain it.
 
         Without `token`, the secret is a key. Keys and long tokens are masked everywhere, short tokens only as whole words. All
         keys are stored, but only the latest `MAX_TOKENS` tokens.
@@ -78,14 +83,17 @@ class Redactor:
     def excerpt(self, body: bytes, length: int = 120) -> str:
         """Return the start of the body of an HTTP message as one line without secrets, for a log or an error message. The line
         has at most `length` characters."""
-        text = printable(" ".join(self(body[: length + 200].decode("utf-8", "replace")).split()))
+        words = " ".join(body.decode("utf-8", "replace").split())
+        text = printable(self(words[: _READ_AHEAD * length]))
         return text if len(text) <= length else text[: length - 1] + "…"
 
     def plain(self, value: Any) -> Any:
         """Return a copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
-        if value is None or isinstance(value, bool | int):
+        if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, float):
+        if isinstance(value, int | float):
+            if any(secret in str(value) for secret in (*self._keys, *self._long_tokens)):
+                return MASK
             return value if math.isfinite(value) else str(value)
         if isinstance(value, str):
             return self(value)
@@ -109,8 +117,18 @@ def _is_short(token: str) -> bool:
 
 
 def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the secrets, unchanged and in the encodings of URLs and forms, the longest first."""
-    return tuple(sorted({form for secret in secrets for form in (secret, quote_plus(secret))}, key=len, reverse=True))
+    """Return the secrets, unchanged and in the encodings of URLs, forms, JSON and HTML, the longest first."""
+    found: set[str] = set()
+    for secret in secrets:
+        found |= {secret, quote_plus(secret), quote(secret), json.dumps(secret)[1:-1]}
+        found |= {html.escape(secret), html.escape(secret, quote=False)}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def token_of(url: str) -> str:
+    """Return the token in a URL for moves, "" if there is none."""
+    found = _PLAY.search(url)
+    return url[found.end(1) : found.end()] if found is not None else ""
 
 
 # ---- The secrets of this process ----

@@ -19,11 +19,11 @@ from pydantic import SecretStr
 
 from sim.game import SEATS, Games
 from sim.maps import Map
-from vindibot.base import log
+from vindibot.base import derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
-from vindibot.engine import Voters, voters
+from vindibot.engine import Voters, rehearse, voters
 from vindibot.games import Ballot, GameState, Header, LastState, Outcome, Ply
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
@@ -157,9 +157,17 @@ class ChallengeGame:
     async def _start(self, bot: Bot) -> Voters:
         """Start the voters of a bot, and return them. The voters run the traits of the bot."""
         pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
-        started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
+        started = voters(
+            bot,
+            workers=workers,
+            in_process=pool.in_process,
+            grace=pool.grace_ms / 1000,
+            strikes=pool.strikes,
+            all_prints=self._settings.log.prints == "all",
+        )
         self._stack.push_async_callback(started.close)
         await started.start()
+        await rehearse(started)
         return started
 
     def _player(self, bot: Bot, key: SecretStr, its_voters: Voters, number: int) -> GamePlayer:
@@ -178,7 +186,7 @@ class ChallengeGame:
             client,
             bot,
             its_voters,
-            seed=(setup.seed + hero) % 2**63,
+            seed=derive_seed(setup.seed, "bot", hero),
             margin=settings.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=settings.recording.folder if settings.recording.enabled else None,

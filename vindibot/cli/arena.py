@@ -14,6 +14,7 @@ from vindibot.base import UsageError, VindibotError, interrupts, say
 from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
+from vindibot.cli.parameters import PATH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -163,7 +164,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
 @click.command("arena", cls=RecordedCommand, short_help="Play tournaments between bots, with ratings.")
 @click.argument("bots", nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
-@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="continue the tournament of this results file")
+@click.option("--resume", metavar="FILE", type=PATH, help="continue the tournament of this results file")
 @click.option(
     "--mix-versions", is_flag=True, help="with --resume: continue even if vindibot or a bot has changed since the last games"
 )

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
+from vindibot.cli.parameters import PATH
+
 
 @click.command("init", short_help="Create a bot of your own, with a trait and its tests.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 def init_command(folder: Path) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 
-    The bot has all traits of the bot "seed". It also has a trait of your own, in ten lines, with tests. A README shows the first
-    commands. Existing files are never overwritten.
+    The bot has all traits of the bot "seed", a trait against loops, and a trait of your own in ten lines, with tests. A README
+    shows the first commands. Existing files are never overwritten.
     """
     from vindibot.config import short
     from vindibot.devtools import FILES, write_project
@@ -26,4 +28,4 @@ def init_command(folder: Path) -> None:
     click.echo("\nNow play with it (the first start compiles the rules, which takes up to a minute):\n")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {shlex.quote(str(folder))}")
-    click.echo("  vindibot play --bot bot.toml --against seed")
+    click.echo("  vindibot play --bot bot.toml --against sparring/hunter")

@@ -16,6 +16,7 @@ import click
 
 from vindibot import __version__
 from vindibot.base import VindibotError, docstring, interrupts, printable_lines
+from vindibot.cli.environment import check_environment
 
 #: The commands in the order of the help. Each command has a module of the same name in this package.
 COMMANDS = (
@@ -66,6 +67,7 @@ class Commands(click.Group):
             sys.exit(problem.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
+        check_environment()
         interrupts.in_order()
         try:
             return super().invoke(ctx)

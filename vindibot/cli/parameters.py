@@ -8,9 +8,18 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from vindibot.base import given_path
 from vindibot.cli.completion import complete_bots
 
-PATH = click.Path(path_type=Path)
+
+class GivenPath(click.Path):
+    """A path (see `given_path`). `options` are options of `click.Path`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(given_path(value), param, ctx)
 
 
 class RecordingPath(click.Path):
@@ -31,6 +40,7 @@ class RecordingPath(click.Path):
         return [*words, CompletionItem(incomplete, type="file")]
 
 
+PATH = GivenPath()
 RECORDING = RecordingPath()
 #: Words for the directions 0..4 on the command line.
 WORDS = ("stay", "north", "south", "east", "west")

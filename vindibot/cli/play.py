@@ -58,7 +58,7 @@ def play_command(config: str | None, **options: Any) -> None:
     \b
     Examples:
       vindibot play                                        our server, a training game, the bot "seed"
-      vindibot play --bot malvert --against seed           malvert against three seed bots
+      vindibot play --against sparring/hunter              seed against three bots that attack weaker heroes
       vindibot play -c arena --server http://HOST:9000     an arena game on a server
       vindibot play --open                                 in the browser, with the votes
       vindibot play --games 20 --parallel 2 --display none

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import statistics
 import time
+from dataclasses import replace
 
 import structlog
 from pydantic import SecretStr
 
 from sim.game import DIRECTIONS
-from vindibot.base import Redactor, ServerAddress, add_secret
+from vindibot.base import Redactor, ServerAddress, add_secret, token_of
 from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
 from vindibot.games import Answer
@@ -117,9 +118,13 @@ class GameApi:
         return self._follow(verdict, verdict.answer)
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
-        """Store the token and the URL for moves of an answer. Return `verdict`, or a fault if the URL is wrong."""
-        self.redact.add(answer.token, token=True)
-        add_secret(answer.token, token=True)
+        """Store the token and the URL for moves of an answer. Return `verdict`, or a fault if the URL is wrong.
+
+        The state in the returned verdict contains neither the key nor a token, wherever the server has put them.
+        """
+        for token in (answer.token, token_of(answer.play_url)):
+            self.redact.add(token, token=True)
+            add_secret(token, token=True)
         try:
             url = self.address.play_url(answer.play_url)
         except ValueError as error:
@@ -127,4 +132,4 @@ class GameApi:
         if not self._play_url and not self.address.owns(answer.play_url):
             _log.warning("the server names another address; moves go to the configured one", address=str(self.address))
         self._play_url = url
-        return verdict
+        return replace(verdict, answer=answer.masked(self.redact))

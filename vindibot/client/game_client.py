@@ -182,7 +182,9 @@ class GameClient:
         except _Ended as end:
             ended = end
         except ProtocolError as error:
-            ended = _Ended(Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
+            ended = _Ended(
+                Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {self._api.redact(error.message)}"
+            )
         finally:
             await self._api.aclose()
         outcome = ended.outcome
@@ -292,13 +294,14 @@ class GameClient:
         timeout = TimeBudget(self.settings.resync_timeout)
         backoff = Backoff(*MOVE_PAUSES, self._rng)
         faults = refusals = 0
+        problems: set[str] = set()
         out_of_step = False
         while True:
             begun = time.monotonic()
             verdict = await self._send_move(direction, turn, out_of_step)
             if verdict.answer is not None and self._is_next(verdict.answer, previous):
                 if faults:
-                    self._resynchronised(verdict.answer, turn)
+                    self._resynchronised(verdict.answer, turn, faults)
                 return verdict.answer, verdict.received_at
             self._check_move(verdict, turn)
             faults += 1
@@ -307,7 +310,9 @@ class GameClient:
             if verdict.answer is not None:
                 problem = f"the server answered with turn {verdict.answer.game.turn} again"
             self._faults += 1
-            self._log.warning("the reply to a move was lost or invalid", problem=problem)
+            say = self._log.warning if problem not in problems else self._log.debug
+            say("the reply to a move was lost or invalid", problem=problem)
+            problems.add(problem)
             self._events.fault(turn, problem)
             if verdict.status == 200:  # later replies on this connection may belong to earlier requests
                 await self._api.aclose()
@@ -321,7 +326,7 @@ class GameClient:
             if timeout.exhausted:
                 malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
                 reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
-                _end(reason, f"gave the game up on turn {turn} after {timeout.spent:.0f} s: {problem}")
+                _end(reason, f"gave the game up on turn {turn} after {timeout.spent:.0f} s and {faults} attempts: {problem}")
             if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
                 await timeout.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
 
@@ -353,10 +358,10 @@ class GameClient:
         if verdict.meaning is Meaning.OVER:
             _end(Reason.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
 
-    def _resynchronised(self, answer: Answer, turn: int) -> None:
+    def _resynchronised(self, answer: Answer, turn: int, faults: int) -> None:
         lost = max(0, (answer.game.turn - turn - 1) // PLIES_PER_ROUND)
         self._lost_turns += lost
-        self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost)
+        self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost, attempts=faults)
         self._events.resynchronised(answer.game.turn, lost)
 
     # ---- Stopping ----

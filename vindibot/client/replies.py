@@ -15,8 +15,11 @@ from vindibot.base import Redactor
 from vindibot.client.transport import Reply, TransportError
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
-#: HTTP statuses of a server or proxy that is overloaded or starting. A repeat of the request may succeed.
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+#: HTTP statuses below 500 of a server or proxy that is overloaded or starting. A repeat of the request may succeed.
+_BUSY = frozenset({408, 425, 429})
+#: Statuses of permanent faults of a server. With any other status from 500 on, such as 521 of a proxy that does not reach the
+#: server, a repeat may succeed.
+_PERMANENT = frozenset({501, 505, 511})
 
 
 class Meaning(Enum):
@@ -63,11 +66,13 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
     if reply.status == 200:
         return _success(reply, redact)
     words = _words(reply, redact)
+    if reply.proxy is not None and reply.status != 400:
+        words = f"status {reply.status} through the proxy {reply.proxy}, with the text: {words}"
     if reply.status == 400:
         meaning = _refusal(_words(reply, Redactor()).lower())  # not redacted: a short token may also be a word of the refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
-    elif reply.status in _BUSY:
+    elif reply.status in _BUSY or (reply.status >= 500 and reply.status not in _PERMANENT):
         meaning = Meaning.BUSY
     elif 300 <= reply.status < 400:
         meaning = Meaning.REFUSED

@@ -18,14 +18,15 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import urlsplit
 
 import httpx
 
 from vindibot import __version__
 from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
+from vindibot.client.proxies import Proxy, proxy_for
+from vindibot.client.trust import trusting, trusting_nobody
 
 #: Seconds after which an idle connection is not used again. Servers close an idle connection after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
@@ -53,6 +54,7 @@ class Reply:
     """A complete answer of the server. Header names are in lower case.
 
     `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came.
+    `proxy` is the proxy that passed the answer on, or made it.
     """
 
     status: int
@@ -60,6 +62,7 @@ class Reply:
     body: bytes = field(repr=False)
     head_at: float
     received_at: float
+    proxy: Proxy | None = None
 
 
 @dataclass(frozen=True)
@@ -79,16 +82,27 @@ class Within:
 class Transport:
     """Sends requests to one server, one at a time. Does not follow redirects. Raises `TransportError` for every fault.
 
+    The environment may name a proxy and the certificates to trust. `UsageError` is raised if it names them wrongly.
     `connect_seconds` is the time that the fastest connection so far took to open, None before the first connection.
     """
 
     def __init__(self, address: ServerAddress, redact: Redactor) -> None:
         self._address = address
         self._redact = redact
+        self.proxy = proxy_for(address)
+        if self.proxy is not None and (password := urlsplit(self.proxy.url).password):
+            redact.add(password)
+        encrypted = address.scheme == "https" or (self.proxy is not None and self.proxy.encrypted)
+        self._context = trusting() if encrypted else trusting_nobody()
         self._client: httpx.AsyncClient | None = None
         self._connecting_since = 0.0
         self.connect_seconds: float | None = None
         redact_library_logs()
+
+    @property
+    def route(self) -> str:
+        """The server's address, and the proxy if there is one, as text for a message."""
+        return str(self._address) if self.proxy is None else f"{self._address} through the proxy {self.proxy}"
 
     async def get(self, url: str, within: Within) -> Reply:
         """Send a GET request and return the reply."""
@@ -107,7 +121,7 @@ class Transport:
         `connect` is the time limit for connecting, in seconds. `quiet` seconds without data are a fault. A fault raises
         `TransportError`, also while the caller reads the pieces.
         """
-        client = self._client = self._client or _open(self._address)
+        client = self._client = self._client or self._open()
         timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
         try:
             async with client.stream("GET", url, headers=headers, timeout=timeout) as response:
@@ -130,7 +144,7 @@ class Transport:
                     await client.aclose()
 
     async def _request(self, method: str, url: str, form: Mapping[str, str] | None, within: Within) -> Reply:
-        client = self._client = self._client or _open(self._address)
+        client = self._client = self._client or self._open()
         phase = f"no answer within {_seconds(within.head)}"
         try:
             async with asyncio.timeout(within.head) as clock:
@@ -150,7 +164,7 @@ class Transport:
                     received_at = time.monotonic()
                 finally:
                     await response.aclose()
-            return Reply(response.status_code, response.headers, body, head_at, received_at)
+            return Reply(response.status_code, response.headers, body, head_at, received_at, self.proxy)
         except TimeoutError:
             fault = TransportError(phase)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
@@ -173,13 +187,29 @@ class Transport:
     def _fault(self, error: Exception, within: Within) -> TransportError:
         text = self._redact(str(error)) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}", sent=False)
+            return TransportError(f"no connection to {self.route} within {_seconds(within.connect)}", sent=False)
+        if isinstance(error, httpx.ProxyError):
+            final = text.startswith("4")  # the text begins with the status
+            return TransportError(f"cannot connect to {self.route}: the proxy answers {text}", final=final, sent=False)
         if isinstance(error, httpx.ConnectError):
-            reason, final = _reason(error)
-            return TransportError(f"cannot connect to {self._address}: {reason or text}", final=final, sent=False)
+            reason, final = _reason(error, "server" if self.proxy is None else "proxy")
+            return TransportError(f"cannot connect to {self.route}: {reason or text}", final=final, sent=False)
         if isinstance(error, _TooLongError):
             return TransportError(f"the answer has more than {MAX_BODY_BYTES} bytes")
-        return TransportError(f"the connection to {self._address} broke off: {text}")
+        return TransportError(f"the connection to {self.route} broke off: {text}")
+
+    def _open(self) -> httpx.AsyncClient:
+        """Return an httpx client with at most one connection."""
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
+        proxy = (
+            None
+            if self.proxy is None
+            else httpx.Proxy(self.proxy.url, ssl_context=self._context if self.proxy.encrypted else None)
+        )
+        transport = httpx.AsyncHTTPTransport(
+            verify=self._context, trust_env=False, limits=limits, proxy=proxy, socket_options=_socket_options()
+        )
+        return httpx.AsyncClient(transport=transport, headers=_HEADERS, follow_redirects=False, trust_env=False)
 
 
 class _TooLongError(httpx.StreamError):
@@ -199,16 +229,20 @@ def _seconds(seconds: float | None) -> str:
     return "any time" if seconds is None else f"{seconds:.3g} s"
 
 
-def _reason(error: BaseException) -> tuple[str, bool]:
-    """Return the system's reason for a failed connection ("" if unknown), and whether the failure is final (a TLS fault)."""
+def _reason(error: BaseException, host: str) -> tuple[str, bool]:
+    """Return the system's reason for a failed connection ("" if unknown), and whether the failure is final (a TLS fault).
+
+    `host` is "server" or "proxy", the host to which the client connects.
+    """
     cause: BaseException | None = error
     seen: list[BaseException] = []  # two errors can be the causes of each other
     while cause is not None and cause not in seen:
         seen.append(cause)
         if isinstance(cause, ConnectionRefusedError):
-            return "connection refused (is the server running there?)", False
+            return f"connection refused (is the {host} running there?)", False
         if isinstance(cause, socket.gaierror):
-            return f"the host's name cannot be looked up ({cause.strerror})", False
+            whose = "host" if host == "server" else host
+            return f"the {whose}'s name cannot be looked up ({cause.strerror})", False
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted ({cause.verify_message})", True
         if isinstance(cause, ssl.SSLError):
@@ -220,27 +254,6 @@ def _reason(error: BaseException) -> tuple[str, bool]:
     return "", False
 
 
-# ---- The httpx client ----
-
-
-def _open(address: ServerAddress) -> httpx.AsyncClient:
-    """Return an httpx client with at most one connection. Certificates are loaded once per process, and only if needed."""
-    proxy = _proxy(address)
-    context = _trusting() if address.scheme == "https" or proxy is not None else _trusting_nobody()
-    limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
-    transport = httpx.AsyncHTTPTransport(
-        verify=context, trust_env=False, limits=limits, proxy=proxy, socket_options=_socket_options()
-    )
-    return httpx.AsyncClient(transport=transport, headers=_HEADERS, follow_redirects=False, trust_env=False)
-
-
-def _proxy(address: ServerAddress) -> str | None:
-    """Return the proxy that the environment names for this server, or None. A server on this machine never gets a proxy."""
-    if address.is_loopback or proxy_bypass(address.host):
-        return None
-    return getproxies().get(address.scheme)
-
-
 def _socket_options() -> list[tuple[int, int, int]]:
     """Return the socket options for TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
@@ -248,16 +261,6 @@ def _socket_options() -> list[tuple[int, int, int]]:
         if hasattr(socket, name):
             options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
     return options
-
-
-@cache
-def _trusting() -> ssl.SSLContext:
-    return httpx.create_ssl_context()
-
-
-@cache
-def _trusting_nobody() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 # ---- Host names ----
@@ -269,7 +272,7 @@ async def look_up(address: ServerAddress) -> None:
     asyncio looks up names in threads, and the program cannot end before these threads finish. Without a network, a look-up takes
     many seconds. So a daemon thread looks up the name first, and Ctrl-C ends the program at once.
     """
-    if address.is_numeric or _proxy(address) is not None:
+    if address.is_numeric or proxy_for(address) is not None:
         return
     loop = asyncio.get_running_loop()
     found: asyncio.Future[str | None] = loop.create_future()

@@ -22,13 +22,26 @@ _ADDRESS = re.compile(r"(?P<protocol>tcp|tls)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s
 def check_cluster(settings: ClusterSettings) -> None:
     """Raise `UsageError` if this machine cannot reach a cluster with these settings.
 
-    The reasons are: Dask is not installed (the message has the command that installs it); the text is not an address; the address
-    is not safe; a TLS file is missing or cannot be read.
+    The reasons are: Dask is not installed (the message has the command that installs it); Dask cannot read its configuration; the
+    text is not an address; the address is not safe; a TLS file is missing or cannot be read.
     """
     if find_spec("distributed") is None:
         raise UsageError(f"other machines need the package distributed of Dask: {INSTALL}")
+    _check_configuration()
     check_address(settings)
     security(settings)
+
+
+def _check_configuration() -> None:
+    """Raise `UsageError` if Dask cannot read its configuration: files, and variables that begin with ``DASK_``."""
+    try:
+        import distributed  # noqa: F401  # reads the configuration
+    except Exception as problem:  # of any kind: each part of Dask reads its values in its own way
+        reason = (str(problem).splitlines() or [""])[0].rstrip(":") or type(problem).__name__
+    else:
+        return
+    where = "correct this file (DASK_CONFIG names the folder), or the environment variable that begins with DASK_"
+    raise UsageError(f"the configuration of Dask cannot be used: {reason}; {where}")
 
 
 def check_address(settings: ClusterSettings) -> None:
@@ -71,12 +84,8 @@ def security(settings: ClusterSettings) -> Any:
         return Security(require_encryption=False)
     for path in (ca, cert, key):
         try:
-            path.expanduser().open("rb").close()
+            path.open("rb").close()
         except OSError as problem:
             raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
-    names = {
-        f"tls_{role}_{kind}": str(path.expanduser())
-        for role in ("client", "worker")
-        for kind, path in (("cert", cert), ("key", key))
-    }
-    return Security(tls_ca_file=str(ca.expanduser()), require_encryption=True, **names)
+    names = {f"tls_{role}_{kind}": str(path) for role in ("client", "worker") for kind, path in (("cert", cert), ("key", key))}
+    return Security(tls_ca_file=str(ca), require_encryption=True, **names)

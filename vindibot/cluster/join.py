@@ -50,7 +50,7 @@ async def _stay_joined(settings: ClusterSettings, workers: int, name: str, folde
     while not ended.is_set():
         try:
             worker = await asyncio.wait_for(_start(settings, workers, name, folder), CONNECT_TIMEOUT)
-        except (OSError, TimeoutError, RuntimeError, ValueError) as problem:
+        except (OSError, TimeoutError, RuntimeError, ValueError, KeyError) as problem:
             text = f"no scheduler answers at {settings.address}; trying again ({_reason(problem)})"
             if text != told:
                 say(text)

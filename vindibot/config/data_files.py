@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from vindibot.base import UsageError, short
-from vindibot.config.files import TomlFile, expanded, holds, places, shipped
+from vindibot.base import UsageError, given_path, short
+from vindibot.config.files import TomlFile, holds, places, shipped
 from vindibot.config.messages import shown
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _names_files(field: Any) -> bool:
 def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
     tried = [*places(file.path.parent), shipped("bots")]
     for place in tried:
-        candidate = place / expanded(name)
+        candidate = place / given_path(name)
         if holds(candidate.is_file):
             return DataPath(candidate.resolve())
     looked = ", ".join(dict.fromkeys(short(place) for place in tried))

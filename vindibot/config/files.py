@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from behaviours.registry import nearest
-from vindibot.base import UsageError, short as short
+from vindibot.base import UsageError, given_path, short as short
 from vindibot.config.lines import KeyPath, key_lines
 from vindibot.config.messages import dotted, shown
 
@@ -62,19 +62,11 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
         else:
             texts += [text.removeprefix("config/") for text in texts if text.startswith("config/")]
         for text in texts:
-            path = expanded(text)
+            path = given_path(text)
             path = path if path.is_absolute() else place / path
             if holds(path.is_file) and not (not_this and path.samefile(not_this)):
                 return path
     return None
-
-
-def expanded(name: str) -> Path:
-    """Return the path that `name` means: ``~`` stands for the user's home, ``~who`` for the home of the user who, if known."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # there is no such user
-        return Path(name)
 
 
 def holds(check: Callable[[], bool]) -> bool:
@@ -101,7 +93,7 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     if project is not None:
         raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
     wanted = Path(name)
-    if wanted.is_absolute() or expanded(name) != wanted:
+    if wanted.is_absolute() or given_path(name) != wanted:
         raise UsageError(f"there is no {kind} file {name}")
     looked = ", ".join(short(place) for place in there if place.is_dir())
     folders = [place / wanted.parent for place in there if holds((place / wanted.parent).is_dir)]

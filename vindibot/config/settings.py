@@ -26,16 +26,21 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
-from vindibot.base import ServerAddress, UsageError
+from vindibot.base import ServerAddress, UsageError, cpu_quota, given_path
 from vindibot.config.messages import shown
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use, at least 1. A quota of 2.5 cores counts as 2 cores.
+
+    With more busy processes than its quota allows, all processes are paused again and again, and moves are late.
+    """
     try:
-        return len(os.sched_getaffinity(0))
+        found = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
+        found = os.cpu_count() or 1
+    quota = cpu_quota()
+    return found if quota is None else max(1, min(found, int(quota)))
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,10 @@ def none_word(field: FieldInfo | None) -> str:
 
 def _to_path(value: Any) -> Any:
     """Convert a text to a path, with ``~`` expanded. Convert an empty text to None. Raises `ValueError` for other types."""
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("must be a path, which cannot contain the character NUL")
     if isinstance(value, str):
-        return Path(value).expanduser() if value else None
+        return given_path(value) if value else None
     if value is not None and not isinstance(value, Path):
         raise ValueError(f"must be a path in quotes, not {shown(value)}")
     return value
@@ -169,6 +176,11 @@ class LogSettings(Settings):
     )
     file: OptionalFile = Field(
         default=None, description="file to which all log lines are appended, as JSON lines; empty: no file"
+    )
+    prints: Literal["few", "all"] = Field(
+        default="few",
+        description="what the terminal shows of the texts that a trait prints; few: the start of the 1st, 2nd, 4th, 8th, ...;"
+        " all: each text",
     )
 
 

@@ -15,24 +15,22 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from rich.console import Console
 
-with warnings.catch_warnings(record=True) as _import_warnings:  # of a cache that cannot be written; see check_kernels
-    warnings.simplefilter("always", RuntimeWarning)
-    from sim import kernels
-
+from sim import kernels
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot.base import Redactor, ServerAddress, VindibotError, counted, find_key, log, say
+from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError, counted, find_key, log, say
 from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Deadline, Pool, voters, warm
+from vindibot.engine import Agent, Deadline, Pool, pool_context, rehearse, voters, warm
 from vindibot.games import Ballot, BallotEntry, unwritable_reason
 from vindibot.server import EmbeddedServer
 
@@ -75,6 +73,7 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
     for finding in check_traits(bot):
         yield finding
     yield check_kernels(console)  # after the import of all traits, which declare kernels
+    yield await check_processes()
     yield await check_punctuality(settings)
     results, network = await check_server(settings)
     for finding in results:
@@ -112,10 +111,8 @@ def check_kernels(console: Console) -> Finding:
         warm(console)
     seconds = time.monotonic() - began
     folder = kernels.cache_folder()
-    problems = [str(one.message) for one in (*_import_warnings, *caught)]
-    if problems:
-        advice = "each start compiles again: set NUMBA_CACHE_DIR to a folder that you can write to"
-        return Finding("kernels", "note", problems[0], advice)
+    if caught:
+        return Finding("kernels", "note", str(caught[0].message))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
     how = f"loaded in {seconds:.1f} s" if cached else f"compiled in {seconds:.0f} s, once"
     return Finding("kernels", "ok", f"{len(kernels.entries())} kernels {how}; {size:.0f} MB in {folder}")
@@ -146,6 +143,18 @@ def check_traits(bot: Bot | None) -> Iterator[Finding]:
             "traits", "note", f"{trait.use} ({trait.home}): {trait.problem}", "correct it: no bot can use it until then"
         )
     yield Finding("traits", "ok", f"{len(traits) - len(bad)} can be used")
+
+
+async def check_processes() -> Finding:
+    """Report whether processes can be started as `vindibot arena`, `vindibot review` and `check_trait` start them."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=pool_context()) as pool:
+            await asyncio.wrap_future(pool.submit(os.getpid))
+    except VindibotError as problem:
+        return Finding("processes", "broken", problem.message)
+    except (OSError, BrokenExecutor) as problem:
+        return Finding("processes", "broken", f"vindibot arena and vindibot review cannot start processes: {problem}")
+    return Finding("processes", "ok", "vindibot arena and vindibot review can start them")
 
 
 async def check_punctuality(settings: PlaySettings) -> Finding:
@@ -195,8 +204,11 @@ def check_key(settings: PlaySettings) -> Finding:
 
 
 async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float]:
-    transport = Transport(address, Redactor())
     times: list[float] = []
+    try:
+        transport = Transport(address, Redactor())
+    except UsageError as problem:
+        return Finding("server", "broken", problem.message), 0.0
     try:
         await look_up(address)
         for number in range(REQUESTS):
@@ -205,6 +217,8 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
             began = time.monotonic()
             reply = await transport.get(address.url("/"), WITHIN)
             times.append(reply.head_at - began)
+            if reply.proxy is not None and reply.status >= 400:
+                raise TransportError(f"{transport.route} answers with status {reply.status}")
     except TransportError as problem:
         if not times:
             advice = "check the address, and that the server runs; vindibot serve starts one"
@@ -240,6 +254,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
     )
     try:
         await running.start()
+        await rehearse(running)
     except VindibotError as problem:
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return

@@ -15,7 +15,7 @@ PLACEHOLDER = "NAME"
 FOLDER = "project"
 FILES = {
     "README.md": "the first three commands",
-    "bot.toml": "the bot: the traits of seed, and a trait of your own",
+    "bot.toml": "the bot: the traits of seed, one against loops, and a trait of your own",
     "coward.py": "your trait, in ten lines",
     "test_coward.py": "tests of the trait, on a drawn board and on a recorded turn",
     "pytest.ini": "separates these tests from those of a project around them",

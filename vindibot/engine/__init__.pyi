@@ -26,7 +26,9 @@ from .process import (
     Needs as Needs,
     context as context,
     loading_beside as loading_beside,
+    pool_context as pool_context,
 )
+from .rehearsal import rehearse as rehearse
 from .runner import (
     Vote as Vote,
     failure as failure,

@@ -119,9 +119,9 @@ def fallback(view: View) -> int:
     return tally(entries, view.moves, lambda: view.rng("fallback")).direction
 
 
-def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
+def health_records(bot: Bot, strikes: int, *, all_prints: bool = False) -> list[TraitHealth]:
     """Return new health records of a bot's traits. After `strikes` failures, a trait is benched: it is not asked any more."""
-    return [TraitHealth.of(spec.label, spec.weight, behaviour, strikes) for spec, behaviour in bot.build()]
+    return [TraitHealth.of(spec.label, spec.weight, one, strikes, all_prints=all_prints) for spec, one in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
@@ -129,14 +129,23 @@ def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
     return Inline([behaviour for _, behaviour in bot.build()], health_records(bot, strikes))
 
 
-def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
+def voters(
+    bot: Bot,
+    *,
+    workers: int,
+    in_process: bool = False,
+    grace: float = 0.1,
+    strikes: int = STRIKES,
+    all_prints: bool = False,
+) -> Voters:
     """Return voters that run a bot's traits in `workers` worker processes, or in this process if `in_process` is True.
 
     Start the voters before the first turn, and close them at the end. A worker is killed if it has not answered `grace` seconds
-    after the deadline. A trait is benched after `strikes` failures.
+    after the deadline. A trait is benched after `strikes` failures. With `all_prints`, the terminal shows everything that traits
+    in worker processes print.
     """
     if in_process:
         return in_process_voters(bot, strikes)
-    records = health_records(bot, strikes)
+    records = health_records(bot, strikes, all_prints=all_prints)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)

@@ -41,6 +41,7 @@ class TraitHealth:
     - `strikes`: for each of the trait's last turns, whether it was a strike.
     - `suspect`: whether the trait must run alone.
     - `split`: whether workers can share the trait's work (`behaviours.base.SplitBehaviour`).
+    - `all_prints`: whether the terminal shows everything that the trait prints.
     """
 
     label: str
@@ -54,19 +55,22 @@ class TraitHealth:
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     suspect: bool = False
     split: bool = False
+    all_prints: bool = False
 
     @classmethod
-    def of(cls, label: str, weight: float, behaviour: Behaviour, allowed: int = STRIKES) -> TraitHealth:
+    def of(
+        cls, label: str, weight: float, behaviour: Behaviour, allowed: int = STRIKES, *, all_prints: bool = False
+    ) -> TraitHealth:
         """Return a clean record of a behaviour with this label and weight in a bot.
 
         The trait is benched after `allowed` strikes within `WINDOW` turns.
         """
         split = isinstance(behaviour, SplitBehaviour)
-        return cls(label, weight, is_anytime(behaviour), allowed, split=split)
+        return cls(label, weight, is_anytime(behaviour), allowed, split=split, all_prints=all_prints)
 
     def fresh(self) -> TraitHealth:
         """Return a clean record of the same trait."""
-        return TraitHealth(self.label, self.weight, self.anytime, self.allowed, split=self.split)
+        return TraitHealth(self.label, self.weight, self.anytime, self.allowed, split=self.split, all_prints=self.all_prints)
 
     def note(self, status: Status, note: str, ms: float) -> None:
         """Record the final vote of the trait on a turn: its status, its note, and its time in milliseconds."""
@@ -110,9 +114,12 @@ class TraitHealth:
     def prints(self, text: str) -> None:
         """Write the text that the trait printed on a turn to the log file.
 
-        For the 1st, 2nd, 4th, 8th, ... text, also show its start on the terminal.
+        For the 1st, 2nd, 4th, 8th, ... text, also show its start on the terminal. With `all_prints`, show each text as a whole.
         """
         self.printed += 1
+        if self.all_prints:
+            log.info("trait printed", trait=self.label, count=self.printed, text=text)
+            return
         if _is_power_of_two(self.printed):
             log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))
         log.debug("all that the trait printed", trait=self.label, text=text)

@@ -58,6 +58,9 @@ class Inline:
         """End the thread that sets the stop word. Call this instead of `close` if only `vote_now` was used."""
         self._stop.close()
 
+    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
+        """Do nothing: a trait that runs in this process may be under a debugger, and cannot be stopped."""
+
     def begin_game(self) -> None:
         """Give every trait a clean health record for a new game."""
         self.health_records = [health.fresh() for health in self.health_records]

@@ -30,7 +30,7 @@ from vindibot.engine.parts import PartsLayout
 from vindibot.engine.process import WorkerProcess
 from vindibot.engine.runner import Vote
 from vindibot.engine.worker import TraitPlan
-from vindibot.engine.workers import Workers
+from vindibot.engine.workers import START_TIMEOUT, Workers
 from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.engine.pool")
@@ -42,6 +42,8 @@ RESCUE_AFTER = 0.020
 #: If no worker works on the turn, the pool waits for a worker during this share of the remaining time. A replacement is usually
 #: ready much sooner.
 IDLE_SHARE = 0.25
+#: Seconds of a rehearsal after which traits are told to stop, and after which workers that have not answered are replaced.
+REHEARSAL_SECONDS, REHEARSAL_TIMEOUT = 0.5, 5.0
 #: Largest number of suspects (traits that may damage their process) that get a worker of their own. Further suspects share
 #: workers with the other traits.
 MAX_SUSPECTS = 8
@@ -67,6 +69,12 @@ class Voters(Protocol):
         of each trait in nodes; if it is None, a trait may search until the deadline.
         """
         raise NotImplementedError
+
+    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
+        """Let each worker run all traits once on the state `games`, before a game. Ignore the votes and the failures.
+
+        The parameters are those of `ask`. There is no rehearsal of traits that run in this process.
+        """
 
     def begin_game(self) -> None:
         """Give every trait a clean health record for a new game."""
@@ -131,6 +139,8 @@ class Pool:
         self._blame = Blame(self.health_records)
         self._turn: _Turn | None = None
         self._number = 0
+        self._rehearsal = 0  # the number of the rehearsal's request
+        self._changed = asyncio.Event()  # a worker has answered, is ready or has ended
 
     @property
     def workers(self) -> list[WorkerProcess]:
@@ -178,6 +188,36 @@ class Pool:
         return [
             entry(health, turn.votes.get(trait), turn.failures.get(trait)) for trait, health in enumerate(self.health_records)
         ]
+
+    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
+        """Let each worker run all traits once; see `Voters.rehearse`. Return when all workers are idle.
+
+        A worker that has not answered after `REHEARSAL_TIMEOUT` seconds is replaced. Its replacement has no rehearsal.
+        """
+        self._number += 1
+        self._rehearsal = self._number
+        recent_count, shared = worker.encode_turn(games, recent)
+        turn = _Turn(self._number, shared, recent_count, me, time.monotonic() + REHEARSAL_TIMEOUT, 0, nodes)
+        traits: list[int] = []
+        self._spread(range(len(self.plans)), [traits])
+        for one in self.workers:
+            self._send(one, turn, traits)
+        stop = asyncio.get_running_loop().call_later(REHEARSAL_SECONDS, self._set_stop, turn)
+        try:
+            await self._until_idle(REHEARSAL_TIMEOUT)
+            for one in self.workers:
+                self._kill_if_hung(one, turn.number)
+            await self._until_idle(START_TIMEOUT)
+        finally:
+            stop.cancel()
+
+    async def _until_idle(self, seconds: float) -> None:
+        """Wait until all workers are idle, at most `seconds` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not all(one.idle for one in self.workers):
+                    self._changed.clear()
+                    await self._changed.wait()
 
     def _poll(self, turn: _Turn) -> None:
         """Read answers for at most `POLL_TIME` seconds without the event loop.
@@ -325,6 +365,7 @@ class Pool:
 
     def on_ready(self, one: WorkerProcess) -> None:
         """Give work to a worker that has just built the traits."""
+        self._changed.set()
         self._continue()
 
     def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
@@ -332,6 +373,8 @@ class Pool:
         health = self.health_records[trait]
         if kind == worker.DONE:
             self._on_done(one, number)
+        elif number == self._rehearsal:
+            return
         elif kind == worker.OUTPUT:
             health.prints(text)
         else:
@@ -360,6 +403,7 @@ class Pool:
                     self._blame.did_well_alone(trait)
         one.ran.update(one.assigned)
         one.assigned = ()
+        self._changed.set()
         self._continue()
 
     def _current(self, one: WorkerProcess) -> _Turn | None:
@@ -433,8 +477,11 @@ class Pool:
     def on_death(self, one: WorkerProcess) -> bool:
         """Handle the end of a worker: record the trait to blame, and give the worker's other traits to other workers.
 
-        Return whether to replace the worker.
+        Return whether to replace the worker. For the end of a worker in a rehearsal, no trait is to blame.
         """
+        self._changed.set()
+        if one.number == self._rehearsal and one.assigned:
+            return True
         lost = () if one.helps else one.assigned
         current = self._current(one)
         if current is not None:

@@ -46,8 +46,11 @@ def load_for_multiprocessing(told: dict[str, Any]) -> None:
 
 def _load(told: dict[str, Any]) -> None:
     os.environ["VINDIBOT_KERNEL_CACHE"] = told["cache"]  # the next import removes it
+    from behaviours.base import View
+    from behaviours.classic.mine import MineFinder
     from behaviours.registry import load_module
     from sim import kernels
+    from sim.generator import generate
     from vindibot.config import make_importable
 
     load_module("vindibot.engine.worker")
@@ -58,9 +61,10 @@ def _load(told: dict[str, Any]) -> None:
                 load_module(module)
     make_importable(())
     if told.get("gate"):
-        with contextlib.suppress(FileNotFoundError), Path(told["gate"]).open() as gate:
+        with contextlib.suppress(OSError), Path(told["gate"]).open() as gate:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
+    MineFinder().vote(View(generate(1).new_game(), 0))  # the first call of a kernel imports modules
     gc.collect()
     # Otherwise a worker's garbage collector would visit these objects, and so copy the memory that it shares with this process.
     gc.freeze()

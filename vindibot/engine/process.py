@@ -8,6 +8,7 @@ import fcntl
 import json
 import mmap
 import multiprocessing
+import multiprocessing.util
 import os
 import select
 import signal
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from sim import kernels
+from vindibot.base import VindibotError
 from vindibot.config import import_path
 from vindibot.engine import forkserver, worker
 from vindibot.engine.parts import PartsLayout
@@ -31,6 +33,8 @@ from vindibot.engine.worker import TraitPlan
 
 #: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the fork server.
 END_TIMEOUT = 1.5
+#: Largest number of bytes of the path of the folder for temporary files. `multiprocessing` adds two names for a socket.
+LONGEST_TEMPORARY = 70
 #: The first module of a fork server. It makes the server import vindibot from the same place as this process.
 FIRST = "vindibot_first"
 #: The environment variable with the JSON of `_told`, for the fork server of `multiprocessing`, which gets no arguments.
@@ -172,9 +176,9 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
     The server loads the kernels only after the block. So this process compiles them in the block, and can show the progress.
     """
     server = fork_server(*needs)
-    with tempfile.NamedTemporaryFile(prefix="vindibot-") as gate:
+    with _shared_file() as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
-        server.start(gate=gate.name)
+        server.start(gate=f"/proc/{os.getpid()}/fd/{gate.fileno()}")
         yield
 
 
@@ -299,6 +303,7 @@ def context(*needs: Needs) -> Any:
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    _choose_socket_folder()
     chosen = multiprocessing.get_context("forkserver")
     chosen.set_forkserver_preload([FIRST])
     with _environment(needs):
@@ -310,6 +315,40 @@ def context(*needs: Needs) -> Any:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return chosen
+
+
+def pool_context(*needs: Needs) -> Any:
+    """Return `context` for a pool of processes. Raises `VindibotError` if the pool cannot have semaphores."""
+    chosen = context(*needs)
+    try:
+        chosen.Lock()
+    except OSError as problem:
+        advice = "make it writable (podman and docker: --tmpfs /dev/shm)"
+        words = f"worker processes need semaphores in /dev/shm, which cannot be made: {problem.strerror or problem}"
+        raise VindibotError(f"{words}; {advice}") from None
+    return chosen
+
+
+def _choose_socket_folder() -> None:
+    """Let `multiprocessing` make its sockets in a folder with a short path. Raises `VindibotError` if there is none.
+
+    The path of a socket has at most 107 bytes. So a long ``TMPDIR`` cannot be used.
+    """
+    try:
+        usual = tempfile.gettempdir()
+    except OSError as problem:
+        raise VindibotError(f"there is no folder for temporary files: set TMPDIR ({problem.strerror})") from None
+    if len(os.fsencode(usual)) <= LONGEST_TEMPORARY:
+        return
+    for folder in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp", "/dev/shm")):  # noqa: S108
+        if len(os.fsencode(folder)) <= LONGEST_TEMPORARY and os.access(folder, os.W_OK | os.X_OK):
+            before, tempfile.tempdir = tempfile.tempdir, folder
+            try:
+                multiprocessing.util.get_temp_dir()  # makes the folder for sockets at the first call
+            finally:
+                tempfile.tempdir = before
+            return
+    raise VindibotError(f"TMPDIR is too long for sockets: set it to a folder with at most {LONGEST_TEMPORARY} characters")
 
 
 @contextlib.contextmanager

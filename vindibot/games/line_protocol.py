@@ -33,7 +33,7 @@ from sim.game import (
     square,
 )
 from sim.rules import effective_moves, step
-from vindibot.base import UsageError
+from vindibot.base import UsageError, counted
 
 #: A message that asks the referee for the targets of the other heroes' last moves.
 EXPERT = "EXPERT_INPUT"
@@ -128,7 +128,7 @@ class LineGame:
                         raise self._wrong(f"the board has a second spawn square {sign}")
                     spawns[int(sign)] = row, column
         if None in spawns:
-            raise self._wrong(f"the board has no spawn square {spawns.index(None)}")
+            raise self._wrong(f"the board has no spawn square {spawns.index(None)}; a game needs four heroes, 0 to 3")
         return tiles, spawns
 
     def _read_entities(
@@ -137,7 +137,7 @@ class LineGame:
         """Read the number of entities and the entities. Return the heroes, and the owner of each mine (-1 if it has none)."""
         count = self._integer(line, "the number of entities", 0, CELLS)
         if count != 4 + mines:
-            raise self._wrong(f"there must be {4 + mines} entities, 4 heroes and {mines} mines, not {count}")
+            raise self._wrong(f"there must be {4 + mines} entities, four heroes and {counted(mines, 'mine')}, not {count}")
         heroes: dict[int, _Hero] = {}
         owners: dict[tuple[int, int], int] = {}
         for _ in range(count):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vindibot.base import UsageError
+from vindibot.base import UsageError, given_path
 from vindibot.games.recording import SUFFIX
 from vindibot.games.review import REVIEW_SUFFIX
 
@@ -31,4 +31,4 @@ def newest_recording(folder: Path = FOLDER) -> Path:
 
 def find_recording(name: str) -> Path:
     """Return the path `name`. The word ``last`` gives the path of the newest recording, but ``./last`` means a file."""
-    return newest_recording() if name == LAST else Path(name)
+    return newest_recording() if name == LAST else given_path(name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -34,7 +34,7 @@ from sim.game import (
     new_game,
     row_column,
 )
-from vindibot.base import VindibotError
+from vindibot.base import Redactor, VindibotError
 
 #: The HTTP header with the time limit for a move in milliseconds. Our own server sends it with every answer.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
@@ -64,6 +64,30 @@ class StateModel(WireModel):
     """A part of a game's state. It keeps unknown fields, so that recordings contain everything that the server sent."""
 
     model_config = ConfigDict(extra="allow")
+    #: The names of the fields whose value may be any text.
+    texts: ClassVar[tuple[str, ...]] = ()
+
+    def masked(self, redact: Redactor) -> Self:
+        """Return this part without secrets: `redact` masks them in all texts and unknown fields.
+
+        The tiles and directions stay unchanged, since they are no free texts. Return this object if it has no secret.
+        """
+        masked: dict[str, Any] = {}
+        for name, value in self.__dict__.items():
+            if isinstance(value, StateModel):
+                masked[name] = value.masked(redact)
+            elif isinstance(value, tuple):
+                parts = tuple(part.masked(redact) for part in value)
+                masked[name] = parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
+            elif name in self.texts and value is not None:
+                text = redact(value)
+                masked[name] = text if text != value else value
+        unknown = self.model_extra and redact.plain(self.model_extra)
+        if unknown == self.model_extra and all(value is self.__dict__[name] for name, value in masked.items()):
+            return self
+        copy = self.model_copy(update=masked)
+        copy.__pydantic_extra__ = unknown
+        return copy
 
 
 class Position(StateModel):
@@ -75,6 +99,8 @@ class Position(StateModel):
 
 class HeroState(StateModel):
     """One hero. `user_id` and `elo` are None for the server's own bots. `last_dir` is None before the hero's first move."""
+
+    texts: ClassVar = ("name", "user_id")
 
     id: Int32
     name: str
@@ -112,6 +138,8 @@ UNKNOWN_PLAYERS = (Player(""),) * 4
 class GameState(StateModel):
     """One state of a game."""
 
+    texts: ClassVar = ("id",)
+
     id: str
     turn: Int32
     max_turns: Int32
@@ -133,6 +161,11 @@ class Answer(WireModel):
     token: str = Field(repr=False)
     view_url: str
     play_url: str = Field(repr=False)
+
+    def masked(self, redact: Redactor) -> Answer:
+        """Return the answer with a state without secrets (see `StateModel.masked`)."""
+        game, hero = self.game.masked(redact), self.hero.masked(redact)
+        return self.model_copy(update={"game": game, "hero": hero, "view_url": redact(self.view_url)})
 
 
 _Model = TypeVar("_Model", bound=WireModel)

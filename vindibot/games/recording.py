@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.base import LineFile, VindibotError, short
+from vindibot.base import LineFile, VindibotError, redacted, short
 from vindibot.games.ballot import Ballot
 from vindibot.games.lines import fault, is_no_json
 from vindibot.games.outcome import Outcome, Reason
@@ -146,9 +146,7 @@ class Recorder:
 
     def finish(self, outcome: Outcome, state: GameState | Mapping[str, Any] | None = None) -> None:
         """Record the outcome and, if we received it, the last state. Then close the file."""
-        # The message of an error may quote the URL of a request, which contains the token.
-        message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", outcome.message)
-        line: dict[str, Any] = {"reason": outcome.reason, "message": message}
+        line: dict[str, Any] = {"reason": outcome.reason, "message": redacted(outcome.message)}
         if state is not None:
             line["state"] = _raw(state)
         self._write({"outcome": line})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import ConfigDict, Field, SecretStr, field_validator
 
-from vindibot.config import Settings
+from vindibot.config import OptionalFile, Settings
 
 SHORTEST_ADMIN_KEY = 12
 
@@ -78,7 +77,7 @@ class ServerSettings(Settings):
         default=600, ge=1, description="largest number of new bots per minute; further requests get a 429"
     )
     max_bots: int = Field(default=100_000, ge=1, description="largest number of registered bots; further registrations get a 503")
-    league: Path | None = Field(
+    league: OptionalFile = Field(
         default=None, description="file of a league to play, or a folder of such files; see `vindibot league`"
     )
     admin_key: SecretStr | None = Field(
@@ -88,7 +87,7 @@ class ServerSettings(Settings):
     stalled_seconds: float = Field(
         default=10.0, gt=0, description="seconds after which a spectator that does not read its stream is disconnected"
     )
-    db: Path | None = Field(
+    db: OptionalFile = Field(
         default=None,
         description="SQLite file for bots, ratings and games; without it they are lost when the server ends",
     )

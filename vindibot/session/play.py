@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import secrets
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
@@ -17,10 +18,10 @@ from rich.console import Console
 
 from sim.game import SEATS
 from sim.generator import generate
-from vindibot.base import VindibotError, counted, interrupts, log, plain_table, printable, require_key
+from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import Needs, Voters, loading_beside, voters, warm
+from vindibot.engine import Needs, Voters, loading_beside, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.session.pacing import GamePace
@@ -96,6 +97,8 @@ class Session:
                 server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=pace)
                 self.server = await stack.enter_async_context(EmbeddedServer(server, [_PlyFeed(self._playing)] * paced))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
+            elif settings.mode == "arena":
+                self._note(f"waiting for a game on {settings.server}: it begins when four clients wait")
             if paced:
                 self.pace = stack.enter_context(self._paced())
             if settings.open:
@@ -121,7 +124,7 @@ class Session:
 
     @asynccontextmanager
     async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
-        """Start the traits of our bot and of its opponents. Yield the participants, our bot first.
+        """Start the traits of our bot and of its opponents, and rehearse a turn. Yield the participants, our bot first.
 
         There are opponents only in games on our own server.
         """
@@ -132,10 +135,16 @@ class Session:
             participants = []
             for bot, workers in [(self.bot, own_workers), *opponents]:
                 started = voters(
-                    bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes
+                    bot,
+                    workers=workers,
+                    in_process=pool.in_process,
+                    grace=pool.grace_ms / 1000,
+                    strikes=pool.strikes,
+                    all_prints=self.settings.log.prints == "all",
                 )
                 await started.start()
                 stack.push_async_callback(started.close)
+                await rehearse(started)
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
                 participants.append(Participant(bot, key, started))
@@ -143,10 +152,9 @@ class Session:
 
     async def _game(self, number: int, participants: list[Participant]) -> None:
         """Play one game with all participants, and store its report."""
-        seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
-            self._arrange(self.server, participants, seed, number)
-        players = [self._player(participant, seed, seat, number) for seat, participant in enumerate(participants)]
+            self._arrange(self.server, participants, number)
+        players = [self._player(participant, seat, number) for seat, participant in enumerate(participants)]
         self._playing.update(players)
         self._show_pace()
         tasks = [asyncio.create_task(player.play()) for player in players[1:]]
@@ -169,7 +177,7 @@ class Session:
             self._leave_board()  # so that the report is below the last board
         self._print_report(number, report)
 
-    def _player(self, participant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
+    def _player(self, participant: Participant, seat: int, number: int) -> GamePlayer:
         settings = self.settings
         participant.voters.begin_game()
         embedded = self.server is not None
@@ -190,7 +198,7 @@ class Session:
             client,
             participant.bot,
             participant.voters,
-            seed=seed + seat,
+            seed=derive_seed(self.seed, "bot", number, participant.bot.name, seat),
             margin=settings.time.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=folder,
@@ -198,14 +206,16 @@ class Session:
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
+            show_page=not embedded,
         )
 
-    def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
+    def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:
         """Reserve the seats of game `number` on our own server.
 
         Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
         game.
         """
+        seed = derive_seed(self.seed, "game", number)
         seats = [participant.key.get_secret_value() for participant in participants]
         training = len(seats) == 1
         seats += ["random"] * (SEATS - len(seats))
@@ -374,6 +384,9 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
                 session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
                 log.add_secret(session.key)
             warm(console)
+        # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.
+        gc.collect()
+        gc.freeze()
         if settings.display != "none":
             session.display = stack.enter_context(Display(live=settings.display != "lines", below=LINES_BELOW))
             session.console = session.display.console

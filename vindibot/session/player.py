@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,8 +39,11 @@ from vindibot.games import (
 from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
-#: Seconds from the decision of a move until its turn is recorded. In this time the client sends the move.
+#: Seconds from the decision of a move until its turn is recorded, and from the first state until the recording begins. In this
+#: time the client sends the move, or the traits begin to vote.
 RECORD_DELAY = 0.003
+#: Least number of seconds between two notices about the same problem with joining.
+RETRY_REPORT = 10.0
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class GamePlayer(ClientEvents):
     - `display`: the display that shows the game, under `title`.
     - `notify`: a function that receives messages for people.
     - `observer`: an observer that receives the turns.
+    - `show_page`: whether to name the game's page on the server.
 
     Raises `UsageError` for an invalid address or key.
     """
@@ -134,6 +139,7 @@ class GamePlayer(ClientEvents):
         title: str = "",
         notify: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
+        show_page: bool = False,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self._margin = margin
@@ -143,13 +149,17 @@ class GamePlayer(ClientEvents):
         self._status = ""
         self._notify = notify or (lambda text: None)
         self._observer = observer
+        self._show_page = show_page
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
         self._recorder: Recorder | None = None
+        self._first: Answer | None = None  # the first answer, until the beginning of the game has been shown
         self._decided: list[tuple[Answer, Games, Ballot]] = []  # turns that are not recorded yet
         self._reported: set[tuple[str, str]] = set()  # the failures so far: label of a trait, kind of failure
         self._late_turns = 0
+        self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
+        self._noted_at = 0.0  # time of the last notice about them
 
     def stop_after_turn(self) -> None:
         """End the game after the current turn; see `GameClient.stop_after_turn`."""
@@ -208,15 +218,9 @@ class GamePlayer(ClientEvents):
         return ballot.direction
 
     def joined(self, answer: Answer) -> None:
-        """Make the agent, and start the recording and the display."""
-        me = answer.hero.id - 1
+        """Make the agent. The recording and the display follow shortly afterwards."""
         log.bind(game=answer.game.id, hero=answer.hero.id)
-        log.add_secret(answer.token, token=True)
-        limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
-        self._notify(
-            f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network"
-        )
-        self._agent = Agent(self.voters, me, self.seed, Deadline(self._margin), self.nodes)
+        self._agent = Agent(self.voters, answer.hero.id - 1, self.seed, Deadline(self._margin), self.nodes)
         self._header = Header(
             bot=self.bot.name,
             traits=tuple(
@@ -228,17 +232,31 @@ class GamePlayer(ClientEvents):
             mode=self.settings.mode,
             server=self.settings.server,
             seed=self.seed,
-            limit_ms=limit,
+            limit_ms=self._client.time_limit * 1000,
         )
+        self._first = answer
+        asyncio.get_running_loop().call_later(RECORD_DELAY, self._begin)
+
+    def _begin(self) -> None:
+        """Start the recording and the display, unless they have been started or no game has begun."""
+        answer, self._first = self._first, None
+        if answer is None or self._header is None:
+            return
+        limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
+        hero = answer.hero.id
+        self._notify(f"game {answer.game.id} begins: we are hero {hero}, {limit:.0f} ms a move, {network:.1f} ms on the network")
+        if self._show_page and self._client.address.owns(answer.view_url):
+            self._notify(f"its page: {answer.view_url}")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
             names = [hero.name for hero in answer.game.heroes]
-            self._shown = self._display.game(names, me, self._title, len(self.bot.traits))
+            self._shown = self._display.game(names, hero - 1, self._title, len(self.bot.traits))
             self._shown.set_status(self._status)
 
     def _record_turns(self) -> None:
         """Record, show and log the turns that are decided but not recorded yet."""
+        self._begin()
         while self._decided:
             answer, games, ballot = self._decided.pop(0)
             began = time.monotonic()
@@ -289,7 +307,16 @@ class GamePlayer(ClientEvents):
     # -- Events of the client --
 
     def retrying(self, problem: str, pause: float) -> None:
-        self._notify(f"{problem}; trying again in {pause:.1f} s")
+        """Notify the user of a failed attempt to join: once per problem, and then of the number of attempts from time to time."""
+        now = time.monotonic()
+        self._attempts[problem] += 1
+        if self._attempts[problem] == 1:
+            self._notify(f"{problem}; trying again in {pause:.1f} s")
+        elif now - self._noted_at < RETRY_REPORT:
+            return
+        else:
+            self._notify(f"{problem}; still trying, {self._attempts[problem]} attempts so far")
+        self._noted_at = now
 
     def waiting(self, seconds: float) -> None:
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")

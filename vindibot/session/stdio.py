@@ -21,7 +21,7 @@ from rich.console import Console
 from sim.game import DIRECTIONS, STAY, Game
 from vindibot.base import interrupts, log, printable, say, terminal
 from vindibot.config import Bot, cores, load_bot, named_modules
-from vindibot.engine import Agent, Deadline, Needs, Voters, loading_beside, voters, warm
+from vindibot.engine import Agent, Deadline, Needs, Voters, loading_beside, rehearse, voters, warm
 from vindibot.games import EXPERT, Ballot, LineGame
 
 #: Largest length of a line, in bytes.
@@ -63,8 +63,8 @@ class _Line(NamedTuple):
 def play_stdio(name: str, settings: StdioSettings) -> None:
     """Play one game with the bot `name`, and return at the end of the input.
 
-    All kernels are compiled and all workers are ready before the first line is read. Raises `UsageError` for a bot that does
-    not exist, or for input that does not follow the protocol.
+    All kernels are compiled, and all workers have rehearsed a turn, before the first line is read. Raises `UsageError` for a bot
+    that does not exist, or for input that does not follow the protocol.
     """
     with _own_streams() as (source, target):
         console = terminal(stderr=True)
@@ -114,6 +114,7 @@ class _StdioPlayer:
         asked = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
         try:
             await asked.start()
+            await rehearse(asked)
             limits = f"{self._settings.first_ms:g} ms for the first move, then {self._settings.limit_ms:g} ms"
             self._note(f"{self._bot.name} is ready: {limits}, {self._settings.rounds} rounds")
             await self._answer_all(asked)

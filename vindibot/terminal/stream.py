@@ -123,7 +123,7 @@ class Watcher:
         events have no ids, there is no second request. Raises `VindibotError` with the text `missing` if the stream does not
         exist.
         """
-        last_id, began = "", False
+        last_id, began, noted = "", False, ""
         failing_since: float | None = None
         backoff = FIRST_BACKOFF
         while True:
@@ -134,14 +134,14 @@ class Watcher:
                     if status == 204 or (status == 404 and began):
                         return
                     if status == 404:
-                        raise VindibotError(f"{missing} on {self.server}")
+                        raise VindibotError(f"{missing} on {self._transport.route}")
                     if status != 200 and status < 500:
-                        raise VindibotError(f"{self.server} sends no events: it answers with status {status}")
+                        raise VindibotError(f"{self._transport.route} sends no events: it answers with status {status}")
                     if status != 200:
-                        raise TransportError(f"{self.server} answers with status {status}")
+                        raise TransportError(f"{self._transport.route} answers with status {status}")
                     async for event in events(pieces):
                         last_id, received, began = event.id or last_id, True, True
-                        failing_since, backoff = None, FIRST_BACKOFF
+                        failing_since, backoff, noted = None, FIRST_BACKOFF, ""
                         yield event
             except TransportError as error:
                 now = time.monotonic()
@@ -149,7 +149,9 @@ class Watcher:
                 never_reached = not began and not error.sent
                 if error.final or never_reached or now - failing_since > TIMEOUT:
                     raise
-                self._note(f"{error.message}; trying again")
+                if error.message != noted:
+                    self._note(f"{error.message}; trying again")
+                noted = error.message
                 await asyncio.sleep(backoff)
                 backoff = min(2 * backoff, LONGEST_BACKOFF)
             else:

@@ -10,11 +10,10 @@ from bisect import bisect_right
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.base import UsageError, printable, say, terminal
+from vindibot.base import UsageError, given_path, printable, say, terminal
 from vindibot.games import GameHistory
 from vindibot.terminal.board import Frame
 from vindibot.terminal.display import Display
@@ -219,7 +218,7 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
             raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
         found = GameAddress(found.server, game or found.game)
     else:
-        found = GameHistory.read(source, game)
+        found = GameHistory.read(given_path(source), game)
     history = asyncio.run(_watch(found, console, turn, speed, live_board=live_board))
     ended = f"ended: {ending_text(history)}" if history.complete else "goes on"
     say(console, printable(f"game {history.id} {ended}; {history.ranking()}"), "bold")
@@ -227,7 +226,7 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
 
 def _is_address(source: str) -> bool:
     """Return whether `source` is an address: it has a scheme, or it has a port and is not the name of a file."""
-    return "://" in source or (not Path(source).exists() and re.match(r"[\w.-]+:\d+(/|$)", source) is not None)
+    return "://" in source or (not given_path(source).exists() and re.match(r"[\w.-]+:\d+(/|$)", source) is not None)
 
 
 async def _watch(

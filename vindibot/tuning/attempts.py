@@ -22,8 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from vindibot.arena import derive_seed
-from vindibot.base import LineFile, UsageError, VindibotError, begins_with, short
+from vindibot.base import LineFile, UsageError, VindibotError, begins_with, derive_seed, short
 
 #: The first bytes of a file of attempts.
 MARK = b'{"attempt":'

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.game import SEATS
-from vindibot.arena import Entrant, GameLine, GameTask, Limits, MapSet, SeatTask, derive_seed, wall_seconds
+from vindibot.arena import Entrant, GameLine, GameTask, Limits, MapSet, SeatTask, wall_seconds
+from vindibot.base import derive_seed
 from vindibot.config import Bot
 from vindibot.tuning.objectives import OBJECTIVES, mean, mean_score
 

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vindibot.arena import derive_seed
-from vindibot.base import UsageError, VindibotError
+from vindibot.base import UsageError, VindibotError, derive_seed
 from vindibot.tuning import screening, spsa
 from vindibot.tuning.blocks import GAMES, BlockResult
 from vindibot.tuning.objectives import Objective

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vindibot.arena import derive_seed
+from vindibot.base import derive_seed
 from vindibot.tuning.screening import Effect
 from vindibot.tuning.space import Floats
 

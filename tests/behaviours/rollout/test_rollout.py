@@ -369,7 +369,7 @@ def test_after_the_end_there_are_no_votes() -> None:
 
 def test_the_lead_counts_only_near_the_end() -> None:
     games = games_under_way(4, 240)
-    left = View(games, mover(games)).plies_left
+    left = View(games, mover(games)).moves_left
     never, not_yet, now = (search_infos(Rollout(lead_rounds=rounds), games, 20_000) for rounds in (0, left - 1, left))
     assert never == not_yet
     assert never[-1] != now[-1]

@@ -1,4 +1,4 @@
-"""Seeds: every seed of a tournament is derived from the tournament's seed and a purpose."""
+"""Seeds: the seeds of the games, maps and bots of one command are derived from its seed and a purpose."""
 
 from __future__ import annotations
 

@@ -1,0 +1,86 @@
+"""Commands in an unusual environment: settings of libraries, temporary folders, the home folder, names of files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import command, environment, run
+from tests.support.mounts import read_only
+
+ARENA = ("arena", "seed", "random", "stay", "--blocks", "1", "--rounds", "2", "--map", "m1", "--seed", "1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("NUMBA_OPT", "foo", "supported values are 0, 1, 2, 3"),
+        ("NUMBA_NUM_THREADS", "-1", "must be > 0"),
+        ("NUMBA_DEBUG", "x", "invalid literal"),
+        ("NUMBA_CPU_NAME", "foo", "not a recognized processor"),
+        ("NUMBA_CPU_FEATURES", "+foo", "not a recognized feature"),
+        ("NUMBA_CPU_FEATURES", "foo", "must begin with + or -"),
+    ],
+)
+def test_a_setting_that_numba_cannot_use_is_named_in_one_line(name: str, value: str, words: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "behaviours", **{name: value})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"error: numba cannot use {name}='{value}': ")
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("text", ["a: [1", "opt: foo"])
+def test_a_file_of_settings_that_numba_cannot_use_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / ".numba_config.yaml").write_text(text)
+    done = run(tmp_path, "behaviours")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "the file .numba_config.yaml" in done.stderr
+
+
+def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dask.yaml").write_text("a: [1")
+    for variables in ({"DASK_CONFIG": str(tmp_path / "dask.yaml")}, {"DASK_DISTRIBUTED__LOGGING": "foo"}):
+        for words in (("cluster", "join", "tcp://127.0.0.1:1"), (*ARENA, "--nodes", "10", "--dask", "tcp://127.0.0.1:1")):
+            done = run(tmp_path, *words, **variables)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+            assert "the configuration of Dask cannot be used" in done.stderr
+
+
+def test_a_long_folder_for_temporary_files(tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    done = run(tmp_path, *ARENA, TMPDIR=str(long))
+    assert done.returncode == 0, done.stderr
+    assert "ahead of" in done.stdout
+
+
+def test_shared_memory_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    before = read_only(Path("/dev/shm"))
+    done = subprocess.run(
+        [*before, *command(*ARENA)], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "semaphores in /dev/shm" in done.stderr
+
+
+def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Path) -> None:
+    (tmp_path / "~x.toml").write_text('extends = "seed"\n')
+    done = run(tmp_path, "play", "--bot", "~x.toml", "--rounds", "2", "--display", "none")
+    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "play", "--bot", "seed", "--rounds", "2", "--display", "none", "--recordings=~/here", HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "here").iterdir())) == 1
+
+
+def test_names_of_files_that_are_not_utf_8(tmp_path: Path) -> None:
+    name = os.fsdecode(b"bot\xe9")
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / f"{name}.toml").write_text('extends = "seed"\n')
+    for words in (("play", "--bot", f"{name}.toml", "--rounds", "2", "--display", "none"), ("verify", f"{name}.jsonl"), ARENA):
+        done = subprocess.run(command(*words), cwd=folder, env=environment(), capture_output=True, timeout=100, check=False)
+        assert done.returncode == (2 if words[0] == "verify" else 0), done.stderr
+        assert b"Traceback" not in done.stderr
