@@ -24,11 +24,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from sim.board import draw
 from sim.game import (
@@ -52,6 +52,12 @@ from sim.svg import draw_svg
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
 #: The return type of `Behaviour.vote`: votes, a `SearchInfo`, or (anytime traits) a generator of better and better answers.
 Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo] | Iterator[Votes | SearchInfo]"
+
+#: The mark of `DataFile` in an annotation.
+DATA_FILE = WithJsonSchema({"type": "string", "format": "file-path"})
+#: The type of a parameter that names a file. A bot file names it relative to its own folder, and the trait gets the absolute
+#: path. The contents of the file belong to the bot: with other contents it is another bot.
+DataFile: TypeAlias = Annotated[str, DATA_FILE]
 
 #: Largest length of `View.recent`, in turns of ours.
 RECENT_TURNS = 24

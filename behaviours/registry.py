@@ -34,6 +34,7 @@ BUILT_IN = {
     "homecoming": "behaviours.tactics.home:Homecoming",
     "hunter": "behaviours.tactics.hunter:Hunter",
     "landing": "behaviours.tactics.landing:Landing",
+    "learned": "behaviours.net.trait:Learned",
     "leader": "behaviours.tactics.leader:Leader",
     "look-ahead": "behaviours.classic.lookahead:LookAhead",
     "max-n": "behaviours.sparring.maxn:MaxN",

@@ -23,15 +23,16 @@ def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
     """Return the user's own files on which a function depends, by the names of their modules.
 
     These are the file of the function and the files that it imports, directly or indirectly. Modules of Python, of this project
-    and of other installed packages are left out. For a function of this project, and for a function without a file, the result is
-    empty.
+    and of other installed packages are left out. For a function of `PACKAGES`, and for a function without a file, the result is
+    empty. For a function of vindibot, the result has the files of its package that it imports.
     """
     source = Path(function.__code__.co_filename).resolve()
     if not source.is_file() or any(source.is_relative_to(TOP / package) for package in PACKAGES):
         return {}
+    room = f"{function.__module__.rpartition('.')[0]}." if source.is_relative_to(TOP / "vindibot") else ""
 
     def locate(name: str) -> dict[str, Path]:
-        path = _find(name) if _may_be_own(name) else None
+        path = _find(name) if _may_be_own(name) or (room and name.startswith(room)) else None
         if path is None:
             return {}
         same_package = name.partition(".")[0] == function.__module__.partition(".")[0]

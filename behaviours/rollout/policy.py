@@ -9,7 +9,7 @@ The rules, in this order:
 5. Otherwise the hero goes to its goal. Without a goal it goes to a prey (an enemy worth killing), the nearest mine or a tavern.
    It avoids squares where an enemy would strike first and win.
 
-A learned policy (`behaviours.rollout.learned`) does not use these rules.
+A learned policy (`behaviours.net.network`) does not use these rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from behaviours.common.policy import nearest_foreign
-from behaviours.rollout.learned import likeliest_move
+from behaviours.net.move_features import best_basic_move
 from behaviours.rollout.policy_params import FEARS_ALL, POLICY_ARRAY, PolicyRecord
 from sim.game import AIR, BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE_COST, OFFSET, STAY, TAVERN, Games
 from sim.kernels import entry, kernel
@@ -225,7 +225,7 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
     if me.crashed:
         return int64(STAY)
     if params.learned and goal == NO_GOAL:
-        return int64(likeliest_move(game, tables, params.scores, hero))
+        return int64(best_basic_move(game, tables, params.scores, hero))
     pos, life = int64(me.pos), int64(me.life)
     tavern, beside_tavern = int64(tables.to_tavern[uintp(pos)]), _beside_tavern(game, tables, hero)
     close, kill, beside, strongest, prey, prey_away = _around(game, tables, weights, params, hero)

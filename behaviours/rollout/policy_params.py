@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from behaviours.rollout.learned import scores_of
-from behaviours.rollout.move_features import FEATURES
+from behaviours.net.move_features import FEATURES
+from behaviours.net.network import Net, NetError
 from sim.game import MAX_LIFE
 
 #: Values of `PolicyParams.fear`.
@@ -49,10 +49,10 @@ class PolicyParams(BaseModel):
     )
 
 
-#: A policy as a record for kernels: the fields of `PolicyParams`, or a learned policy. `learned` is 1 for a learned policy, and
-#: `scores` has its scores (`behaviours.rollout.learned`).
+#: A policy as a record for kernels: the fields of `PolicyParams`, or a learned policy. `learned` is 1 for a net without hidden
+#: units, and `scores` has its linear part (`behaviours.net.network`).
 POLICY_PARAMS = np.dtype(
-    (np.record, [*((name, "i4") for name in (*PolicyParams.model_fields, "learned")), ("scores", "i1", FEATURES)])
+    (np.record, [*((name, "i4") for name in (*PolicyParams.model_fields, "learned")), ("scores", "i2", FEATURES)])
 )
 #: numba's type of an array of policies.
 POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
@@ -77,14 +77,19 @@ LIBRARY = (
 
 
 @lru_cache(maxsize=64)
-def compiled_policies(policies: tuple[PolicyParams, ...], learned: tuple[str, ...] = ()) -> NDArray[np.void]:
-    """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then the learned policies with these texts.
+def compiled_policies(policies: tuple[PolicyParams, ...], nets: tuple[Net, ...] = ()) -> NDArray[np.void]:
+    """Return policies as an array of `POLICY_PARAMS` records: first `policies`, then `nets`.
 
-    The array comes from a cache: do not change it. Raises `ValueError` for a faulty text.
+    The array comes from a cache: do not change it. Raises `NetError` for a net with hidden units or with other features than
+    those of `behaviours.net.move_features`.
     """
-    compiled = np.zeros(len(policies) + len(learned), POLICY_PARAMS)
+    compiled = np.zeros(len(policies) + len(nets), POLICY_PARAMS)
     for name in PolicyParams.model_fields:
         compiled[name][: len(policies)] = [int(getattr(params, name)) for params in policies]
-    for record, text in zip(compiled[len(policies) :], learned, strict=True):
-        record["learned"], record["scores"] = 1, scores_of(text)
+    for record, net in zip(compiled[len(policies) :], nets, strict=True):
+        if not net.policy.is_basic:
+            raise NetError(
+                f"the net {net.name!r} cannot be an opponent model: it has hidden units, or features of whole positions"
+            )
+        record["learned"], record["scores"] = 1, net.policy.linear[:FEATURES]
     return compiled

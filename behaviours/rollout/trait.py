@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from behaviours.base import SearchInfo, SplitBehaviour, View
+from behaviours.base import DataFile, SearchInfo, SplitBehaviour, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout.learned import scores_of
+from behaviours.net.network import Net, load_nets
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
@@ -35,9 +37,9 @@ _FIELDS = ("total", "count", "first", "plies")
 _TOTAL, _COUNT, _FIRST, _PLIES = range(4)
 
 
-def _check_learned(text: str) -> str:
-    scores_of(text)
-    return text
+def _check_models(path: str) -> str:
+    compiled_policies((), load_nets(Path(path)))
+    return path
 
 
 class Rollout(SplitBehaviour):
@@ -108,10 +110,10 @@ class Rollout(SplitBehaviour):
     rivals: tuple[PolicyParams, ...] = Field(
         (), max_length=64, description="policies that rivals may have (none: the built-in library)"
     )
-    learned: tuple[Annotated[str, AfterValidator(_check_learned)], ...] = Field(
+    learned: tuple[Annotated[DataFile, AfterValidator(_check_models)], ...] = Field(
         (),
         max_length=64,
-        description="further policies that rivals may have: texts of learned policies, from `vindibot tune imitate`",
+        description="further policies that rivals may have: files of nets without hidden units, from `vindibot learn imitate`",
     )
     weights: NetWorthWeights = Field(
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
@@ -139,7 +141,12 @@ class Rollout(SplitBehaviour):
 
     def policies(self) -> NDArray[np.void]:
         """Return the policies of the playouts (`POLICY_PARAMS` records): ours first, then those that rivals may have."""
-        return compiled_policies((self.params, *(self.rivals or LIBRARY)), self.learned)
+        return compiled_policies((self.params, *(self.rivals or LIBRARY)), self._models)
+
+    @cached_property
+    def _models(self) -> tuple[Net, ...]:
+        """The nets in the files `learned`. They stay the same for the life of this trait, even if a file changes."""
+        return tuple(net for file in self.learned for net in load_nets(Path(file)))
 
     def _plans(self, view: View) -> NDArray[np.int16]:
         limit = self._limit(view)

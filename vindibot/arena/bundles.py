@@ -43,14 +43,15 @@ def digest(data: bytes) -> str:
 
 
 def pack(folder: Path) -> bytes:
-    """Return the bundle of a folder and its subfolders.
+    """Return the bundle of a folder and its subfolders, or of a single file.
 
     Hidden files, caches, results, recordings and virtual environments are left out. A link to a file is packed as this file. A
     link to a folder is left out. Raises `UsageError` if the folder is too large (`MAX_FILES`, `MAX_BYTES`) or cannot be read.
     """
     target, size, count = io.BytesIO(), 0, 0
+    alone = folder.is_file()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for path in _files(folder):
+        for path in [folder] if alone else _files(folder):
             count += 1
             try:
                 size += path.stat().st_size
@@ -60,9 +61,12 @@ def pack(folder: Path) -> bytes:
                 raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
             if count > MAX_FILES or size > MAX_BYTES:
                 limits = f"{MAX_FILES} files and {MAX_BYTES >> 20} MB"
-                words = f"more than {limits}, so it cannot travel to other machines: put the bot into a folder of its own"
-                raise UsageError(f"{short(folder)}, the folder of a bot, has {words}")
-            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _TIME)
+                what, help_ = (
+                    ("a data file", "use a smaller file") if alone else ("the folder", "put the bot into a folder of its own")
+                )
+                words = f"more than {limits}, so it cannot travel to other machines: {help_}"
+                raise UsageError(f"{short(folder)}, {what} of a bot, has {words}")
+            entry = zipfile.ZipInfo(path.name if alone else path.relative_to(folder).as_posix(), _TIME)
             entry.external_attr = (stat.S_IFREG | (0o555 if executable else 0o444)) << 16
             bundle.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return target.getvalue()

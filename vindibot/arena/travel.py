@@ -16,19 +16,21 @@ from sim import kernels
 from vindibot.arena.bundles import digest, pack, unpack
 from vindibot.arena.entrants import Entrant, files_digest
 from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.config import TraitSpec, bot_digest, holds, shipped_folder
+from vindibot.config import DataPath, TraitSpec, bot_digest, data_paths, holds, replaced_paths, shipped_folder
 
 
 @dataclass(frozen=True)
 class Luggage:
     """The bots of a tournament with their files.
 
-    `bundles` maps a digest to its bundle. `folders` maps the folder of a bot on the arena's machine to the digest of its bundle.
+    `bundles` maps a digest to its bundle. `folders` maps the folder of a bot on the arena's machine to the digest of its bundle,
+    and `files` maps each data file of its traits to the digest of its bundle.
     """
 
     entrants: tuple[Entrant, ...]
     bundles: Mapping[str, bytes]
     folders: Mapping[str, str]
+    files: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,13 @@ class RemoteSeat:
         return cls(seat.entrant.label, seat.seed, bot.traits if bot is not None and not bot.digest else ())
 
     def task(self, entrants: Mapping[str, Entrant]) -> SeatTask:
-        """Return the seat with its bot from `entrants`, by label."""
+        """Return the seat with its bot from `entrants`, by label. A variant has the data files of this bot."""
         entrant = entrants[self.label]
         if self.traits and entrant.bot is not None:
-            entrant = replace(entrant, bot=replace(entrant.bot, traits=self.traits, digest=""))
+            here = {spec.label: spec.parameters for spec in entrant.bot.traits}
+            data = {label: {key: one for key, one in values.items() if data_paths({key: one})} for label, values in here.items()}
+            traits = tuple(replace(one, parameters={**one.parameters, **data.get(one.label, {})}) for one in self.traits)
+            entrant = replace(entrant, bot=replace(entrant.bot, traits=traits, digest=""))
         return SeatTask(entrant, self.seed)
 
 
@@ -76,20 +81,26 @@ class RemoteGame:
 def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
     """Return the luggage of a tournament. The folders of a bot are packed only if the bot has traits of its own.
 
-    Raises `UsageError` if the folder of a bot is too large to be sent.
+    Raises `UsageError` if the folder or a data file of a bot is too large to be sent.
     """
     bundles: dict[str, bytes] = {}
     folders: dict[str, str] = {}
-    for entrant in entrants:
-        if entrant.bot is None or not entrant.bot.has_own_traits:
-            continue
-        for folder in entrant.bot.folders:
-            if folder not in folders and not Path(folder).is_relative_to(shipped_folder()):
-                data = pack(Path(folder))
-                folders[folder] = digest(data)
-                bundles[folders[folder]] = data
+    files: dict[str, str] = {}
+
+    def add(path: str, digests: dict[str, str]) -> None:
+        if path not in digests:
+            data = pack(Path(path))
+            digests[path] = digest(data)
+            bundles[digests[path]] = data
+
+    for bot in [entrant.bot for entrant in entrants if entrant.bot is not None]:
+        for path in [path for spec in bot.traits for path in data_paths(spec.parameters)]:
+            add(str(path), files)
+        for folder in bot.folders if bot.has_own_traits else ():
+            if not Path(folder).is_relative_to(shipped_folder()):
+                add(folder, folders)
     bare = tuple(replace(one, bot=replace(one.bot, origins={})) if one.bot is not None else one for one in entrants)
-    return Luggage(bare, bundles, folders)
+    return Luggage(bare, bundles, folders, files)
 
 
 def cache_folder() -> Path:
@@ -104,11 +115,19 @@ def unpack_entrants(luggage: Luggage) -> tuple[dict[str, Entrant], list[str]]:
     """
     found = {name: unpack(data, name, cache_folder()) for name, data in luggage.bundles.items()}
     entrants, problems = {}, list[str]()
+
+    def place(path: DataPath) -> DataPath:
+        return DataPath(found[luggage.files[path]] / Path(path).name)
+
     for entrant in luggage.entrants:
         here = entrant
-        if entrant.bot is not None:
-            folders = (luggage.folders[folder] for folder in entrant.bot.folders if folder in luggage.folders)
-            here = replace(entrant, bot=replace(entrant.bot, folders=tuple(str(found[name]) for name in folders)))
+        if (bot := entrant.bot) is not None:
+            folders = tuple(str(found[luggage.folders[folder]]) for folder in bot.folders if folder in luggage.folders)
+            traits = tuple(
+                replace(spec, parameters={key: replaced_paths(value, place) for key, value in spec.parameters.items()})
+                for spec in bot.traits
+            )
+            here = replace(entrant, bot=replace(bot, folders=folders, traits=traits))
         entrants[entrant.label] = here
         problems += [f"bot {entrant.label}: {problem}" for problem in _problems(here)]
     return entrants, problems

@@ -1,164 +1,169 @@
-"""The commands of ``vindibot tune`` that learn from recorded games without playing: ``fit`` and ``imitate``."""
+"""``vindibot learn``: nets that learn to play, from games against themselves and from recorded games."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import PATH, GivenPath
+from vindibot.cli.imitating import imitate
+from vindibot.cli.parameters import PATH
 
 if TYPE_CHECKING:
-    from vindibot.tuning import LearnedPolicy
+    from rich.console import Console
+
+    from vindibot.config import Bot
+    from vindibot.learning import Row, Selfplay
 
 
-@click.command("fit", short_help="Fit the weights of the evaluation to how games ended.")
-@click.argument("data", type=PATH)
-@click.argument("bot", required=False, default="strong", shell_complete=complete_bots)
-@click.option("--trait", default="search", show_default=True, metavar="LABEL", help="the label of the trait that has the weights")
-@click.option(
-    "--target",
-    type=click.Choice(["lead", "first"]),
-    default="lead",
-    show_default=True,
-    help="write the weights of the fit to this target",
-)
-@click.option(
-    "--without", multiple=True, metavar="LABEL", help="validate only with games of this bot, and fit without them; repeatable"
-)
-@click.option("--one-hot", is_flag=True, help="write the one-hot tables instead of the weights")
-@click.option("--out", type=PATH, metavar="FILE", help="the fitted bot  [default: BOT-fitted.toml beside DATA]")
-def fit(data: Path, bot: str, trait: str, target: str, without: tuple[str, ...], one_hot: bool, out: Path | None) -> None:
-    """Fit the weights of the evaluation of BOT to the positions in DATA, and write a bot with the fitted weights.
-
-    With --one-hot, the bot gets one-hot tables instead. They replace the formula for the value of mines and life, and in the
-    trait search also the value of near mines and taverns.
-
-    The report says how well the weights predict how games end. It does not say whether a bot with these weights plays better:
-    test the bot with vindibot tune promote.
-    """
-    from behaviours.common.evaluation import Weights
-    from behaviours.common.one_hot import BINS, NET_WORTH_FEATURES
-    from vindibot.base import plain_table, say, terminal
-    from vindibot.config import load_bot, short
-    from vindibot.tuning import (
-        COEFFICIENT_HEADS,
-        FITTED,
-        QUALITY_HEADS,
-        Dataset,
-        coefficient_rows,
-        declared_range,
-        fit as fit_weights,
-        fit_parts,
-        quality_rows,
-        require_extra,
-        summary_lines,
-        tuned_text,
-        write_page,
-        write_tuned,
-    )
-
-    require_extra()
-    loaded = load_bot(bot)
-    behaviours = {spec.label: behaviour for spec, behaviour in loaded.build()}
-    weights = getattr(behaviours.get(trait), "weights", None)
-    if weights is None:
-        raise UsageError(f"--trait {trait}: {loaded.name} has no trait {trait!r} with weights of an evaluation")
-    if weights.one_hot and not one_hot:
-        raise UsageError(f"{loaded.name} has one-hot tables instead of some weights: fit them with --one-hot")
-    dataset = Dataset.load(data)
-    features = [name for name in BINS if isinstance(weights, Weights) or name in NET_WORTH_FEATURES]
-    result = fit_weights(dataset, Weights(**weights.model_dump()), without, features)
-    console = terminal()
-    shown = [[*row[:5], row[7]] for row in coefficient_rows(result)]
-    for heads, rows, left in (
-        ([*COEFFICIENT_HEADS[:5], ""], shown, ("weight", "")),
-        (QUALITY_HEADS, quality_rows(result), ()),
-    ):
-        table = plain_table(*heads, left=left)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-    for line in summary_lines(result):
-        say(console, line)
-    report = write_page(data.with_suffix(".fit.html"), f"Fit to {data.name}", fit_parts(result, dataset))
-    say(console, f"report: {short(report)}", "dim")
-    fields = type(weights).model_fields
-    found = {name: value for name, value in result.weights(target).items() if name in FITTED and name in fields}
-    ends = {name: declared_range(fields[name]) for name in found}
-    inside: dict[str, Any] = {
-        f"traits.{trait}.weights.{name}": min(max(value, ends[name][0] or 0.0), ends[name][1] or value)
-        for name, value in found.items()
-    }
-    if one_hot:
-        inside = {f"traits.{trait}.weights.one_hot": result.one_hot.rounded_tables()}
-    path = out or data.with_name(f"{loaded.name}-fitted.toml")
-    what = "One-hot tables" if one_hot else "Weights"
-    comments = [f"{what} fitted to {data.name}, target {'lead' if one_hot else target}. No game shows yet that they are better."]
-    write_tuned(path, tuned_text(loaded, inside, path, comments, "fitted"))
-    say(console, f"bot: {short(path)}")
-
-
-@click.command("imitate", short_help="Learn how bots move, as opponent models of a bot.")
-@click.argument("bot", shell_complete=complete_bots)
-@click.argument("records", nargs=-1, required=True, type=GivenPath(exists=True, dir_okay=False))
-@click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
-@click.option(
-    "--trait", default="rollout", show_default=True, metavar="LABEL", help="the label of the trait that gets the models"
-)
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0.05, 0.9),
-    default=0.3,
-    show_default=True,
-    metavar="SHARE",
-    help="expected share of the maps that are for validation only",
-)
-@click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
-def imitate(bot: str, records: tuple[Path, ...], only: tuple[str, ...], trait: str, holdout: float, out: Path | None) -> None:
-    """Learn how the bots in RECORDS move, and write a bot that extends BOT and has these opponent models.
-
-    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. Each bot in RECORDS gets a model, which
-    predicts its moves. The table says how often, on maps that the fit did not use, and how often the best model of the built-in
-    library does. After Ctrl-C, the models that are ready are written.
+@click.group(name="learn", short_help="Learn a net that plays.")
+def learn_command() -> None:
+    """Learn a net that plays (docs/learn.md).
 
     \b
-    Example:
-      vindibot tune imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
+      vindibot learn selfplay mynet --minutes 30      learns by games against itself, and writes mynet/bot.toml
+      vindibot play --bot mynet                       plays a game with it
+      vindibot learn selfplay mynet --resume          goes on after Ctrl-C
+      vindibot learn imitate strong games.jsonl       learns how the bots in these games move
     """
-    from vindibot.base import plain_table, say, terminal
-    from vindibot.config import load_bot, short
-    from vindibot.tuning import decisions_of, fit_policy, imitating_text, learned_by, require_extra, write_tuned
 
-    require_extra()
-    loaded = load_bot(bot)
-    learned_by(loaded, trait)
-    path = out or Path(f"{loaded.name}-learned.toml")
-    console = terminal()
-    say(console, "reading the games", "dim")
-    decisions = decisions_of(records, holdout, only)
-    found: list[LearnedPolicy] = []
-    interrupted = False
-    try:
-        for name in sorted(decisions):
-            policy = fit_policy(name, decisions.pop(name), lambda text: say(console, text, "dim"))
-            found.append(policy)
-    except KeyboardInterrupt:
-        interrupted = True
-    if found:
-        table = plain_table(
-            "bot", "for fitting", "for validation", "predicted", "by the library", "log likelihood", left=("bot",)
-        )
-        for one in found:
-            shares = f"{one.accuracy:.1%}", f"{one.library:.1%}", f"{one.likelihood:.3f}"
-            table.add_row(one.bot, str(one.fitted), str(one.held), *shares)
-        console.print(table)
-        write_tuned(path, imitating_text(loaded, trait, found, path))
-        say(console, f"bot: {short(path)}")
-    if interrupted:
-        say(console, "interrupted: the other bots have no model", "yellow")
-        sys.exit(interrupts.INTERRUPTED)
+
+learn_command.add_command(imitate)
+
+
+@learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
+@click.argument("out", type=PATH)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes  [default: 30]")
+@click.option(
+    "--decisions", type=click.IntRange(1), metavar="N", help="train until the net has made N moves, instead of --minutes"
+)
+@click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
+@click.option(
+    "--threads", type=int, metavar="N", help="number of threads; another number gives another net  [default: all cores]"
+)
+@click.option("--seed", type=int, metavar="N", help="seed of the maps, games and first weights  [default: 1]")
+@click.option("--rivals", multiple=True, type=PATH, metavar="FILE", help="a file of nets that are guests, too; repeatable")
+@click.option("--from", "start", type=PATH, metavar="FILE", help="begin with the net in this file")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="another setting, for example discount=0.995; repeatable"
+)
+@click.option(
+    "--against",
+    default="seed",
+    show_default=True,
+    metavar="BOT",
+    shell_complete=complete_bots,
+    help="the bot of the short matches",
+)
+@click.option("--resume", is_flag=True, help="continue the run in the folder OUT")
+@click.option("--idle", is_flag=True, help="run at the lowest priority, beside other work")
+def selfplay(
+    out: Path,
+    minutes: float | None,
+    decisions: int | None,
+    hidden: int | None,
+    threads: int | None,
+    seed: int | None,
+    rivals: tuple[Path, ...],
+    start: Path | None,
+    changes: tuple[str, ...],
+    against: str,
+    resume: bool,
+    idle: bool,
+) -> None:
+    """Learn a net by games against itself, in the new folder OUT.
+
+    The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which
+    the trait rollout expects rivals to play, and the nets of --rivals. The net learns by PPO (reinforcement learning).
+
+    Every ten seconds there is a row of numbers: the net's moves so far and per second, its mean reward, the entropy of its moves
+    (0: it always makes the same move), the error of its values, and its deaths per 300 moves. Every three minutes the net plays
+    short matches alone against three copies of a bot, and against three copies of its last snapshot.
+
+    Ctrl-C saves the run, and --resume continues it. After a crash, less than a minute is lost. With --decisions, equal settings
+    and an equal number of threads give an equal net. With --minutes, the length of the run depends on the machine.
+
+    \b
+    Examples:
+      vindibot learn selfplay mynet --minutes 20
+      vindibot learn selfplay mynet --resume
+      vindibot arena mynet seed --blocks 20
+    """
+    given = {"hidden": hidden, "threads": threads, "seed": seed}
+    options = {name: value for name, value in given.items() if value is not None}
+    if resume and (options or rivals or start or changes):
+        raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
+    if idle:
+        os.nice(19)
+    from vindibot.base import terminal
+    from vindibot.config import load_bot
+
+    rival = load_bot(against)
+    run = _prepare(out, minutes, decisions, options, rivals, start, changes, resume)
+    sys.exit(_train(run, rival, terminal()))
+
+
+def _prepare(
+    out: Path,
+    minutes: float | None,
+    decisions: int | None,
+    options: dict[str, int],
+    rivals: tuple[Path, ...],
+    start: Path | None,
+    changes: tuple[str, ...],
+    resume: bool,
+) -> Selfplay:
+    from vindibot.base import terminal
+    from vindibot.engine import warm
+    from vindibot.learning import Limit, Selfplay, read_nets, selfplay_settings
+
+    with interrupts.saying("interrupted before the training began"):
+        limit = Limit(decisions, minutes)
+        if resume:
+            Selfplay.check(out)
+            warm(terminal())
+            return Selfplay.resume(out, limit)
+        settings = selfplay_settings(options, changes)
+        models = [net for path in rivals for net in read_nets(path)]
+        first = read_nets(start)[0] if start is not None else None
+        Selfplay.check_new(out)
+        warm(terminal())
+        if minutes is None and decisions is None:
+            limit = Limit(None, 30.0)
+        return Selfplay.create(out, settings, limit, [net.policy for net in models], first)
+
+
+def _train(run: Selfplay, rival: Bot, console: Console) -> int:
+    from vindibot.arena import Stop, stopping
+    from vindibot.base import counted, say
+    from vindibot.learning import HEADS, cells, matches_text, write_report
+
+    stop, settings = Stop(), run.trainer.settings
+    words = f"go on with: {shlex.join(['vindibot', 'learn', 'selfplay', str(run.folder), '--resume'])}"
+    say(
+        console,
+        f"learning in {run.folder}: {counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}",
+    )
+    say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
+
+    def show(row: Row) -> None:
+        say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
+        for line in matches_text(row):
+            say(console, f"    {line}", "bold")
+        write_report(run)
+
+    with stopping(stop, lambda text: say(console, "saving; once more to stop at once")):
+        finished = run.train(lambda: stop.soon, show, rival)
+    write_report(run)
+    for name in ("net.npz", "bot.toml", "report.html"):
+        say(console, f"{name.partition('.')[0]}: {run.folder / name}", "dim")
+    if not finished:
+        say(console, f"interrupted; {words}", "yellow")
+        return interrupts.INTERRUPTED
+    return 0

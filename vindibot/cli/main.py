@@ -25,6 +25,7 @@ COMMANDS = (
     "challenge",
     "arena",
     "tune",
+    "learn",
     "cluster",
     "stdio",
     "serve",

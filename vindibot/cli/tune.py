@@ -15,7 +15,7 @@ import click
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.learn import fit, imitate
+from vindibot.cli.fitting import fit
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.cli.parameters import PATH, config_option
 from vindibot.tuning import DatasetSettings, PromoteSettings, TuneSettings
@@ -54,7 +54,6 @@ def tune_command() -> None:
       vindibot tune promote mybot-tuned.toml mybot               tests it, and stores it as a version
       vindibot tune games --out data.npz                         plays games, and stores positions
       vindibot tune fit data.npz strong --trait search           fits the evaluation to how these games ended
-      vindibot tune imitate strong games.jsonl                   learns how the bots in these games move
 
     These commands need the extra tune: python -m pip install 'vindibot[tune]'
     """
@@ -402,4 +401,3 @@ def games(
 
 
 tune_command.add_command(fit)
-tune_command.add_command(imitate)

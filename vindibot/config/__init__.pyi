@@ -11,6 +11,12 @@ from .bots import (
     named_modules as named_modules,
     with_defaults as with_defaults,
 )
+from .data_files import (
+    DataPath as DataPath,
+    data_paths as data_paths,
+    name_of_file as name_of_file,
+    replaced_paths as replaced_paths,
+)
 from .files import (
     holds as holds,
     look_up as look_up,

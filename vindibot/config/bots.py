@@ -39,6 +39,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
+from vindibot.config.data_files import with_data_files
 from vindibot.config.files import TomlFile, find, look_up, read_chain
 from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
@@ -276,6 +277,7 @@ def _trait(label: str, tables: Tables[TomlFile], last: TomlFile, folders: Sequen
     for key, value in parameters.items():
         if not _finite(value):
             raise tables.origin((*path, key), last).refuse((*path, key), f"must be finite, not {shown(value)}")
+    parameters = with_data_files(kind, parameters, path, lambda key: tables.origin((*path, key), last))
     try:
         _build(kind, parameters)
     except ValidationError as problem:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import vindibot
 from sim import sources
 from sim.ownsources import follow
+from vindibot.config.data_files import replaced_paths
 
 if TYPE_CHECKING:
     from vindibot.config.bots import TraitSpec
@@ -65,12 +66,13 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
     """Return a digest of a bot, as 16 hexadecimal digits.
 
     The digest covers the traits with their weights and parameters, after `extends`. It also covers the sources of the bot's own
-    traits, and of the modules that these sources import from `folders`. It does not cover other files that a trait reads.
+    traits, of the modules that these sources import from `folders`, and the contents of data files. It does not cover other files
+    that a trait reads.
     """
     traits = list(traits)
     modules = {spec.class_path.partition(":")[0] for spec in traits}
     files = own_sources((name for name in modules if name.partition(".")[0] not in sources.PACKAGES), folders)
-    said = [[spec.label, spec.class_path, spec.weight, dict(spec.parameters)] for spec in traits]
+    said = [[spec.label, spec.class_path, spec.weight, _without_paths(spec.parameters)] for spec in traits]
     return digest_of({"traits": said, "sources": {name: file_digest(path) for name, path in sorted(files.items())}})
 
 
@@ -104,6 +106,11 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
         if found:
             return found
     return {}
+
+
+def _without_paths(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a trait with the digest of the contents in place of each data file."""
+    return {key: replaced_paths(value, lambda path: file_digest(Path(path))) for key, value in parameters.items()}
 
 
 def file_digest(path: Path) -> str:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
 from vindibot.base import UsageError, docstring, printable, printable_lines, weight_text
-from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, short, shown
+from vindibot.config import Bot, DataPath, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -176,6 +176,9 @@ def own_value(spec: TraitSpec, parameter: Parameter) -> Any:
 
 def toml(value: Any) -> str:
     """Return a value as TOML."""
+    if isinstance(value, DataPath):
+        text = short(value)
+        return shown(text, len(text))
     if isinstance(value, bool | str):
         return shown(value)
     if isinstance(value, list | tuple):
@@ -204,6 +207,8 @@ def _values(entry: dict[str, Any], definitions: dict[str, Any]) -> str:
     kind = _KINDS.get(str(entry.get("type")), "anything" if entry.get("type") != "null" else "none")
     if kind == "list" and "items" in entry:
         return f"list of: {_values(entry['items'], definitions)}"
+    if entry.get("format") == "file-path":
+        return "file"
     limits = [f"{word} {toml(entry[key])}" for key, word in _LIMITS.items() if key in entry]
     return " ".join([kind, *limits])
 

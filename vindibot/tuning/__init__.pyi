@@ -1,11 +1,15 @@
 from .bot_files import (
+    head as head,
+    reference as reference,
     tuned_text as tuned_text,
     write_tuned as write_tuned,
 )
 from .dataset import (
     Dataset as Dataset,
     dataset_of as dataset_of,
+    finished_games as finished_games,
     is_positions as is_positions,
+    map_number as map_number,
 )
 from .extra import require_extra as require_extra
 from .fit_report import (
@@ -20,13 +24,6 @@ from .fitting import (
     FITTED as FITTED,
     fit as fit,
 )
-from .imitation import (
-    LearnedPolicy as LearnedPolicy,
-    decisions_of as decisions_of,
-    fit_policy as fit_policy,
-    imitating_text as imitating_text,
-    learned_by as learned_by,
-)
 from .promotion import (
     MatchOutcome as MatchOutcome,
     Promotion as Promotion,
@@ -34,6 +31,7 @@ from .promotion import (
 from .report import (
     EFFECT_HEADS as EFFECT_HEADS,
     RESULT_HEADS as RESULT_HEADS,
+    ReportPart as ReportPart,
     effect_rows as effect_rows,
     result_rows as result_rows,
     study_parts as study_parts,

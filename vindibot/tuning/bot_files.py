@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from vindibot.base import Output, UsageError, create, printable, short
-from vindibot.config import LONGEST_NAME, Bot, load_bot, name_to_load
+from vindibot.config import LONGEST_NAME, Bot, data_paths, load_bot, name_to_load, replaced_paths
 from vindibot.tuning.space import full_parameters, split_key
 
 #: The first line of a tuned bot.
@@ -63,9 +63,9 @@ def write_tuned(path: Path, text: str) -> None:
     Output(path, MARK, "vindibot tune", "--out names another file").write(text)
 
 
-def head(comments: Sequence[str]) -> str:
-    """Return the comment at the start of a file: `MARK`, then the lines in `comments`."""
-    return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (MARK.removeprefix("# ") + ".", *comments))
+def head(comments: Sequence[str], mark: str = MARK) -> str:
+    """Return the comment at the start of a file: `mark`, then the lines in `comments`."""
+    return "".join(f"# {printable(line)}\n" if line else "#\n" for line in (mark.removeprefix("# ") + ".", *comments))
 
 
 def rounded(value: Any) -> Any:
@@ -77,15 +77,18 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
-def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str]) -> str:
+def standalone_text(bot: Bot, name: str, version: int, comments: Sequence[str], files: Mapping[str, str]) -> str:
     """Return the text of a bot file that states all parameters of all traits.
 
-    So later changes of defaults or of other files do not change this bot.
+    So later changes of defaults or of other files do not change this bot. `files` has the name of a copy for each data file.
     """
     traits = {}
     for spec, behaviour in bot.build():
         table = {"use": spec.use} if spec.use != spec.label else {}
-        traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(behaviour))
+        copies = {
+            key: replaced_paths(one, lambda path: files[path]) for key, one in spec.parameters.items() if data_paths({key: one})
+        }
+        traits[spec.label] = table | {"weight": rounded(spec.weight)} | rounded(full_parameters(behaviour)) | copies
     return head(comments) + _toml({"name": name, "version": version, "traits": traits})
 
 
@@ -107,15 +110,22 @@ class Family:
         return [load_bot(str(path.resolve())) for path in self.versions().values()]
 
     def add(self, bot: Bot, comments: Sequence[str]) -> Path:
-        """Write a bot as the next version, and return its path. Raises `UsageError` if the file cannot be written.
+        """Write a bot as the next version, and return its path. Raises `UsageError` if a file cannot be written.
 
-        Versions are never overwritten.
+        The data files of the bot are copied beside it. Versions are never overwritten.
         """
         number = max(self.versions(), default=0) + 1
-        path = self.folder / f"{self.name}-{number}.toml"
+        name = f"{self.name}-{number}"
+        path = self.folder / f"{name}.toml"
+        files = list(dict.fromkeys(one for spec in bot.traits for one in data_paths(spec.parameters)))
+        copies = {str(one): f"{name}-{place}{Path(one).suffix}" for place, one in enumerate(files, start=1)}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            create(path, standalone_text(bot, f"{self.name}-{number}", number, comments).encode())
+            for one, copy in copies.items():
+                target, content = self.folder / copy, Path(one).read_bytes()
+                if not (target.is_file() and target.read_bytes() == content):  # from an attempt that failed
+                    create(target, content)
+            create(path, standalone_text(bot, name, number, comments, copies).encode())
         except OSError as problem:
             raise UsageError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
         return path

@@ -1,4 +1,4 @@
-"""The packages of the extra ``vindibot[tune]``, which the commands of tuning need."""
+"""The packages of the extra ``vindibot[tune]``, which the commands of ``vindibot tune`` and ``vindibot learn imitate`` need."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def require_extra() -> None:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         more = "python -m pip install 'vindibot[tune]', or '.[tune]' in a checkout"
-        raise UsageError(f"vindibot tune needs more packages ({', '.join(missing)}): {more}")
+        raise UsageError(f"this command needs more packages ({', '.join(missing)}): {more}")

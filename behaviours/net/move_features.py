@@ -1,6 +1,6 @@
 """Features of a move: a few whole numbers that say what the move leads to.
 
-A learned policy (`behaviours.rollout.learned`) chooses a move by its features. All features are one-hot: each of `SLOTS` slots
+A learned policy (`behaviours.net.network`) chooses a move by its features. All features are one-hot: each of `SLOTS` slots
 has the number of one feature, or 0 for no feature. So the score of a move is a sum of `SLOTS` entries of a table.
 
 =====  ==========================================================================================
@@ -125,6 +125,7 @@ class Mover(NamedTuple):
     third: Enemy
 
 
+@inlined
 def kind_of(feature: int) -> int:
     """Return the kind of a move from the feature in its slot 0. For -1 (no effect) the result is negative."""
     return (feature - _KIND) // _LIVES
@@ -256,6 +257,27 @@ def features_of_move(game: GameRecord, tables: MapRecord, hero: int, mover: Move
         _DEAD_END + min(int64(tables.dead_end[uintp(square)]), int64(3)) * 2 + close,
         _STAY + beside * 2 + close if kind == STAYS else zero,
     )
+
+
+@kernel
+def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
+    """Return the move (0..4) of `hero` (0..3) with the largest score by a network without hidden units.
+
+    `linear` (int16[`FEATURES`]) is the linear part of the network, which must have no other features. Of several best
+    moves, the first is returned.
+    """
+    best, choice = int64(-(1 << 40)), int64(STAY)
+    mover = mover_of(game, tables, hero)
+    for move in range(5):
+        features = features_of_move(game, tables, hero, mover, move)
+        if features[0] < 0:
+            continue
+        score = int64(0)
+        for slot in range(SLOTS):
+            score += int64(linear[uintp(features[slot])])
+        if score > best:
+            best, choice = score, int64(move)
+    return choice
 
 
 @entry(types.void(GAMES, MAP_TABLES_ARRAY, types.int64, types.Array(types.int16, 2, "C")))

@@ -1,0 +1,1 @@
+"""Nets: learned policies and values over one-hot features, and the trait `learned`, which plays a net alone."""

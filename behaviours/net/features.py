@@ -1,0 +1,379 @@
+"""Features of a decision: the one-hot inputs of a net (`behaviours.net.network`).
+
+A decision is one turn of a hero. It has `STATE_SLOTS` slots for the position, and `MOVE_SLOTS` slots for each of the five moves.
+Each slot has the number of one feature. Slots of a move may have 0: no feature. The first `SLOTS` slots of a move are those of
+`behaviours.net.move_features`. These are the others:
+
+=====  =============================================================================================
+slot   the feature depends on
+=====  =============================================================================================
+15     the rounds left, and the kind of the move
+16     our share of the mines, and the kind of the move
+17     the number of foreign mines within `WITHIN` moves after the move, and life
+18     whether the square is the spawn of an enemy, and the mines of this enemy; whether it is our own spawn
+19     the distance of the second nearest foreign mine after the move, and life
+20     the gold, and the kind of the move
+21     the distance of the nearest mine without an owner after the move, and our share of the mines
+22     the distance of the nearest mine of the richest rival after the move, and our share of the mines
+23     whether an enemy reaches the mine of slot 2 before us, and the distance of the mine
+24     whether an enemy is nearer to a tavern than we are after the move, life, money for a beer
+25     the number of enemies within `CLOSE` moves after the move, and life
+26     the potential of foreign mines after the move, and its change by the move
+27     the potential of the mines of the richest rival, and its change
+28     the potential of enemies with more life, and its change
+29     the potential of enemies with less life, and its change
+=====  =============================================================================================
+
+A potential is a sum over mines or enemies. Each term is discounted by the distance: 0.8 per move for mines, and 0.6 for enemies.
+An enemy with less life counts once for itself and once per mine of it. These are the slots of the position:
+
+=====  =============================================================================================
+slot   the feature depends on
+=====  =============================================================================================
+0      life, in steps of five
+1      our share of the mines
+2      the rounds left
+3      the distance of the nearest tavern, and money for a beer
+4      the distance of the nearest foreign mine, and life
+5-7    per enemy: its distance, the difference of the lives, its share of the mines
+8-10   per enemy: its distance from a tavern, its life, money for a beer
+11     the largest share of the mines of an enemy
+12     the share of the mines without an owner
+13     the rounds left, if they are fewer than 12
+14     the gold
+15     the lead over the best enemy, per round left and mine: gold at the end if no mine changed hands
+16     life, and the number of our mines
+17     the potential of foreign mines, and life
+=====  =============================================================================================
+
+Distances are numbers of moves on the board without heroes. Only the `LISTED` mines nearest to a square count for it. "After the
+move" means: on the square where we are then. Mines keep their owners, and the potentials of enemies depend on our present life. A
+tavern is the one nearest to our square. An enemy that has crashed counts only for its mines, gold and spawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE
+from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, kind_of, mover_of
+from sim.game import BEER_COST, CELLS, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY
+from sim.kernel_types import array_of, record
+from sim.kernels import inlined, kernel
+from sim.rules import tile_at
+
+#: Number of slots of a move, and of a position.
+MOVE_SLOTS, STATE_SLOTS = 30, 18
+#: The distance of a near foreign mine, and of a close enemy, in moves.
+WITHIN, CLOSE = 5, 3
+
+_KINDS = 4
+#: The largest value of each bin but the last.
+_BINS: dict[str, tuple[float, ...]] = {
+    "far": (0, 1, 2, 3, 4, 6, 9),  # moves to a mine or tavern
+    "enemy": (1, 2, 3, 5, 8, 12),  # moves to an enemy
+    "coins": (0, 1, 3, 9, 49),  # gold, beside the kind of a move
+    "gold": (0, 1, 3, 9, 24, 49, 99, 199, 399),
+    "rounds": (1, 2, 4, 7, 11, 16, 22, 30, 40, 55, 75, 100, 140, 190, 245),
+    "count": (0, 1, 2, 3, 5),
+    "mines": (0, 1, 2, 4, 7),
+}
+#: Number of bins of each kind, and of numbers that have no list of bins: shares of the mines (coarse, fine), blows that a life
+#: stands, potentials and their changes, leads, lives in steps of five.
+_SIZE = {name: len(ends) + 1 for name, ends in _BINS.items()} | {
+    "share": 6,
+    "shares": 13,
+    "blows": 5,
+    "level": 6,
+    "change": 7,
+    "lead": 13,
+    "steps": 20,
+    "last": 13,
+    "wealth": 3,
+    "difference": 5,
+    "quarter": 4,
+}
+
+
+def _product(*names: str) -> int:
+    return int(np.prod([_SIZE[name] for name in names]))
+
+
+#: The groups of features in their order, with the number of features of each. A group has no two slots of one decision, except
+#: the groups of enemies, which have one per enemy.
+GROUPS: dict[str, int] = {
+    "none and move_features": BASIC_FEATURES,
+    "rounds left x kind": _product("rounds") * _KINDS,
+    "share x kind": _product("share") * _KINDS,
+    "near foreign mines x life": _product("count", "blows"),
+    "spawn": 4,
+    "second mine x life": _product("far", "blows"),
+    "coins x kind": _product("coins") * _KINDS,
+    "free mine x share": _product("far", "share"),
+    "mine of the richest x share": _product("far", "share"),
+    "race x mine": 2 * _product("far"),
+    "tavern taken x life x money": 2 * _product("blows") * 2,
+    "close enemies x life": 4 * _product("blows"),
+    "mines: level x change": _product("level", "change"),
+    "mines of the richest: level x change": _product("level", "change"),
+    "stronger enemies: level x change": _product("level", "change"),
+    "weaker enemies: level x change": _product("level", "change"),
+    "life": _product("steps"),
+    "shares": _product("shares"),
+    "rounds left": _product("rounds"),
+    "tavern x money": _product("far") * 2,
+    "mine x life": _product("far", "blows"),
+    "enemy: distance x life x share": _product("enemy", "difference", "quarter"),
+    "enemy: tavern x life x money": _product("far", "blows") * 2,
+    "best share": _product("shares"),
+    "free share": _product("shares"),
+    "last rounds": _product("last"),
+    "gold": _product("gold"),
+    "lead": _product("lead"),
+    "life x mines": _product("blows", "mines") * 2,
+    "potential of mines x life": _product("level", "blows"),
+}
+#: Number of features, including feature 0.
+FEATURES = sum(GROUPS.values())
+#: The first feature of each group, in the order of `GROUPS`.
+_FIRST = np.cumsum([0, *GROUPS.values()])[:-1].tolist()
+(
+    _ROUNDS_KIND, _SHARE_KIND, _NEAR_MINES, _SPAWN, _SECOND, _COINS, _FREE_MINE, _RICH_MINE, _RACE, _TAKEN, _CROWD, _PULL,
+    _RICH_PULL, _FEAR, _PREY, _LIFE, _SHARES, _ROUNDS, _TAVERN, _MINE, _ENEMY, _BAR, _BEST, _FREE, _LAST, _GOLD, _LEAD,
+    _LIFE_MINES, _PULL_LIFE,
+) = _FIRST[1:]  # fmt: skip
+
+# Tables are faster than comparisons. Each holds the bin of a whole number; numbers above the largest have the bin of the largest.
+_FAR_BIN, _ENEMY_BIN, _GOLD_BIN, _COINS_BIN, _ROUNDS_BIN, _COUNT_BIN, _MINES_BIN = (
+    np.searchsorted(_BINS[name], np.arange(most + 1)).astype(np.uint8)
+    for name, most in (
+        ("far", AWAY), ("enemy", AWAY), ("gold", 512), ("coins", 512), ("rounds", 512), ("count", LISTED), ("mines", MAX_MINES),
+    )
+)  # fmt: skip
+#: Discounts by distance in units of 1/256: of mines, and of enemies.
+_MINE_PULL = np.rint(256 * 0.8 ** np.arange(AWAY + 1)).astype(np.int64)
+_ENEMY_PULL = np.rint(256 * 0.6 ** np.arange(AWAY + 1)).astype(np.int64)
+_MINE_PULL[AWAY] = _ENEMY_PULL[AWAY] = 0
+#: The smallest value of each bin but the first: of a potential, and of the size of its change.
+_LEVELS, _CHANGES = (32, 128, 256, 512, 1024), (4, 32, 96)
+
+#: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other
+#: (`moves`), and the owner (0..3: hero, 4 or more: none) of each mine. The first feature of a move is -1 if the move has no
+#: effect and is not a stay.
+FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", MAX_MINES))
+#: numba's type of an array of these records.
+FOUND_ARRAY = array_of(FOUND)
+#: One record of `FOUND`.
+FoundRecord = Any
+
+
+@inlined
+def _level(potential: int) -> int:
+    """Return the bin of a potential, 0..5."""
+    level = int64(potential >= _LEVELS[0]) + int64(potential >= _LEVELS[1]) + int64(potential >= _LEVELS[2])
+    return level + int64(potential >= _LEVELS[3]) + int64(potential >= _LEVELS[4])
+
+
+@inlined
+def _moved(level: int, change: int) -> int:
+    """Return the feature of a potential in its group, from the bin of its level and its change."""
+    size = abs(change)
+    bin_ = int64(size >= _CHANGES[0]) + int64(size >= _CHANGES[1]) + int64(size >= _CHANGES[2])
+    return level * 7 + (3 + bin_ if change > 0 else 3 - bin_)
+
+
+@inlined
+def _blows(life: int) -> int:
+    """Return the number of blows that a life stands, 0..4."""
+    return min(max(life - 1, int64(0)) // 20, int64(4))
+
+
+@kernel
+def _mines_from(
+    game: GameRecord, tables: MapRecord, found: FoundRecord, me: int, richest: int, square: int
+) -> tuple[int, int, int, int, int, int, int, int]:
+    """Return facts about the mines near a square.
+
+    The facts are: the number of the nearest foreign mine (`NO_MINE`: none) and its distance, the distances of the second nearest
+    foreign mine, of the nearest mine without an owner and of the nearest mine of `richest`, the number of foreign mines within
+    `WITHIN` moves, the potential of foreign mines, and the potential of the mines of `richest`.
+    """
+    first, first_away, second = int64(NO_MINE), int64(AWAY), int64(AWAY)
+    free, rich, near, pull, rich_pull = int64(AWAY), int64(AWAY), int64(0), int64(0), int64(0)
+    for slot in range(LISTED):
+        mine = int64(tables.nearest[uintp(square * LISTED + slot)])
+        if mine == NO_MINE:
+            break
+        owner = int64(found.owner[uintp(mine)])
+        if owner == me:
+            continue
+        away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
+        worth = _MINE_PULL[uintp(away)]
+        if first == NO_MINE:
+            first, first_away = mine, away
+        elif second == AWAY:
+            second = away
+        if owner > 3 and free == AWAY:
+            free = away
+        if owner == richest:
+            rich_pull += worth
+            if rich == AWAY:
+                rich = away
+        near += int64(away <= WITHIN)
+        pull += worth
+    return first, first_away, second, free, rich, near, pull, rich_pull
+
+
+@kernel
+def _enemies_from(game: GameRecord, tables: MapRecord, me: int, square: int, life: int) -> tuple[int, int, int, int, int]:
+    """Return facts about the enemies near a square, if we are there with `life`.
+
+    The facts are: the number of enemies within `CLOSE` moves, the potential of enemies with more life, the potential of enemies
+    with less life, and the feature of the spawn in its group, and the smallest distance of an enemy to the square's tavern.
+    """
+    close, fear, prey, spawn, rival = int64(0), int64(0), int64(0), int64(0), int64(AWAY)
+    tavern = int64(tables.tavern[uintp(square)])
+    for step in range(1, 4):
+        enemy = game.hero[uintp((me + step) & 3)]
+        if int64(enemy.spawn) == square:
+            spawn = 1 + int64(enemy.mines > 0)
+        if enemy.crashed:
+            continue
+        there = int64(enemy.pos) * CELLS
+        away = int64(tables.to_square[uintp(there + square)])
+        close += int64(away <= CLOSE)
+        if int64(enemy.life) > life:
+            fear += _ENEMY_PULL[uintp(away)]
+        else:
+            prey += _ENEMY_PULL[uintp(away)] * (1 + int64(enemy.mines))
+        rival = min(rival, int64(tables.to_square[uintp(there + tavern)]))
+    if int64(game.hero[uintp(me)].spawn) == square:
+        spawn = int64(3)
+    return close, fear, prey, spawn, rival
+
+
+@kernel
+def _fill_state(
+    game: GameRecord,
+    tables: MapRecord,
+    found: FoundRecord,
+    me: int,
+    total: int,
+    free: int,
+    best: int,
+    rounds: int,
+    away: int,
+    pull: int,
+) -> None:
+    """Write the features of the position into ``found.state``.
+
+    `total` is the number of mines, `free` of mines without an owner, `best` of the mines of the richest enemy. `rounds` are the
+    rounds left, `away` the distance of the nearest foreign mine, `pull` the potential of foreign mines.
+    """
+    own = game.hero[uintp(me)]
+    life, mines, gold, pos = int64(own.life), int64(own.mines), int64(own.gold), int64(own.pos)
+    pays, blows = int64(gold >= BEER_COST), _blows(life)
+    state = found.state
+    state[0] = _LIFE + min((life - 1) // 5, int64(19))
+    state[1] = _SHARES + 12 * mines // total
+    state[2] = _ROUNDS + int64(_ROUNDS_BIN[uintp(min(rounds, int64(512)))])
+    state[3] = _TAVERN + int64(_FAR_BIN[uintp(tables.to_tavern[uintp(pos)])]) * 2 + pays
+    state[4] = _MINE + int64(_FAR_BIN[uintp(away)]) * 5 + blows
+    lead = int64(-(1 << 40))
+    for step in range(1, 4):
+        other = game.hero[uintp((me + step) & 3)]
+        there, its_life, its_mines = int64(other.pos), int64(other.life), int64(other.mines)
+        distance = int64(_ENEMY_BIN[uintp(tables.to_square[uintp(there * CELLS + pos)])])
+        more = min(max((its_life - life + (50 if its_life > life else 30)) // 20, int64(0)), int64(4))
+        if other.crashed:
+            distance, more = int64(6), int64(0)
+        state[4 + step] = _ENEMY + (distance * 5 + more) * 4 + min(4 * its_mines // total, int64(3))
+        its_tavern = int64(_FAR_BIN[uintp(tables.to_tavern[uintp(there)])])
+        state[7 + step] = _BAR + (its_tavern * 5 + _blows(its_life)) * 2 + int64(other.gold >= BEER_COST)
+        lead = max(lead, int64(other.gold) + its_mines * rounds)
+    state[11] = _BEST + 12 * best // total
+    state[12] = _FREE + 12 * free // total
+    state[13] = _LAST + min(rounds, int64(12))
+    state[14] = _GOLD + int64(_GOLD_BIN[uintp(min(gold, int64(512)))])
+    ahead = gold + mines * rounds - lead
+    state[15] = _LEAD + min(max(6 + (24 * ahead) // (total * (rounds + 20)), int64(0)), int64(12))
+    state[16] = _LIFE_MINES + min(life // 10, int64(9)) * 6 + int64(_MINES_BIN[uintp(min(mines, int64(MAX_MINES)))])
+    state[17] = _PULL_LIFE + _level(pull) * 5 + blows
+
+
+@kernel
+def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundRecord) -> None:
+    """Write the features of the position and of all moves of the hero `me` (0..3) into a record of `FOUND`."""
+    own = game.hero[uintp(me)]
+    pos, life, gold, held = int64(own.pos), int64(own.life), int64(own.gold), int64(own.mines)
+    total, free = max(int64(tables.mines), int64(1)), int64(0)
+    for mine in range(tables.mines):
+        owner = min(tile_at(game, int64(tables.mine[uintp(mine)])) - MINE - 1, int64(4))
+        found.owner[uintp(mine)] = owner if owner >= 0 else int64(4)
+        free += int64(owner < 0)
+    total = max(total, held)
+    richest, best = int64((me + 1) & 3), int64(-1)
+    for step in range(1, 4):
+        mines = int64(game.hero[uintp((me + step) & 3)].mines)
+        if mines > best:
+            richest, best = int64((me + step) & 3), mines
+    total = max(total, best)
+    rounds = max(int64(0), (int64(game.max_turns) - int64(game.turn) + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND)
+    rounds_bin = int64(_ROUNDS_BIN[uintp(min(rounds, int64(512)))])
+    share, coins = min(6 * held // total, int64(5)), int64(_COINS_BIN[uintp(min(gold, int64(512)))])
+    pays = int64(gold >= BEER_COST)
+    mover = mover_of(game, tables, me)
+
+    here = _mines_from(game, tables, found, me, richest, pos)
+    around = _enemies_from(game, tables, me, pos, life)
+    _fill_state(game, tables, found, me, total, free, best, rounds, here[1], here[6])
+    for move in range(5):
+        basic = features_of_move(game, tables, me, mover, move)
+        base = move * MOVE_SLOTS
+        for slot in range(SLOTS):
+            found.moves[uintp(base + slot)] = basic[slot]
+        if basic[0] < 0:
+            for slot in range(SLOTS, MOVE_SLOTS):
+                found.moves[uintp(base + slot)] = 0
+            continue
+        kind = kind_of(basic[0])
+        near_mines, enemies, square = here, around, pos
+        if move != STAY and kind == 1:
+            square = pos + OFFSET[uintp(move)]
+            near_mines = _mines_from(game, tables, found, me, richest, square)
+            enemies = _enemies_from(game, tables, me, square, life)
+        first, away, second, unowned, rich, near, pull, rich_pull = near_mines
+        close, fear, prey, spawn, rival = enemies
+        then = life
+        if kind == 2:
+            then = max(life - 20, int64(0))
+        elif kind == 3:
+            then = min(life + 50, int64(MAX_LIFE))
+        blows = _blows(then)
+        far = int64(_FAR_BIN[uintp(away)])
+        race = int64(0)
+        if first != NO_MINE:
+            for step in range(1, 4):
+                other = game.hero[uintp((me + step) & 3)]
+                its = int64(tables.to_mine[uintp(int64(other.pos) * MAX_MINES + first)])
+                race |= int64((its <= away) & (other.crashed == 0))
+        tavern = int64(tables.to_tavern[uintp(square)])
+        row = found.moves
+        row[uintp(base + 15)] = _ROUNDS_KIND + rounds_bin * _KINDS + kind
+        row[uintp(base + 16)] = _SHARE_KIND + share * _KINDS + kind
+        row[uintp(base + 17)] = _NEAR_MINES + int64(_COUNT_BIN[uintp(near)]) * 5 + blows
+        row[uintp(base + 18)] = _SPAWN + spawn
+        row[uintp(base + 19)] = _SECOND + int64(_FAR_BIN[uintp(second)]) * 5 + blows
+        row[uintp(base + 20)] = _COINS + coins * _KINDS + kind
+        row[uintp(base + 21)] = _FREE_MINE + int64(_FAR_BIN[uintp(unowned)]) * 6 + share
+        row[uintp(base + 22)] = _RICH_MINE + int64(_FAR_BIN[uintp(rich)]) * 6 + share
+        row[uintp(base + 23)] = _RACE + far * 2 + race
+        row[uintp(base + 24)] = _TAKEN + (blows * 2 + pays) * 2 + int64(rival < tavern)
+        row[uintp(base + 25)] = _CROWD + close * 5 + blows
+        row[uintp(base + 26)] = _PULL + _moved(_level(pull), pull - here[6])
+        row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - here[7])
+        row[uintp(base + 28)] = _FEAR + _moved(_level(fear), fear - around[1])
+        row[uintp(base + 29)] = _PREY + _moved(_level(prey), prey - around[2])

@@ -1,0 +1,214 @@
+"""Bots that play a net, through the real commands: their files, their digest, worker processes and other machines."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from behaviours import View
+from behaviours.net import trait as trait_module
+from behaviours.net.network import UNIT, Net, Network, save_nets
+from behaviours.net.trait import Learned
+from tests.support.arenabots import schedule
+from tests.support.nets import random_network
+from tests.support.pools import ask, pool_of, statuses
+from tests.support.positions import small_positions
+from vindibot.arena import travel
+from vindibot.arena.sandbox import play_task
+from vindibot.cli.main import main
+from vindibot.config import load_bot
+from vindibot.engine import TraitPlan
+from vindibot.tuning.bot_files import Family
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    """Return the exit code and the output of a command that runs in `folder`."""
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
+        result = CliRunner().invoke(main, list(words))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def net(seed: int, hidden: int = 32) -> bytes:
+    """Return a file with one random net."""
+    return save_nets([Net(random_network(np.random.default_rng(seed), hidden), name=f"net {seed}", about={"vindibot": "9.1"})])
+
+
+def bot_in(folder: Path, text: str = 'net = "my.npz"', seed: int = 1) -> Path:
+    """Make a folder with a net and a bot file that plays it, and return the bot file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "my.npz").write_bytes(net(seed))
+    path = folder / "bot.toml"
+    path.write_text(f"[traits.learned]\n{text}\n")
+    return path
+
+
+def one_line(folder: Path, *words: str) -> str:
+    """Return the message of a command that refuses its input."""
+    code, said = run(folder, *words)
+    assert code == 2, said
+    lines = [line for line in said.splitlines() if "still importing the module" not in line]  # on a slow machine
+    assert len(lines) == 1, said
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def test_a_net_is_looked_up_beside_the_file_that_names_it(tmp_path: Path) -> None:
+    """Also if another bot in another folder extends this file, and the command runs in a third folder."""
+    bot_in(tmp_path / "base")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.toml").write_text('extends = "../base/bot.toml"\n[traits.learned]\nscale = 8\n')
+    (tmp_path / "here").mkdir()
+    bot = str(tmp_path / "other" / "mine.toml")
+    code, said = run(
+        tmp_path / "here", "arena", bot, "random", "--blocks", "1", "--rounds", "5", "--nodes", "50", "--workers", "1"
+    )
+    assert code == 0, said
+    assert "mine" in said
+    shown = run(tmp_path / "base", "config", "--bot", "bot.toml")[1].splitlines()
+    (line,) = [line for line in shown if line.startswith("net = ")]
+    assert line.split("#")[0].strip() == 'net = "my.npz"'
+    assert "bot.toml, line 2" in line
+    described = run(tmp_path, "behaviours", "learned")[1]
+    assert "net = (required)  file" in described
+    assert "# net = ..." in described
+    assert "list of: file" in run(tmp_path, "behaviours", "rollout")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('net = "none.npz"', 'bot.toml, line 2: traits.learned.net names no file: there is no "none.npz"; looked in '),
+        ('net = "~nobody-here/none.npz"', 'there is no "~nobody-here/none.npz"'),
+        ('net = ""', "names no file"),
+        ('net = "."', "names no file"),
+        ("net = 5", "bot.toml, line 2: traits.learned.net must be text, not 5"),
+        ("scale = 5", "bot.toml: traits.learned.net is missing"),
+        ('net = "bot.toml"', "bot.toml is no file of nets, or it is damaged"),
+        ('net = "old.npz"', "old.npz has features of version 7; this vindibot reads features of version 1: use vindibot 0.3,"),
+        ('net = "old.npz"', "bot.toml, line 2: traits.learned.net "),
+    ],
+)
+def test_a_missing_or_damaged_net_is_one_line_with_its_place(
+    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot_in(tmp_path, text)
+    with monkeypatch.context() as patch:
+        patch.setattr("behaviours.net.network.FEATURES_VERSION", 7)
+        later = Net(Network.linear_only(np.zeros(3, np.int16)), about={"vindibot": "0.3"})
+        (tmp_path / "old.npz").write_bytes(save_nets([later]))
+    assert message in one_line(tmp_path, "config", "--bot", "bot.toml")
+
+
+def test_a_wrong_model_of_rollout_is_one_line_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "hidden.npz").write_bytes(net(1))
+    (tmp_path / "bot.toml").write_text(
+        'extends = "strong"\n\n[traits.rollout]\nlearned = ["versions/models.npz", "hidden.npz"]\n'
+    )
+    message = one_line(tmp_path, "config", "--bot", "bot.toml")
+    assert "bot.toml, line 4: traits.rollout.learned" in message
+    assert "the net 'net 1' cannot be an opponent model: it has hidden units" in message
+    (tmp_path / "hidden.npz").unlink()
+    assert 'names no file: there is no "hidden.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
+
+
+def test_other_contents_of_a_net_are_another_bot(tmp_path: Path) -> None:
+    first = load_bot(bot_in(tmp_path / "one"))
+    same, other = load_bot(bot_in(tmp_path / "two")), load_bot(bot_in(tmp_path / "three", seed=2))
+    assert first.digest == same.digest != other.digest
+    (tmp_path / "one" / "my.npz").write_bytes(net(2))
+    assert load_bot(tmp_path / "one" / "bot.toml").digest == other.digest
+
+
+def test_the_votes_are_differences_of_scores(tmp_path: Path) -> None:
+    """A net that likes to stay and has no other opinion."""
+    likes = np.zeros(50, np.int16)
+    likes[1:11] = 2 * UNIT  # the features of a stay
+    (tmp_path / "stay.npz").write_bytes(save_nets([Net(Network.linear_only(likes))]))
+    path = str(tmp_path / "stay.npz")
+    for games in small_positions(2, 10):
+        view = View(games, int(games[0]["turn"]) % 4)
+        votes = Learned(net=path, scale=4).vote(view)
+        assert votes == {move: (0 if move == 0 else -0.5) for move in view.moves}
+        assert set(Learned(net=path, scale=1).vote(view).values()) <= {0, -1}
+
+
+def test_a_trait_plays_on_with_its_net_when_the_file_goes(tmp_path: Path) -> None:
+    view = View(next(small_positions(2, 1)), 0)
+    path = bot_in(tmp_path).with_name("my.npz")
+    trait = Learned(net=str(path))
+    votes = trait.vote(view)
+    path.unlink()
+    assert trait.vote(view) == votes
+    assert trait_module.__name__ == trait.__module__
+
+
+async def test_a_net_plays_in_a_worker_process(tmp_path: Path) -> None:
+    bot = load_bot(bot_in(tmp_path))
+    (spec,) = bot.traits
+    async with pool_of(TraitPlan(spec.class_path, dict(spec.parameters)), workers=1) as pool:
+        entries = await ask(pool, seconds=60.0)
+    assert statuses(entries) == ["ok"]
+    assert entries[0].votes is not None
+    assert max(entries[0].votes) == 0
+
+
+def test_nets_travel_to_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the other machine there are no files of this bot, and the built-in files have other paths."""
+    monkeypatch.setattr(travel, "cache_folder", lambda: tmp_path / "cache")
+    bot = bot_in(tmp_path / "mine")
+    models = tmp_path / "models"
+    models.mkdir()
+    likes = Net(Network.linear_only(np.array([0, 3, 9], np.int16)), name="model")
+    (models / "model.npz").write_bytes(save_nets([likes]))
+    (models / "bot.toml").write_text('name = "models"\nextends = "strong"\n[traits.rollout]\nlearned = ["model.npz"]\n')
+    plan = schedule(str(bot), str(models / "bot.toml"), "random", "strong=versions/strong-3", limits__nodes=200, rounds=4)
+    variant = next(plan.tasks())
+    expected = [play_task(task).line.played for task in plan.tasks()]
+    luggage = pickle.loads(pickle.dumps(travel.pack_entrants(plan.entrants)))
+    games = pickle.loads(pickle.dumps([travel.RemoteGame.of(task) for task in plan.tasks()]))
+    number = next(number for number, seat in enumerate(variant.seats) if seat.entrant.label == "models")
+    seat = variant.seats[number]
+    assert seat.entrant.bot is not None
+    loose = dataclasses.replace(
+        seat, entrant=dataclasses.replace(seat.entrant, bot=dataclasses.replace(seat.entrant.bot, digest=""))
+    )
+    of_variant = pickle.loads(pickle.dumps(travel.RemoteSeat.of(loose)))
+    shutil.rmtree(tmp_path / "mine")
+    shutil.rmtree(models)
+    entrants, problems = travel.unpack_entrants(luggage)
+    assert problems == []
+    assert [play_task(game.with_entrants(entrants, "")).line.played for game in games] == expected
+    there = of_variant.task(entrants).entrant.bot
+    assert of_variant.traits
+    assert there is not None
+    (model,) = {spec.label: behaviour for spec, behaviour in there.build()}["rollout"].learned
+    assert Path(model).is_relative_to(tmp_path / "cache")
+    assert there.traits == entrants["models"].bot.traits
+
+
+def test_a_version_has_copies_of_its_nets(tmp_path: Path) -> None:
+    """A version does not change with the files from which it was made, and its folder can be moved."""
+    bot = load_bot(bot_in(tmp_path / "mine"))
+    family = Family("mine", tmp_path / "versions")
+    first = family.add(bot, ["A test."])
+    (tmp_path / "mine" / "my.npz").write_bytes(net(2))
+    second = family.add(load_bot(tmp_path / "mine" / "bot.toml"), ["A test."])
+    shutil.rmtree(tmp_path / "mine")
+    (tmp_path / "versions").rename(tmp_path / "moved")
+    paths = [load_bot(tmp_path / "moved" / path.name).traits[0].parameters["net"] for path in (first, second)]
+    assert [Path(path).read_bytes() for path in paths] == [net(1), net(2)]
+    assert {path.name for path in (tmp_path / "moved").iterdir()} == {
+        "mine-1.toml",
+        "mine-1-1.npz",
+        "mine-2.toml",
+        "mine-2-1.npz",
+    }

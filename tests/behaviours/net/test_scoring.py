@@ -1,0 +1,129 @@
+"""Scores and values of nets, on positions of recorded games, against a second computation in numpy."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from behaviours.common.evaluation import Weights, compiled_weights
+from behaviours.common.map_tables import map_tables_of
+from behaviours.net.features import FOUND, MOVE_SLOTS
+from behaviours.net.move_features import FEATURES as BASIC_FEATURES
+from behaviours.net.network import MOST, UNIT, Net, Network, compiled_networks, load_nets, save_nets
+from behaviours.net.scoring import UNITS, features_in, net_move, net_value
+from behaviours.rollout.policy import NO_GOAL, follow
+from behaviours.rollout.policy_params import compiled_policies
+from sim.game import Games, mover
+from sim.maps import Map, map_of
+from tests.support.nets import random_network
+from tests.support.paths import TOP
+from tests.support.positions import small_positions
+from vindibot.games import GameHistory, loads, read_records
+
+#: A position, its map, and the hero that decides.
+Decision = tuple[Games, Map, int]
+DATA = TOP / "tests" / "data"
+NO_SCORE = -(1 << 63)
+WEIGHTS = compiled_weights(Weights())
+
+
+@pytest.fixture(scope="module")
+def decisions() -> list[Decision]:
+    """Return 12,000 decisions of recorded games, and some decisions in random positions."""
+    found: list[Decision] = []
+    lines = gzip.decompress((DATA / "standoffs.jsonl.gz").read_bytes()).decode().splitlines()
+    records = [loads(line) for line in lines]
+    for name in ("good.games.jsonl", "guarded-spawn.games.jsonl"):
+        records += read_records(DATA / name)
+    for record in records:
+        where = record.game_map()
+        history = GameHistory.before_first_ply(record)  # some of these records stop before the end of the game
+        history.play_all(record.moves)
+        found += [(ply.before, where, ply.mover) for ply in history if ply.mover is not None]
+    chosen = np.linspace(0, len(found) - 1, 12_000).astype(int)
+    assert len(set(chosen)) > 10_000
+    return [found[number] for number in chosen] + [(games, map_of(games), mover(games)) for games in small_positions(3, 20)]
+
+
+def features_of(decisions: list[Decision]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of the positions (n x slots) and of the moves (n x 5 x slots), as int64."""
+    found, states, moves = np.zeros(1, FOUND), [], []
+    for games, where, hero in decisions:
+        features_in(games, 0, hero, map_tables_of(where), found)
+        states.append(found["state"][0].astype(np.int64))
+        moves.append(found["moves"][0].astype(np.int64).reshape(5, MOVE_SLOTS))
+    return np.array(states), np.array(moves)
+
+
+def expected(network: Network, states: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the moves (n x 5) and the values (n) by a network, computed with int64 in numpy."""
+    rows, linear, out = (weights.astype(np.int64) for weights in (network.rows, network.linear, network.out))
+    rows_of_move, linear_of_move = rows.copy(), linear.copy()
+    rows_of_move[0], linear_of_move[0] = 0, 0  # in a slot of a move, feature 0 means no feature
+    scores = np.full(moves.shape[:2], NO_SCORE)
+    inputs = rows[states].sum(axis=1)
+    stays = None
+    for move in range(5):
+        features = np.maximum(moves[:, move], 0)
+        units = np.maximum(inputs + rows_of_move[features].sum(axis=1), 0)
+        result = units @ out + UNIT * linear_of_move[features].sum(axis=1)
+        legal = moves[:, move, 0] >= 0
+        scores[legal, move] = result[legal]
+        stays = result if stays is None else stays
+    return scores, stays + UNIT * linear[states].sum(axis=1)
+
+
+def test_scores_and_values_equal_those_of_numpy(decisions: list[Decision]) -> None:
+    """All numbers are equal, with weights of any size; also with the largest weights, which make the largest sums."""
+    networks = [
+        random_network(np.random.default_rng(hidden), hidden, most) for hidden in (0, 16, 64, 128) for most in (300, MOST)
+    ]
+    compiled, found, units = compiled_networks(networks), np.zeros(1, FOUND), np.zeros(1, UNITS)
+    for begin in range(0, len(decisions), 2000):
+        part = decisions[begin : begin + 2000]
+        features = features_of(part)
+        for number, network in enumerate(networks):
+            scores, values = expected(network, *features)
+            got = np.zeros((len(part), 5), np.int64)
+            for row, (games, where, hero) in enumerate(part):
+                tables = map_tables_of(where)
+                move = net_move(compiled, number, games, 0, hero, tables, found, units, got[row])
+                value = net_value(compiled, number, games, 0, hero, tables, found, units)
+                assert (move, value) == (scores[row].argmax(), values[row])
+            assert (got == scores).all()
+
+
+def test_a_net_without_hidden_units_plays_like_the_policy_of_rollout(decisions: list[Decision]) -> None:
+    weights = np.random.default_rng(5).integers(-2000, 2000, BASIC_FEATURES).astype(np.int16)
+    weights[0] = 0
+    net = Net(Network.linear_only(weights))
+    compiled, policies = compiled_networks([net.policy]), compiled_policies((), (net,))
+    found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    for games, where, hero in decisions[::5]:
+        if games[0].hero[hero].crashed:
+            continue
+        tables = map_tables_of(where)
+        assert net_move(compiled, 0, games, 0, hero, tables, found, units, scores) == follow(
+            games, 0, hero, tables, WEIGHTS, policies, 0, NO_GOAL
+        )
+
+
+def test_a_net_makes_the_same_moves_each_time_that_its_file_is_loaded(tmp_path: Path, decisions: list[Decision]) -> None:
+    path = tmp_path / "net.npz"
+    seen = set()
+    for _ in range(3):
+        path.write_bytes(save_nets([Net(random_network(np.random.default_rng(8), 32))]))
+        compiled = compiled_networks([load_nets(path)[0].policy])
+        found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+        seen.add(
+            bytes(
+                net_move(compiled, 0, games, 0, hero, map_tables_of(where), found, units, scores)
+                for games, where, hero in decisions[:500]
+            )
+        )
+        path = path.with_stem(path.stem + "-copy")
+    assert len(seen) == 1
+    assert set(seen.pop()) == {0, 1, 2, 3, 4}

@@ -1,0 +1,115 @@
+"""`vindibot learn selfplay`: whole runs of the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from behaviours.net.network import load_nets
+from tests.support.commands import begin, ended, line_with, run
+
+#: A small run: three pieces of one thread.
+SMALL = ("--decisions", "40000", "--threads", "1", "--hidden", "16", "--seed", "3", "--against", "stay")
+
+
+def selfplay(folder: Path, *words: str, code: int = 0) -> str:
+    done = run(folder, "learn", "selfplay", *words)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def facts(folder: Path) -> dict[str, Any]:
+    with np.load(folder / "run.npz", allow_pickle=False) as arrays:
+        found: dict[str, Any] = json.loads(str(arrays["facts"]))
+        return found
+
+
+def weights(folder: Path) -> list[bytes]:
+    (net,) = load_nets(folder / "net.npz")
+    assert net.value is not None
+    return [array.tobytes() for part in (net.policy, net.value) for array in (part.rows, part.linear, part.out)]
+
+
+def test_a_run_writes_a_bot_that_plays(tmp_path: Path) -> None:
+    said = selfplay(tmp_path, "mine", *SMALL)
+    assert "alone against three of stay" in said
+    assert "value error" in said
+    page = (tmp_path / "mine" / "report.html").read_text()
+    assert "learning curve" in page.lower()
+    assert "three of" in page
+    played = run(tmp_path, "play", "--bot", "mine", "--display", "none", "--rounds", "3", "--pace", "none")
+    assert played.returncode == 0, played.stderr
+    shown = run(tmp_path, "config", "mine")
+    assert shown.returncode == 0, shown.stderr
+
+
+async def test_after_kill_9_a_run_goes_on_to_the_same_net(tmp_path: Path) -> None:
+    selfplay(tmp_path, "whole", *SMALL)
+    process = await begin(tmp_path, "learn", "selfplay", "killed", *SMALL)
+    await line_with(process, "entropy")
+    process.kill()
+    await process.wait()
+    said = selfplay(tmp_path, "killed", "--resume", "--against", "stay")
+    assert "100%" in said
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+
+
+async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
+    words = ["--decisions", "100000000", "--threads", "1", "--hidden", "16", "--against", "stay"]
+    process = await begin(tmp_path, "learn", "selfplay", "mine", *words)
+    await line_with(process, "M")  # the first row: after ten seconds
+    process.send_signal(signal.SIGINT)
+    said = await ended(process)
+    assert process.returncode == 130
+    assert "go on with: vindibot learn selfplay mine --resume" in said
+    kept = facts(tmp_path / "mine")
+    assert kept["rows"]
+    assert kept["limit"] == {"decisions": 100000000, "minutes": None}
+    again = selfplay(tmp_path, "mine", "--resume", "--decisions", "1000", "--against", "stay")
+    assert "interrupted" not in again
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mine", "--hidden", "20"], "multiple of 16"),
+        (["mine", "--set", "colour=3"], "the names are"),
+        (["mine", "--set", "discount=2"], "discount"),
+        (["full", "--minutes", "1"], "is there already"),
+        (["none", "--resume"], "run.npz is missing"),
+        (["mine", "--resume", "--seed", "3"], "with its own settings"),
+        (["mine", "--from", "full/file"], "no file of nets"),
+        (["mine", "--rivals", "nowhere.npz"], "cannot be read"),
+        (["mine", "--against", "nobody"], "there is no bot"),
+    ],
+)
+def test_wrong_usage_is_refused_and_nothing_is_written(tmp_path: Path, words: list[str], message: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    said = selfplay(tmp_path, *words, code=2)
+    assert message in said
+    assert not (tmp_path / "mine").exists()
+    assert (tmp_path / "full" / "file").read_text() == "mine"
+
+
+def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "run.npz").write_bytes(os.urandom(1000))
+    assert "run.npz cannot be read" in selfplay(tmp_path, "mine", "--resume", code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_few_minutes_of_training_beat_random_bots(tmp_path: Path) -> None:
+    done = run(tmp_path, "learn", "selfplay", "mine", "--decisions", "2000000", timeout=800)
+    assert done.returncode == 0, done.stderr
+    played = run(tmp_path, "arena", "mine/bot.toml", "random", "--format", "gauntlet", "--blocks", "10", timeout=100)
+    assert played.returncode == 0, played.stderr
+    row = next(line for line in played.stdout.splitlines() if line.startswith("mine ") and "%" in line)
+    assert int(row.partition("%")[0].split()[-1]) >= 90, row

@@ -1,0 +1,115 @@
+"""Training by self-play: equal settings give equal nets, and a run that was saved continues as if there had been no pause."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from behaviours.common.map_tables import map_tables_of
+from behaviours.net.network import Net
+from sim.game import SEATS
+from vindibot.learning.matches import against_net, interval, match_map
+from vindibot.learning.network import first_parameters, parameters_of, rounded, split
+from vindibot.learning.settings import SelfplaySettings
+from vindibot.learning.trainer import SNAPSHOTS, Means, Trainer, training_map
+
+SETTINGS = SelfplaySettings(threads=2, hidden=16, rounds=40, seed=5, step=0.003)
+
+
+def begun(settings: SelfplaySettings = SETTINGS) -> Trainer:
+    trainer = Trainer(settings)
+    trainer.begin()
+    return trainer
+
+
+def iterate(trainer: Trainer, times: int) -> Means:
+    means = Means()
+    for _ in range(times):
+        trainer.iterate(0.3, means)
+    return means
+
+
+def test_equal_settings_give_equal_nets() -> None:
+    one, other = begun(), begun()
+    iterate(one, 2)
+    iterate(other, 2)
+    assert np.array_equal(one.parameters, other.parameters)
+    assert not np.array_equal(one.parameters, first_parameters(16, 5))
+
+
+def test_a_saved_run_continues_as_without_a_pause() -> None:
+    """Through the file format, with snapshots among the guests and maps that have been replaced."""
+    whole = begun()
+    iterate(whole, 4)
+    whole.take_snapshot()
+    iterate(whole, 6)
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **whole.state())
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        resumed = Trainer.restore(SETTINGS, dict(arrays))
+    assert resumed.decisions == whole.decisions
+    assert len(resumed.snapshots) == 1
+    assert any((player.maps >= 64).any() for player in resumed.players)
+    iterate(whole, 2)
+    iterate(resumed, 2)
+    assert np.array_equal(resumed.parameters, whole.parameters)
+    for name, array in whole.state().items():
+        assert np.array_equal(array, resumed.state()[name]), name
+
+
+def test_means_are_means() -> None:
+    row = iterate(begun(), 2).row()
+    assert 0 < row["entropy"] <= np.log(5)
+    assert row["value_error"] > 0
+    assert 0 <= row["won"] <= 1
+    assert 0 <= row["clipped"] < 1
+
+
+def test_snapshots_keep_the_oldest_and_the_newest() -> None:
+    trainer = begun()
+    for number in range(SNAPSHOTS + 2):
+        split(trainer.parameters, 16, 0)[1][1:] = number
+        trainer.take_snapshot()
+    kept = [int(one.linear[1] / 1024) for one in trainer.snapshots]
+    assert kept == [0, *range(3, SNAPSHOTS + 2)]
+
+
+def test_training_needs_no_map_of_a_match() -> None:
+    training = {training_map(5, thread, number).digest for thread in range(2) for number in range(80)}
+    assert not training & {match_map(5, block).digest for block in range(40)}
+
+
+def test_a_run_from_a_net_begins_with_its_weights() -> None:
+    policy, value = rounded(first_parameters(16, 8), 16)
+    parameters = parameters_of(Net(policy, value), 32, 1)
+    again = rounded(parameters, 32)
+    assert np.array_equal(again[0].rows[:, :16], policy.rows)
+    assert np.array_equal(again[1].linear, value.linear)
+    assert not again[0].out[16:].any()  # further units change nothing at first
+
+
+def test_a_net_against_itself_is_even() -> None:
+    policy, _ = rounded(first_parameters(16, 8), 16)
+    result = against_net(policy, policy, 5, 40, rounds=30)
+    assert result.games == 40 * SEATS
+    low, high = interval(result.ahead)
+    assert low <= 0.5 <= high
+
+
+def test_a_net_that_takes_mines_beats_one_that_stays() -> None:
+    stays, takes = first_parameters(16, 1) * 0, first_parameters(16, 1) * 0
+    split(stays, 16, 0)[1][1:11] = 5.0
+    found = split(takes, 16, 0)[1]
+    found[21:31] = 5.0  # takes a mine
+    found[44:84] = np.repeat(np.linspace(2, -2, 8), 5)  # nearer to a mine is better
+    result = against_net(rounded(takes, 16)[0], rounded(stays, 16)[0], 5, 10, rounds=100)
+    assert result.won.mean() > 0.7
+    assert result.ahead.mean() > 0.8
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_training_maps_have_tables(number: int) -> None:
+    assert map_tables_of(training_map(1, 0, number))[0]["mines"] > 0

@@ -1,0 +1,16 @@
+"""Nets for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from behaviours.net.features import FEATURES
+from behaviours.net.network import MOST, Network
+
+
+def random_network(rng: np.random.Generator, hidden: int, most: int = MOST) -> Network:
+    """Return a network with random weights of at most `most` units."""
+    rows, linear, out = (
+        rng.integers(-most, most, shape, np.int16, endpoint=True) for shape in ((FEATURES, hidden), FEATURES, hidden)
+    )
+    return Network(rows, linear, out)

@@ -1,0 +1,87 @@
+"""Data files of traits: files that a parameter of a trait names, such as the file of a net (`behaviours.base.DataFile`).
+
+A bot file names a data file as it names another bot file. The name is looked up beside the file that sets the parameter, in the
+current folder, and among the built-in bots. The trait gets the absolute path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from vindibot.base import UsageError, given_path, short
+from vindibot.config.files import TomlFile, holds, places, shipped
+from vindibot.config.messages import shown
+
+if TYPE_CHECKING:
+    from behaviours.base import Behaviour
+
+
+class DataPath(str):
+    """The absolute path of a data file among the parameters of a trait."""
+
+    __slots__ = ()
+
+
+def with_data_files(
+    kind: type[Behaviour], parameters: Mapping[str, Any], path: tuple[str, ...], file_of: Callable[[str], TomlFile]
+) -> dict[str, Any]:
+    """Return the parameters of a trait of class `kind` with a `DataPath` for each name of a data file.
+
+    `path` is the key of the trait's table. ``file_of(key)`` returns the file that sets a parameter. Values of a wrong type stay:
+    the trait refuses them. Raises `UsageError` for a file that does not exist.
+    """
+    found = dict(parameters)
+    for key in parameters:
+        if key in kind.model_fields and _names_files(kind.model_fields[key]):
+            file = file_of(key)
+            value = parameters[key]
+            names = value if isinstance(value, list) else [value]
+            paths = [_find(name, file, (*path, key)) if isinstance(name, str) else name for name in names]
+            found[key] = paths if isinstance(value, list) else paths[0]
+    return found
+
+
+def replaced_paths(value: Any, change: Callable[[DataPath], Any]) -> Any:
+    """Return the value of a parameter with ``change(path)`` in place of each `DataPath`."""
+    if isinstance(value, DataPath):
+        return change(value)
+    return [replaced_paths(item, change) for item in value] if isinstance(value, list) else value
+
+
+def data_paths(parameters: Mapping[str, Any]) -> list[DataPath]:
+    """Return all data files among the parameters of a trait, without repetitions."""
+    found: dict[DataPath, None] = {}
+    for value in parameters.values():
+        replaced_paths(value, found.setdefault)
+    return list(found)
+
+
+def name_of_file(file: Path, folder: Path) -> str:
+    """Return the value with which a bot file in `folder` names a data file: a name if possible, else the absolute path."""
+    file, folder, built_in = file.resolve(), folder.resolve(), shipped("bots").resolve()
+    if file.is_relative_to(folder):
+        return file.relative_to(folder).as_posix()
+    if file.is_relative_to(built_in) and not (folder / file.relative_to(built_in)).exists():
+        return file.relative_to(built_in).as_posix()
+    return str(file)
+
+
+def _names_files(field: Any) -> bool:
+    """Return whether a field of a trait has the type `DataFile`, or is a list of `DataFile`."""
+    from behaviours.base import DATA_FILE
+
+    return (
+        any(DATA_FILE in getattr(part, "__metadata__", ()) for part in get_args(field.annotation)) or DATA_FILE in field.metadata
+    )
+
+
+def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
+    tried = [*places(file.path.parent), shipped("bots")]
+    for place in tried:
+        candidate = place / given_path(name)
+        if holds(candidate.is_file):
+            return DataPath(candidate.resolve())
+    looked = ", ".join(dict.fromkeys(short(place) for place in tried))
+    raise UsageError(f"{file.refuse(path, f'names no file: there is no {shown(name)}; looked in {looked}').message}")

@@ -1,0 +1,25 @@
+from .bots import (
+    ModelFiles as ModelFiles,
+    modelling_text as modelling_text,
+    models_of as models_of,
+    playing_text as playing_text,
+)
+from .decisions import decisions_of as decisions_of
+from .imitation import (
+    Fit as Fit,
+    check_hidden as check_hidden,
+    fit_net as fit_net,
+)
+from .report import (
+    HEADS as HEADS,
+    cells as cells,
+    matches_text as matches_text,
+    write_report as write_report,
+)
+from .selfplay import (
+    Limit as Limit,
+    Row as Row,
+    Selfplay as Selfplay,
+    read_nets as read_nets,
+    selfplay_settings as selfplay_settings,
+)

@@ -1,0 +1,210 @@
+"""Decisions of bots in recorded games: the features of a turn, and the move that the bot made.
+
+A move without an effect counts as a stay, and any drink as the first drink. All decisions on a map are either for fitting or for
+validation. A digest of the map decides which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from behaviours.common.evaluation import WEIGHT_ARRAY, Weights, compiled_weights
+from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
+from behaviours.net.features import FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
+from behaviours.net.move_features import DRINKS, kind_of
+from behaviours.rollout.policy import NO_GOAL, policy_move
+from behaviours.rollout.policy_params import LIBRARY, POLICY_ARRAY, compiled_policies
+from sim.game import CELLS, GAMES, RUNNING, SEATS, STAY, Games
+from sim.kernel_types import INT8S, INT64S, tuple_of
+from sim.kernels import entry, kernel
+from sim.rules import play
+from vindibot.base import UsageError, short
+from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError
+from vindibot.tuning import finished_games, map_number
+
+#: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.
+MOST = 100_000
+#: Largest distance of an enemy in a decision that is near an enemy, in moves.
+NEAR = 3
+
+
+class Columns(NamedTuple):
+    """The columns of n decisions.
+
+    - `state` (n x `STATE_SLOTS`) and `moves` (n x 5 `MOVE_SLOTS`): the features (`behaviours.net.features`).
+    - `chosen`: the moves that the hero made (0..4).
+    - `known` (n x policies): 1 for each policy of `LIBRARY` that makes the same move.
+    - `near`: 1 if an enemy is within `NEAR` moves.
+    """
+
+    state: NDArray[np.int16]
+    moves: NDArray[np.int16]
+    chosen: NDArray[np.int8]
+    known: NDArray[np.int8]
+    near: NDArray[np.int8]
+
+
+_ROWS = types.Array(types.int16, 2, "C")
+_COLUMNS = tuple_of([_ROWS, _ROWS, INT8S, types.Array(types.int8, 2, "C"), INT8S], Columns)
+
+
+def new_columns(room: int) -> Columns:
+    """Return columns of zeros for `room` decisions."""
+    state, moves = np.zeros((room, STATE_SLOTS), np.int16), np.zeros((room, 5 * MOVE_SLOTS), np.int16)
+    return Columns(state, moves, np.zeros(room, np.int8), np.zeros((room, len(LIBRARY)), np.int8), np.zeros(room, np.int8))
+
+
+@dataclass(frozen=True)
+class MoveDecisions:
+    """The decisions of a bot. `maps` (int64[n]) has the number of the map of each decision, `held` those for validation."""
+
+    columns: Columns
+    maps: NDArray[np.int64]
+    held: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    @property
+    def validation(self) -> NDArray[np.bool_]:
+        """Whether each decision is for validation only: bool[n]."""
+        found: NDArray[np.bool_] = np.isin(self.maps, self.held)
+        return found
+
+    def part(self, chosen: NDArray[np.bool_]) -> MoveDecisions:
+        """Return the decisions that `chosen` (bool[n]) selects."""
+        return MoveDecisions(Columns._make(column[chosen] for column in self.columns), self.maps[chosen], self.held)
+
+
+@dataclass
+class _Collected:
+    """The decisions of a bot while games are read, in parts with the number of the map. Of `step` decisions the first is used.
+
+    `seen` counts all decisions.
+    """
+
+    step: int
+    seen: int = 0
+    parts: list[tuple[Columns, int]] = field(default_factory=list)
+
+
+def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
+    """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
+
+    `holdout` (0..1) is the share of the maps for validation, at least one map and not all. Games that did not end by the rules
+    are left out. Raises `UsageError` for a faulty record, for an unknown bot, and if there are no games on at least two maps.
+    """
+    games = list(finished_games(paths))
+    names = {name for _, record in games for name in record.names}
+    if unknown := sorted(set(bots) - names):
+        raise UsageError(f"--only {unknown[0]}: no game of this bot; the bots are {', '.join(sorted(names)) or 'none'}")
+    if not games:
+        raise UsageError("these files have no finished game without a crash or a forfeit")
+    totals = dict.fromkeys(bots or names, 0)
+    for _, record in games:
+        for seat, name in enumerate(record.names):
+            if name in totals:
+                totals[name] += len(record.moves[seat::SEATS])
+    found = {name: _Collected(max(1, -(-total // MOST))) for name, total in totals.items()}
+    maps: dict[str, int] = {}
+    for path, record in games:
+        if totals.keys() & set(record.names):
+            try:
+                _add_game(record, found, maps.setdefault(record.game_map().digest, len(maps)))
+            except GameRecordError as problem:
+                raise UsageError(f"{short(path)}: {problem.message}") from None
+    if len(maps) < 2:
+        raise UsageError("these games are on one map: the nets need games on at least two maps, one of them for validation")
+    order = [maps[digest] for digest in sorted(maps, key=map_number)]
+    held = np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)])
+    decisions = {}
+    for name, collected in found.items():
+        columns, numbers = zip(*collected.parts, strict=True)
+        places = np.repeat(np.array(numbers), [len(part.chosen) for part in columns])
+        decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, held)
+    return decisions
+
+
+def _add_game(record: RecordedGame, found: dict[str, _Collected], place: int) -> None:
+    """Add the decisions of a game on map `place` to those of its bots. Raises `GameRecordError` for a faulty record."""
+    GameHistory.of(record)
+    policies, weights, tables = compiled_policies(LIBRARY), compiled_weights(Weights()), map_tables_of(record.game_map())
+    moves = np.array(record.moves, np.int8)
+    for name in dict.fromkeys(name for name in record.names if name in found):
+        columns, plan = new_columns(len(moves)), np.array([found[name].step, found[name].seen])
+        seats = np.array([other == name for other in record.names], np.int8)
+        count = find_decisions(record.first(), moves, seats, plan, tables, weights, policies, np.zeros(1, FOUND), columns)
+        found[name].seen = int(plan[1])
+        found[name].parts.append((Columns._make(column[:count].copy() for column in columns), place))
+
+
+# ---- Kernels ----
+
+
+@kernel
+def _effective(found: FoundRecord, move: int) -> int:
+    """Return the move itself, `STAY` for a move without an effect, and the first drink for any drink."""
+    if move > STAY and found.moves[uintp(move * MOVE_SLOTS)] < 0:
+        return int64(STAY)
+    if kind_of(int64(found.moves[uintp(move * MOVE_SLOTS)])) == DRINKS:
+        for other in range(1, move):
+            if kind_of(int64(found.moves[uintp(other * MOVE_SLOTS)])) == DRINKS:
+                return int64(other)
+    return int64(move)
+
+
+@kernel
+def _is_near(game: GameRecord, tables: MapRecord, hero: int) -> bool:
+    """Return whether an enemy that has not crashed is within `NEAR` moves of a hero."""
+    near, pos = False, int64(game.hero[uintp(hero)].pos)
+    for step in range(1, 4):
+        enemy = game.hero[uintp((hero + step) & 3)]
+        near |= enemy.crashed == 0 and tables.to_square[uintp(int64(enemy.pos) * CELLS + pos)] <= NEAR
+    return near
+
+
+@entry(types.int64(GAMES, INT8S, INT8S, INT64S, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, FOUND_ARRAY, _COLUMNS))
+def find_decisions(
+    games: Games,
+    played: NDArray[np.int8],
+    seats: NDArray[np.int8],
+    plan: NDArray[np.int64],
+    tables_array: NDArray[np.void],
+    weights: NDArray[np.void],
+    policies: NDArray[np.void],
+    found: NDArray[np.void],
+    columns: Columns,
+) -> int:
+    """Play the moves `played` in ``games[0]``, and write decisions into rows of `columns`. Return the number of rows.
+
+    Decisions are the turns of the heroes for which `seats` (int8[4]) has 1. `plan` is the number s, and the number of decisions
+    so far, which is raised: every s-th decision is used. `found` is an array of one record, which is overwritten.
+    """
+    game, tables, count = games[0], tables_array[0], int64(0)
+    for ply in range(len(played)):
+        if game.status != RUNNING:
+            break
+        hero, move = int64(game.turn) & 3, int64(played[ply])
+        if seats[hero]:
+            if plan[1] % plan[0] == 0:
+                find_features(game, tables, hero, found[0])
+                columns.state[count, :] = found[0].state
+                columns.moves[count, :] = found[0].moves
+                done = _effective(found[0], move)
+                columns.chosen[count] = done
+                for policy in range(len(policies)):
+                    other = policy_move(game, tables, weights[0], policies[policy], hero, int64(NO_GOAL))
+                    columns.known[count, policy] = _effective(found[0], other) == done
+                columns.near[count] = _is_near(game, tables, hero)
+                count += 1
+            plan[1] += 1
+        play(game, move, None)
+    return count

@@ -1,0 +1,140 @@
+"""The gradient of PPO (proximal policy optimisation, Schulman et al. 2017) for a list of decisions.
+
+The loss of a decision has three parts: the clipped objective of PPO, the entropy of the moves times -`entropy`, and the squared
+error of the value times `value` / 2. The backward pass is written out, because the inputs are one-hot: only the rows of the
+features that occur change.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from behaviours.common.kernel_types import int64, uintp
+from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
+from sim.game import STAY
+from sim.kernel_types import FLOATS, INT64S, tuple_of
+from sim.kernels import entry, kernel
+from vindibot.learning.collecting import PIECE_TYPE, Piece
+from vindibot.learning.network import (
+    FLOAT32S,
+    NO_SCORE,
+    Floats,
+    add_scaled,
+    move_scores,
+    network_size,
+    probabilities,
+    value_output,
+)
+
+#: The errors that `ppo_gradient` adds up: the clipped objective, the squared error of the value, the number of clipped decisions,
+#: and an estimate of the divergence from the net that made the decisions.
+ERRORS = ("objective", "value", "clipped", "divergence")
+
+
+class Loss(NamedTuple):
+    """The constants of the loss: the range of PPO (`clip`), and the factors of the entropy and of the error of the value."""
+
+    clip: float
+    entropy: float
+    value: float
+
+
+_LOSS = tuple_of([types.float64] * 3, Loss)
+
+
+@kernel
+def add_move(
+    parameters: Floats,
+    base: int,
+    gradient: Floats,
+    moves: NDArray[np.int16],
+    move: int,
+    units: Floats,
+    first: int,
+    hidden: int,
+    slope: float,
+) -> None:
+    """Add the gradient of the output for one move, times `slope`, to `gradient`.
+
+    The outputs of the hidden units begin at ``units[first]``. They are replaced by the gradient of their inputs, which is also
+    added to ``units[:hidden]``: there, it is summed over the moves.
+    """
+    linear = base + FEATURES * hidden
+    out, factor = linear + FEATURES, np.float32(slope)
+    for unit in range(hidden):
+        active = units[uintp(first + unit)]
+        gradient[uintp(out + unit)] += factor * active
+        inner = factor * parameters[uintp(out + unit)] if active > 0 else np.float32(0)
+        units[uintp(first + unit)] = inner
+        units[uintp(unit)] += inner
+    for slot in range(MOVE_SLOTS):
+        feature = int64(moves[uintp(move * MOVE_SLOTS + slot)])
+        if feature > 0:
+            gradient[uintp(linear + feature)] += factor
+            add_scaled(gradient, base + feature * hidden, units, first, hidden)
+
+
+@kernel
+def add_state(base: int, gradient: Floats, state: NDArray[np.int16], units: Floats, hidden: int) -> None:
+    """Add the gradient of the hidden inputs in ``units[:hidden]`` to the rows of the features of the position."""
+    for slot in range(STATE_SLOTS):
+        add_scaled(gradient, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
+
+
+@entry(types.void(PIECE_TYPE, INT64S, FLOAT32S, types.int64, FLOAT32S, _LOSS, FLOATS))
+def ppo_gradient(
+    piece: Piece,
+    numbers: NDArray[np.int64],
+    parameters: Floats,
+    hidden: int,
+    gradient: Floats,
+    loss: Loss,
+    errors: NDArray[np.float64],
+) -> None:
+    """Add the gradient of the loss of the decisions `numbers` of a piece to `gradient`, and to `errors` (float64, see `ERRORS`).
+
+    The gradient is a sum, not a mean. The advantages must be normalised. `parameters` and `gradient` have the same layout.
+    """
+    units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
+    base = network_size(hidden)
+    for number in numbers:
+        state, moves, chosen = piece.state[number], piece.moves[number], int64(piece.chosen[number])
+        move_scores(parameters, state, moves, units, hidden, scores)
+        probabilities(scores, odds)
+        change = np.log(odds[chosen]) - piece.logarithm[number]
+        ratio, advantage = np.exp(change), piece.advantage[number]
+        clipped = (advantage > 0 and ratio > 1 + loss.clip) or (advantage < 0 and ratio < 1 - loss.clip)
+        pull = 0.0 if clipped else -advantage * ratio
+        entropy = 0.0
+        for move in range(5):
+            if odds[move] > 0:
+                entropy -= odds[move] * np.log(odds[move])
+        for unit in range(hidden):
+            units[unit] = 0
+        for move in range(5):
+            if scores[move] > NO_SCORE:
+                odd = odds[move]
+                slope = pull * ((1.0 if move == chosen else 0.0) - odd)
+                if odd > 0:
+                    slope += loss.entropy * odd * (np.log(odd) + entropy)
+                add_move(parameters, 0, gradient, moves, move, units, (1 + move) * hidden, hidden, slope)
+        add_state(0, gradient, state, units, hidden)
+
+        value = value_output(parameters, base, state, moves, units, hidden)
+        miss = value - piece.target[number]
+        for unit in range(hidden):
+            units[unit] = 0
+        slope = loss.value * miss
+        add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
+        add_state(base, gradient, state, units, hidden)
+        for slot in range(STATE_SLOTS):
+            gradient[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))] += np.float32(slope)
+
+        errors[0] -= min(ratio * advantage, min(max(ratio, 1 - loss.clip), 1 + loss.clip) * advantage)
+        errors[1] += miss * miss
+        errors[2] += int64(clipped)
+        errors[3] += ratio - 1 - change

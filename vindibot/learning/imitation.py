@@ -1,0 +1,191 @@
+"""Fits nets to the recorded moves of bots.
+
+The fit makes the recorded moves as likely as possible. Without hidden units, a net has only the features of
+`behaviours.net.move_features`: a conditional logit (McFadden 1974), fitted by L-BFGS with a penalty on large weights (ridge).
+With hidden units, a net has all features. The fit begins with the net without hidden units, and goes on with Adam. After each
+pass it measures the net on decisions that it does not fit, and it stops when the net gets no better (early stopping).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.net.features import MOVE_SLOTS
+from behaviours.net.move_features import FEATURES, SLOTS
+from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
+from vindibot import __version__
+from vindibot.base import UsageError
+from vindibot.learning.adam import adam_step
+from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
+from vindibot.learning.decisions import MoveDecisions
+from vindibot.learning.network import Floats, first_parameters, network_size, split
+
+#: Smallest number of decisions for fitting, and for validation.
+FEWEST, FEWEST_HELD = 1000, 300
+#: The command that makes these nets. Their files name it, so that the command recognises its own files.
+COMMAND = "vindibot learn imitate"
+#: Largest number of iterations of L-BFGS, and the factor of the sum of squares of all weights in its loss.
+_ITERATIONS, _RIDGE = 150, 0.25
+#: Adam: largest number of passes, number of passes without a gain after which the fit stops, number of decisions per step, and
+#: the first step size.
+_PASSES, _PATIENCE, _BATCH, _STEP = 40, 3, 256, 1e-3
+#: Of the maps for fitting, one in this number is only for early stopping.
+_STOPPING = 5
+
+_Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A net that was fitted to the moves of a bot, and how well it predicts the decisions for validation.
+
+    - `fitted`, `held`: number of decisions for fitting, and for validation.
+    - `accuracy`: share of the decisions in which the bot made the likeliest move.
+    - `likelihood`: mean logarithm of the probability of the bot's move.
+    - `library`: the largest accuracy of a policy of `behaviours.rollout.policy_params.LIBRARY`.
+    """
+
+    net: Net
+    fitted: int
+    held: int
+    accuracy: float
+    likelihood: float
+    library: float
+
+
+def check_hidden(hidden: int) -> None:
+    """Raise `UsageError` if a net cannot have this number of hidden units."""
+    if not 0 <= hidden <= MAX_HIDDEN or hidden % LANES:
+        raise UsageError(f"--hidden {hidden}: 0, or a multiple of {LANES} up to {MAX_HIDDEN} is possible")
+
+
+def fit_net(
+    bot: str, decisions: MoveDecisions, hidden: int = 0, near: float = 1.0, note: Callable[[str], None] = lambda text: None
+) -> Fit:
+    """Fit a net with `hidden` hidden units to the decisions of a bot. `note` is told about the progress.
+
+    Decisions near an enemy have the weight `near`, all others 1. Raises `UsageError` if there are too few decisions.
+    """
+    held = decisions.validation
+    for many, few, purpose in ((int((~held).sum()), FEWEST, "fitting"), (int(held.sum()), FEWEST_HELD, "validation")):
+        if many < few:
+            raise UsageError(f"{bot}: {many} decisions for {purpose}, at least {few} are needed: record more games on more maps")
+    fitting, validation = decisions.part(~held), decisions.part(held)
+    weights = np.where(fitting.columns.near, near, 1.0)
+    weights /= weights.mean()
+    linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))
+    if hidden:
+        network = _fit_hidden(fitting, weights, linear, hidden, lambda text: note(f"{bot}: {text}"))
+    else:
+        network = Network.linear_only(np.rint(linear * UNIT).astype(np.int16))
+    likelihood, accuracy = measure(network, validation)
+    about: dict[str, Any] = {
+        "vindibot": __version__,
+        "command": COMMAND,
+        "moves": len(fitting),
+        "near": near,
+        "predicted": round(accuracy, 4),
+    }
+    library = float(validation.columns.known.mean(axis=0).max())
+    return Fit(Net(network, None, bot, about), len(fitting), len(validation), accuracy, likelihood, library)
+
+
+def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
+    """Return the mean logarithm of the probability of the recorded moves, and the share of likeliest moves among them."""
+    parameters = np.concatenate([network.rows.ravel(), network.linear, network.out]).astype(np.float32) / np.float32(UNIT)
+    return _means(parameters, network.hidden, decisions)
+
+
+def _means(parameters: Floats, hidden: int, decisions: MoveDecisions) -> tuple[float, float]:
+    sums = np.zeros(len(SUMS))
+    state, moves, chosen, *_ = decisions.columns
+    cross_entropy(state, moves, chosen, np.arange(len(decisions)), parameters, hidden, sums)
+    logarithm, predicted = (sums / len(decisions)).tolist()
+    return logarithm, predicted
+
+
+def _fit_linear(decisions: MoveDecisions, weights: _Doubles, progress: Callable[[int], None]) -> _Doubles:
+    """Return the weights of the features of `behaviours.net.move_features` that fit best, float64[`FEATURES`]."""
+    from scipy.optimize import minimize
+
+    features = decisions.columns.moves.reshape(-1, 5, MOVE_SLOTS)[:, :, :SLOTS]
+    allowed, seen = features[:, :, 0] >= 0, np.maximum(features, 0).astype(np.int32)
+    rows, flat, moves = np.arange(len(decisions)), seen.ravel(), decisions.columns.chosen.astype(np.int64)
+    rounds = 0
+
+    def loss(scores: _Doubles) -> tuple[float, _Doubles]:
+        odds = _probabilities(scores, seen, allowed)
+        likelihood = (weights * np.log(odds[rows, moves] + 1e-12)).sum()
+        odds[rows, moves] -= 1
+        odds *= weights[:, None]
+        gradient = np.bincount(flat, np.repeat(odds.ravel(), SLOTS), minlength=FEATURES)
+        gradient[0] = 0
+        return _RIDGE * (scores**2).sum() - likelihood, gradient + 2 * _RIDGE * scores
+
+    def count(_: _Doubles) -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds % 25 == 0:
+            progress(rounds)
+
+    limits = [(-LARGEST / UNIT, LARGEST / UNIT)] * FEATURES
+    options = {"maxiter": _ITERATIONS}
+    start = np.zeros(FEATURES)
+    found: _Doubles = minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B", callback=count, options=options).x
+    return found
+
+
+def _probabilities(scores: _Doubles, features: NDArray[np.int32], allowed: NDArray[np.bool_]) -> _Doubles:
+    """Return the probability of each move: float64[n, 5].
+
+    `features` is int32[n, 5, `SLOTS`], at least 0. `allowed` (bool[n, 5]) says which moves have an effect.
+    """
+    sums = np.where(allowed, scores[features].sum(axis=2), -np.inf)
+    odds: _Doubles = np.exp(sums - sums.max(axis=1, keepdims=True))
+    odds /= odds.sum(axis=1, keepdims=True)
+    return odds
+
+
+def _fit_hidden(
+    decisions: MoveDecisions, weights: _Doubles, linear: _Doubles, hidden: int, note: Callable[[str], None]
+) -> Network:
+    """Return the network with hidden units that fits best. `linear` has the weights with which the fit begins."""
+    parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
+    _, begin, out = split(parameters, hidden, 0)
+    begin[: len(linear)], out[:] = linear, 0
+    stopping = _for_stopping(decisions.maps)
+    used, others = np.flatnonzero(~stopping), decisions.part(stopping)
+    state, moves, chosen, *_ = decisions.columns
+    factors = weights.astype(np.float32)
+    mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
+    best, stored, waited, steps = _means(parameters, hidden, others)[0], parameters.copy(), 0, 0
+    for passed in range(_PASSES):
+        order, size = np.random.default_rng([1, passed]).permutation(used), _STEP * (1 - 0.9 * passed / _PASSES)
+        sums = np.zeros(len(SUMS))
+        for numbers in np.array_split(order, -(-len(order) // _BATCH)):
+            gradient[:] = 0
+            cross_entropy_gradient(state, moves, chosen, factors, numbers, parameters, hidden, gradient, sums)
+            steps += 1
+            adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
+        found = _means(parameters, hidden, others)[0]
+        note(f"pass {passed + 1} of at most {_PASSES}, log likelihood {sums[0] / len(order):.3f}, on other maps {found:.3f}")
+        waited += 1
+        if found > best:
+            best, stored, waited = found, parameters.copy(), 0
+        if waited == _PATIENCE:
+            break
+    return Network.rounded(*split(stored, hidden, 0))
+
+
+def _for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which decisions are only for early stopping: those on some of the maps, or every fifth if there is one map."""
+    maps: Sequence[int] = np.unique(places).tolist()
+    found: NDArray[np.bool_] = np.isin(places, maps[:: max(2, min(_STOPPING, len(maps)))])
+    if len(maps) == 1:
+        found = np.arange(len(places)) % _STOPPING == 0
+    return found

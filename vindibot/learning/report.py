@@ -1,0 +1,99 @@
+"""The progress of a run of self-play: rows for the terminal, and the learning curve as an HTML page."""
+
+from __future__ import annotations
+
+from vindibot.arena import Curve, lines
+from vindibot.base import counted
+from vindibot.learning.selfplay import REPORT, Row, Selfplay
+from vindibot.tuning import ReportPart, write_page
+
+#: The heads of the columns in the terminal, with their widths.
+HEADS = (
+    ("done", 5),
+    ("moves", 8),
+    ("a second", 8),
+    ("reward", 8),
+    ("entropy", 7),
+    ("value error", 11),
+    ("deaths", 6),
+    ("beats guests", 12),
+)
+#: The numbers of a row that have a drawing: name, title and unit.
+_DRAWINGS = (
+    ("reward", "mean reward per move", "gold a round per mine"),
+    ("entropy", "entropy of the moves", "nats"),
+    ("value_error", "error of the values", "reward"),
+    ("deaths", "deaths per 300 moves", "deaths"),
+)
+
+
+def cells(row: Row, done: float) -> list[str]:
+    """Return the cells of a row in the terminal, in the order of `HEADS`. `done` is the share of the run that is done."""
+    means = row.means
+    return [
+        f"{done:.0%}",
+        f"{row.decisions / 1e6:.2f}M",
+        f"{row.rate:,.0f}",
+        f"{means['reward']:+.4f}",
+        f"{means['entropy']:.3f}",
+        f"{means['value_error']:.3f}",
+        f"{means['deaths']:.2f}",
+        f"{means['won']:.0%}",
+    ]
+
+
+def matches_text(row: Row) -> list[str]:
+    """Return a line for each match that was played at this row."""
+    return [
+        f"alone against three of {name}: {won:.0%} of games won ({max(low, 0):.0%} .. {min(high, 1):.0%})"
+        for name, (won, low, high) in row.match.items()
+    ]
+
+
+def write_report(run: Selfplay) -> None:
+    """Write the page with the learning curve of a run."""
+    settings, rows = run.trainer.settings, run.rows
+    names = sorted({name for row in rows for name in row.match})
+    parts = [
+        ReportPart(
+            "Run",
+            [
+                f"{run.trainer.decisions:,} moves of the net in {rows[-1].seconds / 60 if rows else 0:.1f} minutes of training.",
+                f"{counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}.",
+                ", ".join(f"{name} {value}" for name, value in settings.model_dump().items()),
+            ],
+        ),
+        ReportPart(
+            "Learning curve",
+            ["One point per row of the terminal, about every ten seconds of training."],
+            drawings=[
+                lines([Curve("", number, [row.means[name] for row in rows])], title, "row", unit)
+                for number, (name, title, unit) in enumerate(_DRAWINGS)
+                if rows
+            ],
+        ),
+        ReportPart(
+            "Matches",
+            [] if names else ["No match has been played yet."],
+            ["moves", "minutes", "against three of", "games won", "95 %"],
+            [
+                [f"{row.decisions:,}", f"{row.seconds / 60:.1f}", name, f"{won:.0%}", f"{max(low, 0):.0%} .. {min(high, 1):.0%}"]
+                for row in rows
+                for name, (won, low, high) in row.match.items()
+            ],
+            [
+                lines(
+                    [
+                        Curve(name, number, [row.match[name][0] for row in rows if name in row.match])
+                        for number, name in enumerate(names)
+                    ],
+                    "games won in the matches",
+                    "match",
+                    "share",
+                )
+            ]
+            if names
+            else [],
+        ),
+    ]
+    write_page(run.folder / REPORT, f"Self-play in {run.folder.resolve().name}", parts)

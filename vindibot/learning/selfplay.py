@@ -1,0 +1,241 @@
+"""A run of self-play in a folder: it trains, saves, plays short matches, and writes the report.
+
+The folder has these files:
+
+- `run.npz`: the state of the run. It is saved every `SAVE_SECONDS`, so a crash loses less than a minute.
+- `net.npz`: the present net. `bot.toml`: a bot that plays it.
+- `report.html`: the learning curve.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from behaviours.net.network import Net, NetError, Network, arrays_in, load_nets, save_nets
+from vindibot import __version__
+from vindibot.base import UsageError, VindibotError, replace, short
+from vindibot.config import LONGEST_NAME, Bot, cores, explain
+from vindibot.learning.matches import against_bot, against_net, interval
+from vindibot.learning.network import parameters_of
+from vindibot.learning.settings import SelfplaySettings
+from vindibot.learning.trainer import Means, Trainer
+
+#: Seconds between two savings, between two rows of progress, and between two matches.
+SAVE_SECONDS, ROW_SECONDS, MATCH_SECONDS = 40.0, 10.0, 180.0
+#: Number of snapshots in a run, and number of blocks in a match against the last snapshot and against a bot.
+SNAPSHOTS_A_RUN, SNAPSHOT_BLOCKS, BOT_BLOCKS = 40, 50, 10
+_FORMAT = "vindibot self-play 1"
+RUN, NET, BOT, REPORT = "run.npz", "net.npz", "bot.toml", "report.html"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The length of a run: `decisions` of the net, or `minutes`, or the first of both."""
+
+    decisions: int | None = None
+    minutes: float | None = None
+
+
+@dataclass
+class Row:
+    """A row of the learning curve: the number of decisions, the seconds of training, and the means since the last row.
+
+    `match` says how a match ended that was played at this moment, for example against the bot seed.
+    """
+
+    decisions: int
+    seconds: float
+    rate: float
+    means: dict[str, float] = field(default_factory=dict)
+    match: dict[str, list[float]] = field(default_factory=dict)
+
+
+class Selfplay:
+    """A run of self-play in a folder. `create` begins a run, `resume` continues one, and `train` does the work."""
+
+    def __init__(
+        self, folder: Path, trainer: Trainer, limit: Limit, rows: list[Row], seconds: float = 0.0, taken: int = 0
+    ) -> None:
+        self.folder, self.trainer, self.limit, self.rows = folder, trainer, limit, rows
+        self._seconds, self._taken = seconds, taken
+
+    @classmethod
+    def create(
+        cls, folder: Path, settings: SelfplaySettings, limit: Limit, models: Sequence[Network] = (), start: Net | None = None
+    ) -> Selfplay:
+        """Begin a run in a new or empty folder. Raises `UsageError` as `check_new` does."""
+        cls.check_new(folder)
+        parameters = None if start is None else parameters_of(start, settings.hidden, settings.seed)
+        trainer = Trainer(settings, models, parameters)
+        trainer.begin()
+        run = cls(folder, trainer, limit, [])
+        run.save()
+        return run
+
+    @staticmethod
+    def check_new(folder: Path) -> None:
+        """Make a folder for a run. Raises `UsageError` if it has files, or cannot be made."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            goes_on = "--resume continues this run, or " if (folder / RUN).exists() else ""
+            raise UsageError(f"{short(folder)} is there already: {goes_on}name another folder")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UsageError(f"{short(folder)}: cannot be made: {problem.strerror or problem}") from None
+
+    @staticmethod
+    def check(folder: Path) -> None:
+        """Raise `UsageError` if a folder has no run."""
+        if not (folder / RUN).is_file():
+            raise UsageError(f"{short(folder)} has no run of self-play: {RUN} is missing")
+
+    @classmethod
+    def resume(cls, folder: Path, limit: Limit) -> Selfplay:
+        """Continue the run in a folder. Fields of `limit` that are None stay as they were.
+
+        Raises `UsageError` if there is no run, or if its file is damaged or of another version.
+        """
+        path = folder / RUN
+        cls.check(folder)
+        try:
+            arrays = arrays_in(path.read_bytes())
+            if str(arrays["format"]) != _FORMAT:
+                raise UsageError(f"{short(path)} has the format {str(arrays['format'])!r:.60}; this vindibot reads {_FORMAT!r}")
+            facts = json.loads(str(arrays["facts"]))
+            settings = SelfplaySettings.model_validate(facts["settings"])
+            trainer = Trainer.restore(settings, arrays)
+        except (OSError, ValueError, TypeError, KeyError, ValidationError) as problem:
+            raise UsageError(f"{short(path)} cannot be read ({type(problem).__name__}: {problem})") from None
+        old = Limit(**facts["limit"])
+        if limit.decisions is None and limit.minutes is None:
+            limit = old
+        return cls(folder, trainer, limit, [Row(**row) for row in facts["rows"]], facts["seconds"], facts["taken"])
+
+    @property
+    def done(self) -> float:
+        """The share of the run that is done, 0..1."""
+        trainer, limit = self.trainer, self.limit
+        shares = [0.0]
+        if limit.decisions is not None:
+            shares.append(trainer.decisions / limit.decisions)
+        if limit.minutes is not None:
+            shares.append(self._seconds / (60 * limit.minutes))
+        return min(1.0, max(shares))
+
+    def train(self, stopped: Callable[[], bool], show: Callable[[Row], None], rival: Bot | None = None) -> bool:
+        """Train until the limit is reached, and return True, or until `stopped` returns true, and return False.
+
+        `show` is called with each new row of the curve. `rival` is the bot of the matches. The run is saved before this method
+        returns, and every `SAVE_SECONDS`.
+        """
+        trainer, means = self.trainer, Means()
+        saved = shown = matched = self._seconds
+        before = trainer.decisions
+        began = time.monotonic() - self._seconds
+        try:
+            while self.done < 1 and not stopped():
+                trainer.iterate(self.done, means)
+                self._seconds = time.monotonic() - began
+                if int(self.done * SNAPSHOTS_A_RUN) > self._taken:
+                    self._taken += 1
+                    trainer.take_snapshot()
+                if self._seconds - shown >= ROW_SECONDS or self.done >= 1:
+                    rate = (trainer.decisions - before) / max(self._seconds - shown, 1e-9)
+                    row = Row(trainer.decisions, self._seconds, rate, means.row())
+                    means, shown, before = Means(), self._seconds, trainer.decisions
+                    if self._seconds - matched >= MATCH_SECONDS or self.done >= 1:
+                        row.match = self._match(stopped, rival)
+                        began = time.monotonic() - self._seconds  # a match is no time of training
+                        matched = self._seconds
+                    self.rows.append(row)
+                    show(row)
+                if self._seconds - saved >= SAVE_SECONDS:
+                    self.save()
+                    saved = self._seconds
+        finally:
+            self.save()
+            trainer.close()
+        return self.done >= 1
+
+    def _match(self, stopped: Callable[[], bool], rival: Bot | None) -> dict[str, list[float]]:
+        """Return the games won (0..1) with the ends of the interval, against the last snapshot and against three of `rival`."""
+        trainer = self.trainer
+        policy = trainer.net("", {}).policy
+        found: dict[str, list[float]] = {}
+        if trainer.snapshots:
+            result = against_net(policy, trainer.snapshots[-1], trainer.settings.seed, SNAPSHOT_BLOCKS)
+            found["last snapshot"] = [float(result.won.mean()), *interval(result.won)]
+        if rival is not None and (against := against_bot(policy, rival, trainer.settings.seed, BOT_BLOCKS, stopped)):
+            found[rival.name] = [float(against.won.mean()), *interval(against.won)]
+        return found
+
+    def save(self) -> None:
+        """Save the run and its net. Raises `VindibotError` if the disk refuses a file."""
+        facts = {
+            "settings": self.trainer.settings.model_dump(),
+            "limit": asdict(self.limit),
+            "rows": [asdict(row) for row in self.rows],
+            "seconds": self._seconds,
+            "taken": self._taken,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "format": np.array(_FORMAT),
+            "facts": np.array(json.dumps(facts)),
+            **self.trainer.state(),
+        }
+        contents = io.BytesIO()
+        np.savez(contents, allow_pickle=False, **arrays)
+        name = self.folder.resolve().name
+        about = {
+            "vindibot": __version__,
+            "settings": facts["settings"],
+            "decisions": self.trainer.decisions,
+            "minutes": round(self._seconds / 60, 1),
+        }
+        try:
+            replace(self.folder / RUN, contents.getvalue())
+            replace(self.folder / NET, save_nets([self.trainer.net(name, about)]))
+            bot = self.folder / BOT
+            if not bot.exists():
+                content = {"name": name[:LONGEST_NAME], "traits": {"learned": {"net": NET}}}
+                replace(bot, f"# A net that learned by self-play.\n{tomli_w.dumps(content)}".encode())
+        except OSError as problem:
+            raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
+
+
+def read_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
+    try:
+        return load_nets(path)
+    except NetError as problem:
+        raise UsageError(str(problem)) from None
+
+
+def selfplay_settings(options: Mapping[str, int], changes: Sequence[str]) -> SelfplaySettings:
+    """Return settings from options by name, and from texts such as ``discount=0.995``. The default of `threads` is all cores.
+
+    Raises `UsageError` for an unknown name or a wrong value.
+    """
+    values: dict[str, Any] = {"threads": cores(), **options}
+    for text in changes:
+        name, sign, value = text.partition("=")
+        if not sign or name not in SelfplaySettings.model_fields:
+            known = ", ".join(name for name in SelfplaySettings.model_fields if name not in options)
+            raise UsageError(f"--set {text}: write NAME=VALUE; the names are {known}")
+        values[name] = value
+    try:
+        return SelfplaySettings.model_validate(values)
+    except ValidationError as problem:
+        slip = problem.errors(include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, slip['loc']))}: {explain(slip)}") from None
