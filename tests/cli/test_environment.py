@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -80,7 +81,16 @@ def test_names_of_files_that_are_not_utf_8(tmp_path: Path) -> None:
     folder = tmp_path / name
     folder.mkdir()
     (folder / f"{name}.toml").write_text('extends = "seed"\n')
-    for words in (("play", "--bot", f"{name}.toml", "--rounds", "2", "--display", "none"), ("verify", f"{name}.jsonl"), ARENA):
+    play = ("play", "--rounds", "2", "--display", "none")
+    for code, *words in (
+        (2, *play, "--bot", f"{name}.toml"),
+        (0, *play, "--recordings", name),
+        (0, "replay", "game.jsonl", "--html", f"{name}.html"),
+        (0, "replay", f"{name}.jsonl", "--html", "page.html"),
+        (0, *ARENA, "--results", f"{name}/cup.jsonl"),
+    ):
         done = subprocess.run(command(*words), cwd=folder, env=environment(), capture_output=True, timeout=100, check=False)
-        assert done.returncode == (2 if words[0] == "verify" else 0), done.stderr
-        assert b"Traceback" not in done.stderr
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+        for recording in (folder / name).glob("*-seed-*.jsonl"):
+            shutil.copy(recording, folder / f"{name}.jsonl")
+            recording.rename(folder / "game.jsonl")

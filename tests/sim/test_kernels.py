@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim import kernels
+from sim import kernels, machine_code
 from sim.maps import named_map
 from sim.paths import distances_from
 from sim.playout import play_out_all
@@ -23,7 +23,7 @@ SCRIPT = TESTS / "support" / "selfcheck.py"
 
 
 def run_otherwise(tmp_path: Path, **settings: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != kernels.FOLDER_VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != machine_code.FOLDER_VARIABLE}
     environment |= {"NUMBA_CACHE_DIR": str(tmp_path), **settings}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(SCRIPT)], env=environment, capture_output=True, text=True, timeout=110, check=False

@@ -58,11 +58,12 @@ class Output:
             raise UsageError(f"{short(self.path)} {words}")
 
     def write(self, content: str | bytes) -> None:
-        """Write the complete file, or nothing. Create missing folders.
+        """Write the complete file, or nothing. Create missing folders. A text is written as UTF-8; parts of file names that are
+        not UTF-8 are escaped.
 
         Raises `UsageError` as `check` does, and `VindibotError` if the disk refuses the file.
         """
-        data = content.encode() if isinstance(content, str) else content
+        data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
         assert self.mark.encode() in data[:HEAD], "the command must recognise its own file"
         self.check()
         path = self.path.resolve()  # if the path is a link to a file, the link stays

@@ -31,6 +31,7 @@ _WANTED = {
     "list_type": "must be a list",
     "model_attributes_type": "must be a table",
     "model_type": "must be a table",
+    "string_unicode": "must be UTF-8 text",
     "path_type": "must be a path",
     "string_type": "must be text",
     "tuple_type": "must be a list",
