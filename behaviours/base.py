@@ -198,8 +198,8 @@ class View:
     @cached_property
     def rounds_left(self) -> int:
         """The number of rounds until the end of the game, this one included. In a round, each hero makes one move."""
-        rounds = -(-int(self.games["max_turns"].item(0)) // PLIES_PER_ROUND)
-        return max(0, rounds - self.turn // PLIES_PER_ROUND)
+        last = int(self.games["max_turns"].item(0))
+        return -(-last // PLIES_PER_ROUND) - self.turn // PLIES_PER_ROUND if self.turn < last else 0
 
     @cached_property
     def pos(self) -> int:
