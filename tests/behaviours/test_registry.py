@@ -41,8 +41,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_built_in_name_is_a_behaviour_that_can_be_built_without_parameters(name: str) -> None:
     behaviour = find(name)
     assert issubclass(behaviour, Behaviour)
-    assert behaviour() == behaviour()
     assert behaviour.__doc__
+    if name != "learned":  # it plays a net, which is a file
+        assert behaviour() == behaviour()
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -52,7 +53,7 @@ def test_every_parameter_is_described_and_has_a_range(name: str) -> None:
         for parameter, schema in part.get("properties", {}).items():
             assert schema.get("description"), parameter
             limited = {"minimum", "maximum"} <= schema.keys() or {"exclusiveMinimum", "maximum"} <= schema.keys()
-            limited |= "maxItems" in schema
+            limited |= "maxItems" in schema or parameter == "net"
             assert limited or bool({"enum", "$ref", "anyOf"} & schema.keys()) or schema["type"] == "boolean", parameter
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.support.commands import command, environment, run
 from tests.support.mounts import read_only
 
+#: Another home folder must not mean another kernel cache.
+CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
 ARENA = ("arena", "seed", "random", "stay", "--blocks", "1", "--rounds", "2", "--map", "m1", "--seed", "1")
 
 
@@ -71,7 +73,7 @@ def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Pat
     (tmp_path / "~x.toml").write_text('extends = "seed"\n')
     done = run(tmp_path, "play", "--bot", "~x.toml", "--rounds", "2", "--display", "none")
     assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "play", "--bot", "seed", "--rounds", "2", "--display", "none", "--recordings=~/here", HOME=str(tmp_path))
+    done = run(tmp_path, "play", "--bot", "seed", "--rounds", "2", "--display", "none", "--recordings=~/here", HOME=str(tmp_path), **CACHE)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "here").iterdir())) == 1
 

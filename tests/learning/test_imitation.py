@@ -208,6 +208,8 @@ def test_the_gradient_equals_differences_of_the_loss(hidden: int) -> None:
     state, moves, chosen, *_ = some.columns
     parameters = first_parameters(hidden, 2)[: network_size(hidden)].copy()
     parameters += rng.normal(0, 0.1, len(parameters)).astype(np.float32)
+    rows, linear, _ = split(parameters, hidden, 0)
+    rows[0], linear[0] = 0, 0  # no feature
     gradient, sums = np.zeros_like(parameters), np.zeros(len(SUMS))
     cross_entropy_gradient(state, moves, chosen, factors, np.arange(40), parameters, hidden, gradient, sums)
 

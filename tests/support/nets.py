@@ -13,4 +13,5 @@ def random_network(rng: np.random.Generator, hidden: int, most: int = MOST) -> N
     rows, linear, out = (
         rng.integers(-most, most, shape, np.int16, endpoint=True) for shape in ((FEATURES, hidden), FEATURES, hidden)
     )
+    rows[0], linear[0] = 0, 0  # no feature
     return Network(rows, linear, out)

@@ -33,7 +33,7 @@ COMMAND = "vindibot learn imitate"
 _ITERATIONS, _RIDGE = 150, 0.25
 #: Adam: largest number of passes, number of passes without a gain after which the fit stops, number of decisions per step, and
 #: the first step size.
-_PASSES, _PATIENCE, _BATCH, _STEP = 40, 3, 256, 1e-3
+_PASSES, _FUTILE_PASSES, _BATCH, _STEP = 40, 3, 256, 1e-3
 #: Of the maps for fitting, one in this number is only for early stopping.
 _STOPPING = 5
 
@@ -177,7 +177,7 @@ def _fit_hidden(
         waited += 1
         if found > best:
             best, stored, waited = found, parameters.copy(), 0
-        if waited == _PATIENCE:
+        if waited == _FUTILE_PASSES:
             break
     return Network.rounded(*split(stored, hidden, 0))
 
