@@ -73,7 +73,8 @@ def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Pat
     (tmp_path / "~x.toml").write_text('extends = "seed"\n')
     done = run(tmp_path, "play", "--bot", "~x.toml", "--rounds", "2", "--display", "none")
     assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "play", "--bot", "seed", "--rounds", "2", "--display", "none", "--recordings=~/here", HOME=str(tmp_path), **CACHE)
+    words = ["play", "--bot", "seed", "--rounds", "2", "--display", "none", "--recordings=~/here"]
+    done = run(tmp_path, *words, HOME=str(tmp_path), **CACHE)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "here").iterdir())) == 1
 
