@@ -61,7 +61,7 @@ def test_printed_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.mkdir()
     done = CliRunner().invoke(main, ["league", "new", "cup", "class list.csv", "--folder", folder.name])
     assert done.exit_code == 0, done.output
-    command = done.output.splitlines()[-1].partition("now: ")[2]
+    command = next(line for line in done.output.splitlines() if line.startswith("now: ")).partition("now: ")[2]
     assert shlex.split(command)[-1] == f"{folder.name}/cup.league.json"
     review = Path("my games") / "a.review.jsonl"
     assert shlex.split(where(review).partition("browser: ")[2]) == ["vindibot", "replay", str(review), "--open"]

@@ -91,7 +91,7 @@ def test_a_net_is_looked_up_beside_the_file_that_names_it(tmp_path: Path) -> Non
         ('net = ""', "names no file"),
         ('net = "."', "names no file"),
         ("net = 5", "bot.toml, line 2: traits.learned.net must be text, not 5"),
-        ("scale = 5", "bot.toml: traits.learned.net is missing"),
+        ("scale = 5", "bot.toml, line 1: traits.learned.net is missing"),
         ('net = "bot.toml"', "bot.toml is no file of nets, or it is damaged"),
         ('net = "old.npz"', "old.npz has features of version 7; this vindibot reads features of version 1: use vindibot 0.3,"),
         ('net = "old.npz"', "bot.toml, line 2: traits.learned.net "),

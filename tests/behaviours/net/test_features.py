@@ -245,7 +245,7 @@ def state_facts(games: Games) -> tuple[object, ...]:
         *bars,
         12 * scene.most // scene.total,
         12 * sum(owner < 0 for owner in scene.owners.values()) // scene.total,
-        scene.rounds if scene.rounds <= 12 else None,
+        min(scene.rounds, 12),
         binned(gold, (0, 1, 3, 9, 24, 49, 99, 199, 399)),
         min(max(lead, -6), 6),
         (min(life // 10, 9), binned(own_mines, (0, 1, 2, 4, 7))),

@@ -70,12 +70,9 @@ def test_a_rival_that_moves_by_a_learned_policy_is_recognised(tmp_path: Path) ->
 
 def test_only_nets_without_hidden_units_can_be_models(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    bias = np.zeros(FEATURES, np.int16)
-    bias[0] = 1
     for name, network in (
         ("hidden", random_network(rng, 16)),
         ("position", random_network(rng, 0)),
-        ("none", Network.linear_only(bias)),
     ):
         net = Net(network, name=name)
         with pytest.raises(NetError, match=f"'{name}' cannot be an opponent model"):

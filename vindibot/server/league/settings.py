@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import datetime, time, timedelta
 from typing import Any, Literal
 
@@ -107,5 +108,6 @@ def _parse(text: str) -> datetime | time:
 
 def play_command(settings: LeagueSettings, address: str) -> str:
     """Return the command with which the owner of a bot plays a league of the server at `address`."""
-    clients = " --parallel 2" if settings.table == "duel" else ""
-    return f"VINDIBOT_KEY=YOUR-KEY vindibot play --config arena --server {address} --games 1000{clients} --bot mybot"
+    clients = ["--parallel", "2"] if settings.table == "duel" else []
+    words = ["vindibot", "play", "--config", "arena", "--server", address, "--games", "1000", *clients, "--bot", "mybot"]
+    return f"VINDIBOT_KEY=YOUR-KEY {shlex.join(words)}"
