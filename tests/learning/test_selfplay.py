@@ -66,7 +66,7 @@ async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     await line_with(process, "M")  # the first row: after ten seconds
     process.send_signal(signal.SIGINT)
     said = await ended(process)
-    assert process.returncode == 130
+    assert process.returncode == 130, said
     assert "go on with: vindibot learn selfplay mine --resume" in said
     kept = facts(tmp_path / "mine")
     assert kept["rows"]
