@@ -29,8 +29,10 @@ from vindibot.devtools.conformance import ODD_BOARDS
 from vindibot.games.ballot import BallotEntry, tally
 from vindibot.testing import check_trait, check_turn, votes
 
+#: A file of nets that the library holds: the models of two versions.
+NETS = str(TOP / "config" / "bots" / "versions" / "models.npz")
 #: Every built-in trait with its defaults, and in its later version where there is one.
-TRAITS = [find(name)() for name in sorted(BUILT_IN)] + [
+TRAITS = [find(name)(**({"net": NETS} if name == "learned" else {})) for name in sorted(BUILT_IN)] + [
     find("combat")(duel=True, keep_mines=True),
     find("tavern-finder")(beer_push=10, beer_life=75, avoid_danger=True, every_step=True, life_threshold=100),
     find("mine-finder")(life_threshold=0, when_broke=False),
