@@ -1,7 +1,7 @@
 """The folder of the kernels' machine code, and the files in it.
 
 The name of the folder holds two digests. The first digest covers all source files of ``sim`` and ``behaviours``, and the versions
-of numba, numpy and Python. The second digest covers the processor, and the options of numba that change machine code. So several
+of numba, numpy and Python, with its level of optimisation. The second digest covers the processor, and the options of numba that change machine code. So several
 machines with different processors can share a home folder.
 
 Each file holds the machine code of one kernel, after a checksum. The checksum covers the name of the file too. If it is wrong,
@@ -109,7 +109,9 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _sources_digest() -> str:
-    tools = f"{sys.version} {numba.__version__} {llvmlite.__version__} {np.__version__} {sources.digest()}"
+    # numba recognises a kernel by its bytecode, which PYTHONOPTIMIZE changes.
+    python = f"{sys.version} {sys.flags.optimize}"
+    tools = f"{python} {numba.__version__} {llvmlite.__version__} {np.__version__} {sources.digest()}"
     return hashlib.sha256(tools.encode()).hexdigest()[:16]
 
 
@@ -165,6 +167,7 @@ class KernelFile:
         self.damaged = False
         self.refused = ""
         self._content: bytes | None = None
+        self._ignored = False
 
     def is_intact(self) -> bool:
         """Return whether the file exists and has the right checksum. `load` need not read the file again."""
@@ -182,7 +185,7 @@ class KernelFile:
 
     def load(self, key: Any) -> Any:
         """Return the machine code that numba has saved for `key`, None if there is none."""
-        if not self.is_intact():
+        if self._ignored or not self.is_intact():
             return None
         content, self._content = self._content, None
         assert content is not None
@@ -203,10 +206,8 @@ class KernelFile:
                 draft.unlink(missing_ok=True)
 
     def flush(self) -> None:
-        """Remove the file if possible."""
-        self._content = None
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+        """Ignore the file from now on. It stays until `save` replaces it: perhaps only this process cannot load it."""
+        self._content, self._ignored = None, True
 
     def _checksum(self, content: bytes) -> bytes:
         place = "/".join(self.path.parts[-3:]) if self.path.parent.name.startswith("own-") else "/".join(self.path.parts[-2:])

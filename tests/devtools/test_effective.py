@@ -72,7 +72,9 @@ def test_a_bot_is_shown_with_all_it_inherits(here: Path) -> None:
     write_project(here)
     said = config("bot.toml")
     assert config("--bot", "bot.toml") == said
-    assert where(said, "fear") == ("0.5", "bot.toml, line 8")
+    lines = (here / "bot.toml").read_text().splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if line.startswith("fear"))
+    assert where(said, "fear") == ("0.5", f"bot.toml, line {number}")
     assert where(said, "beer_push")[1].endswith("seed.toml, line 12")
     assert where(said, "depth") == ("7", "default")
     (here / "flat.toml").write_text(said)

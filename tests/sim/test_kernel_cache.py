@@ -140,6 +140,33 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, 
     assert not Path(lines[3]).exists(), "the folder of this run is gone with it"
 
 
+def test_a_process_that_cannot_load_a_kernel_leaves_its_file(program: Path, tmp_path: Path) -> None:
+    """Other processes can load it. Without the file, each of them would compile."""
+    little = (
+        "if sys.argv[1:]:\n    import resource\n"
+        "    pages = int(open('/proc/self/statm').read().split()[0])\n"
+        "    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + int(sys.argv[1]) * 2**20,) * 2)\n"
+    )
+    program.write_text(PROGRAM.replace("told = []", f"{little}told = []"))
+    run(program, tmp_path / "cache")
+    before = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.kernel")}
+    assert before
+    for spare in ("5", "10", "15"):  # megabytes: too few at different points, which depends on the versions of libraries
+        start(program, tmp_path / "cache", spare).communicate(timeout=100)
+    assert {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.kernel")} == before
+    assert run(program, tmp_path / "cache")[0][0] == "cached"
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_python_that_optimises_has_a_folder_of_its_own(filled: tuple[Path, Path, list[str]], tmp_path: Path, level: str) -> None:
+    program, cache, lines = filled
+    shutil.copytree(cache, tmp_path / "cache")
+    other, _ = run(program, tmp_path / "cache", PYTHONOPTIMIZE=level)
+    assert other[0] == "not cached"
+    assert Path(other[3]).name != Path(lines[3]).name
+    assert run(program, tmp_path / "cache")[0][0] == "cached"
+
+
 def test_exchanged_files_are_compiled_again(program: Path, tmp_path: Path) -> None:
     second = "@kernels.entry(types.int64(types.int64))\ndef triple(number):\n    return 3 * number\n"
     program.write_text(
