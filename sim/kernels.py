@@ -138,7 +138,7 @@ def entry(signature: Any) -> Callable[[Function], Function]:
         folder = _folder / f"own-{digest_of(own)}" if own else _folder
         dispatcher = numba.njit(error_model="numpy", nogil=True)(_with_own_name(function))
         if not _jit_is_off():
-            setattr(dispatcher, "_cache", KernelCache(function, folder))  # noqa: B010  # numba offers no other way
+            setattr(dispatcher, "_cache", KernelCache(function, signature, folder))  # noqa: B010  # numba offers no other way
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
         _entries.append(_Entry(dispatcher, signature, folder, modules))
         return cast("Function", dispatcher)

@@ -1,8 +1,8 @@
 """The folder of the kernels' machine code, and the files in it.
 
-The name of the folder holds two digests. The first digest covers all source files of ``sim`` and ``behaviours``, and the versions
-of numba, numpy and Python, with its level of optimisation. The second digest covers the processor, and the options of numba that change machine code. So several
-machines with different processors can share a home folder.
+The name of the folder holds two digests. The first digest covers all source files of ``sim`` and ``behaviours``, the versions of
+numba, numpy and Python, and Python's level of optimisation. The second digest covers the processor, and the options of numba that
+change machine code. So several machines with different processors can share a home folder.
 
 Each file holds the machine code of one kernel, after a checksum. The checksum covers the name of the file too. If it is wrong,
 the file counts as missing: damaged machine code would end the process.
@@ -249,12 +249,29 @@ class KernelCache(FunctionCache):
     numba's own cache depends on the path and the time of one source file, and has no checksums.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Any, folder: Path) -> None:
         self._name = repr(function)
         self._py_func = function
+        self._arguments = signature.args
         self._impl = _Format(function, folder)
         self._cache_path = str(folder)
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "").replace("/", "")
         self.file = KernelFile(folder / f"{name}{KernelFile.SUFFIX}")
         self._cache_file: Any = self.file
         self.enable()  # type: ignore[no-untyped-call]
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        """Return the key of the machine code for a signature or for the types of arguments.
+
+        numba gives the types alone if a kernel is called before it is compiled. The key is the same.
+        """
+        return super()._index_key(_arguments(signature), codegen)  # type: ignore[no-untyped-call]
+
+    def _save_overload(self, signature: Any, data: Any) -> None:
+        """Save the machine code, unless it is for arguments of other types than those of the kernel's one signature."""
+        if _arguments(signature) == self._arguments:
+            super()._save_overload(signature, data)  # type: ignore[no-untyped-call]
+
+
+def _arguments(signature: Any) -> Any:
+    return getattr(signature, "args", signature)

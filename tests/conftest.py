@@ -15,6 +15,7 @@ from hypothesis import settings
 import behaviours
 import sim
 from sim import kernels
+from vindibot import learning
 
 #: A variable that says that tests must not be skipped because there is no browser.
 REQUIRED = "TESTS_REQUIRE_BROWSER"
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 def pytest_collection_finish(session: pytest.Session) -> None:
     if not session.items or session.config.option.collectonly:
         return
-    for package in (sim, behaviours):
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    for package in (sim, behaviours, learning):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     kernels.warm()
 
 

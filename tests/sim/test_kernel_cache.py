@@ -157,6 +157,18 @@ def test_a_process_that_cannot_load_a_kernel_leaves_its_file(program: Path, tmp_
     assert run(program, tmp_path / "cache")[0][0] == "cached"
 
 
+def test_a_kernel_that_is_called_before_it_is_loaded_has_the_same_file(program: Path, tmp_path: Path) -> None:
+    """numba has another name for its arguments then. If they are of other types, the kernel is compiled, but not stored."""
+    early = "if sys.argv[1:]:\n    double(eval(sys.argv[1]))\n    print('hit' if double.stats.cache_hits else 'miss')\n"
+    program.write_text(PROGRAM.replace('print("cached"', f'{early}print("cached"'))
+    run(program, tmp_path / "cache")
+    before = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.kernel")}
+    assert run(program, tmp_path / "cache", "21")[0][0] == "hit"
+    start(program, tmp_path / "cache", "21.0").communicate(timeout=100)
+    assert {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.kernel")} == before
+    assert run(program, tmp_path / "cache")[0][0] == "cached"
+
+
 @pytest.mark.parametrize("level", ["1", "2"])
 def test_python_that_optimises_has_a_folder_of_its_own(filled: tuple[Path, Path, list[str]], tmp_path: Path, level: str) -> None:
     program, cache, lines = filled
