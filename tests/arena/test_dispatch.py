@@ -18,7 +18,7 @@ import pytest
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from tests.support.paths import TOP
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
-from vindibot.arena.local import local_workers
+from vindibot.arena.local import LocalExecutor, local_workers
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.base.errors import VindibotError
@@ -168,6 +168,28 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
         assert len(notes.read_text().split()) == 16
         assert not any(psutil.pid_exists(int(number)) for number in notes.read_text().split())
     assert all(seat.outcome.reason == "finished" for one in found for seat in one.line.seats)
+
+
+def test_workers_that_are_killed_are_replaced() -> None:
+    plan = schedule("seed", "malvert", "random", "stay", blocks=3)
+    make = local_workers(plan.entrants, 2)
+    made: list[LocalExecutor] = []
+    notes: list[str] = []
+
+    def workers() -> LocalExecutor:
+        made.append(make())
+        return made[-1]
+
+    found = []
+    with nobody_left():
+        for one in Dispatcher(workers, 2, notify=notes.append).run(plan.tasks()):
+            if not found:
+                made[0].kill()  # as somebody's `kill -9` or the kernel without memory would
+            found.append(one)
+    assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
+    assert all(one.line.ending == "finished" for one in found)
+    assert len(made) > 1
+    assert notes
 
 
 def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:
