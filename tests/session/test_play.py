@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -17,7 +19,7 @@ from tests.support.clientkit import settings_for
 from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
-from tests.support.serving import serving
+from tests.support.serving import playing, serving
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.engine import in_process_voters
@@ -284,6 +286,42 @@ async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league
     assert "The server is full; trying again in" in full
     assert "; trying again in" in reset
     assert over == f"the league on {server.url} has no more games"
+
+
+async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Path) -> None:
+    """The numbers come from our server, also when other clients join or leave. Each number is printed once."""
+    async with serving(rounds=1) as server, playing(server, *"abc") as bots:
+        user = server.lobby.users.find(server.register("mine", SECRET))
+        assert user is not None
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--display", "none")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        assert "it begins when four clients wait" in await line_with(client, "waiting")
+        assert await line_with(client, "") == f"watch our games on {server.url}/ai/{user.id}"
+        assert await line_with(client, "") == "waiting for 3 more clients"
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots[:2]]
+        assert await line_with(client, "waiting for 1 more") == "waiting for 1 more client"
+        joins.append(asyncio.create_task(bots[2].join("arena")))
+        page = (await line_with(client, "its page: ")).removeprefix("its page: ")
+        async with httpx.AsyncClient() as browser:
+            assert (await browser.get(page)).status_code == 200
+        for bot, join in zip(bots, joins, strict=True):
+            await join
+            bot.start()
+        out = await ended(client)
+        await asyncio.gather(*(bot.ended() for bot in bots))
+    assert client.returncode == 0, out
+    assert page in [f"{server.url}/{bot.game['id']}" for bot in bots]
+    assert "waiting" not in out
+
+
+async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Path) -> None:
+    async with FaultyServer(joins={1: Fault("hang")}) as server:
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--join-timeout-s", "4")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        out = await ended(client)
+    assert out.splitlines()[1] == f"watch our games on {server.url}/", out
+    assert "more client" not in out
+    assert server.questions == 1
 
 
 async def test_a_line_while_a_client_waits_for_a_game() -> None:

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import structlog
 
 from sim.game import DIRECTIONS, Games
-from vindibot.base import log
-from vindibot.client import ClientEvents, ClientSettings, GameClient
+from vindibot.base import counted, log
+from vindibot.client import ClientEvents, ClientSettings, GameClient, Queue
 from vindibot.config import Bot, shipped_folder, short
 from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import (
@@ -119,6 +119,7 @@ class GamePlayer(ClientEvents):
     - `folder`: the folder for the recording, None for no recording.
     - `display`: the display that shows the game, under `title`.
     - `notify`: a function that receives messages for people.
+    - `notify_once`: the same for messages that should not be repeated in later games.
     - `observer`: an observer that receives the turns.
     - `show_page`: whether to name the game's page on the server.
 
@@ -138,6 +139,7 @@ class GamePlayer(ClientEvents):
         display: Display | None = None,
         title: str = "",
         notify: Callable[[str], None] | None = None,
+        notify_once: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
         show_page: bool = False,
     ) -> None:
@@ -148,6 +150,7 @@ class GamePlayer(ClientEvents):
         self._shown: GameDisplay | None = None
         self._status = ""
         self._notify = notify or (lambda text: None)
+        self._notify_once = notify_once or self._notify
         self._observer = observer
         self._show_page = show_page
         self._client = GameClient(settings)
@@ -160,6 +163,7 @@ class GamePlayer(ClientEvents):
         self._late_turns = 0
         self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
         self._noted_at = 0.0  # time of the last notice about them
+        self._missing = 0  # the last notice about missing clients
 
     def stop_after_turn(self) -> None:
         """End the game after the current turn; see `GameClient.stop_after_turn`."""
@@ -320,6 +324,13 @@ class GamePlayer(ClientEvents):
 
     def waiting(self, seconds: float) -> None:
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")
+
+    def queued(self, queue: Queue) -> None:
+        """Notify the user of the page that shows our games, and of the number of clients for which our game waits."""
+        self._notify_once(f"watch our games on {queue.page or self._client.address.url('/')}")
+        if queue.missing and queue.missing != self._missing:
+            self._missing = queue.missing
+            self._notify(f"waiting for {counted(queue.missing, 'more client')}")
 
 
 def log_turn(ballot: Ballot, **more: Any) -> None:
