@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -21,6 +24,7 @@ from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
 from vindibot.arena.local import LocalExecutor, local_workers
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.tournament import stopping
 from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
 
@@ -132,6 +136,47 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
     threading.Thread(target=interrupt).start()
     found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, stop=stop).run(tasks()))
     assert len(found) == 2
+
+
+class Interrupted(io.RawIOBase):
+    """A file whose first write is interrupted by Ctrl-C. `content` has everything that is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.content = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self.content:
+            signal.raise_signal(signal.SIGINT)
+        self.content += bytes(data)
+        return len(data)
+
+
+def test_a_signal_in_the_middle_of_a_write_prints_nothing_there() -> None:
+    stop, both, told, file = Stop(), threading.Barrier(2), threading.Event(), Interrupted()
+    out = io.TextIOWrapper(io.BufferedWriter(file), encoding="utf-8")
+
+    def say(text: str) -> None:
+        print(text, file=out, flush=True)
+        if "once more" in text:
+            told.set()
+
+    def play(task: GameTask) -> PlayedGame:
+        both.wait(20)
+        if task.name != "b00000g000":
+            assert told.wait(20)
+        return fake(task)
+
+    with stopping(stop):
+        dispatcher = Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, notify=say, stop=stop)
+        for one in dispatcher.run(tasks()):
+            say(one.line.record)
+    first, second, *others = file.content.decode().splitlines()
+    assert (first, second) == ("b00000g000", "finishing the games that are running; once more to stop at once")
+    assert others == ["b00000g001"]
 
 
 # ---- Real workers ----

@@ -73,7 +73,6 @@ from .table import (
 )
 from .tournament import (
     Tournament as Tournament,
-    interruptible as interruptible,
     prepare as prepare,
     stopping as stopping,
 )

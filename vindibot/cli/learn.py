@@ -158,7 +158,7 @@ def _train(run: Selfplay, rival: Bot, console: Console) -> int:
             say(console, f"    {line}", "bold")
         write_report(run)
 
-    with stopping(stop, lambda text: None):  # a signal must not print in the middle of a row
+    with stopping(stop):
         finished = run.train(lambda: stop.soon, show, rival)
     write_report(run)
     for name in ("net.npz", "bot.toml", "report.html"):

@@ -140,7 +140,7 @@ class GameClient:
         self.address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
         key = check_player_key(settings.key, "the key")
         self._api = GameApi(self.address, key)
-        self._queue = QueueWatch(self.address, key, self._api.redact, lambda queue: self._events.queued(queue))
+        self._queue = QueueWatch(self.address, key, self._api.redact)
         self._questions: set[asyncio.Task[None]] = set()
         self._pause = pause
         self._rng = rng or random.Random()
@@ -263,7 +263,7 @@ class GameClient:
         if not (self.settings.ask_missing and self.settings.mode == "arena"):
             yield
             return
-        question = asyncio.create_task(self._queue.run())
+        question = asyncio.create_task(self._queue.run(self._events.queued))
         self._questions.add(question)
         question.add_done_callback(self._questions.discard)
         try:

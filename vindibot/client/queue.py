@@ -34,19 +34,19 @@ class Queue:
 
 
 class QueueWatch:
-    """Asks the server about our game again and again, and calls `report` for each answer that differs from the answer before.
+    """Asks the server about our game again and again."""
 
-    After a request that fails, the server is not asked again, and `report` gets an empty `Queue`. An empty answer of the server is
-    not reported: it does not know our bot yet.
-    """
-
-    def __init__(self, address: ServerAddress, key: SecretStr, redact: Redactor, report: Callable[[Queue], None]) -> None:
-        self._address, self._key, self._redact, self._report = address, key, redact, report
+    def __init__(self, address: ServerAddress, key: SecretStr, redact: Redactor) -> None:
+        self._address, self._key, self._redact = address, key, redact
         self._answers = True
         self._last: Queue | None = None
 
-    async def run(self) -> None:
-        """Ask until the server does not answer, or until this task is cancelled."""
+    async def run(self, report: Callable[[Queue], None]) -> None:
+        """Ask until a request fails. Call `report` for each answer that differs from the answer before, also in earlier calls.
+
+        After a request that failed, `report` gets an empty `Queue`, and later calls ask nothing. An empty answer of the server is
+        not reported, because the server does not know our bot yet.
+        """
         transport = Transport(self._address, self._redact)
         try:
             await asyncio.sleep(FIRST_PAUSE)
@@ -54,10 +54,10 @@ class QueueWatch:
                 queue = await self._ask(transport)
                 if queue is None:
                     self._answers = False
-                    self._report(Queue())
+                    report(Queue())
                 elif queue not in (self._last, Queue()):
                     self._last = queue
-                    self._report(queue)
+                    report(queue)
                 await asyncio.sleep(PAUSE)
         finally:
             await transport.aclose()

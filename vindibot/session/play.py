@@ -207,9 +207,8 @@ class Session:
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
-            notify_once=self._note_once if seat == 0 else None,
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
-            show_page=not embedded,
+            notify_page=None if embedded else self._note_once,
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:

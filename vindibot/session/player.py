@@ -119,9 +119,8 @@ class GamePlayer(ClientEvents):
     - `folder`: the folder for the recording, None for no recording.
     - `display`: the display that shows the game, under `title`.
     - `notify`: a function that receives messages for people.
-    - `notify_once`: the same for messages that should not be repeated in later games.
     - `observer`: an observer that receives the turns.
-    - `show_page`: whether to name the game's page on the server.
+    - `notify_page`: a function that receives messages about pages of the server. It may get the same message in later games.
 
     Raises `UsageError` for an invalid address or key.
     """
@@ -139,9 +138,8 @@ class GamePlayer(ClientEvents):
         display: Display | None = None,
         title: str = "",
         notify: Callable[[str], None] | None = None,
-        notify_once: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
-        show_page: bool = False,
+        notify_page: Callable[[str], None] | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self._margin = margin
@@ -150,9 +148,8 @@ class GamePlayer(ClientEvents):
         self._shown: GameDisplay | None = None
         self._status = ""
         self._notify = notify or (lambda text: None)
-        self._notify_once = notify_once or self._notify
         self._observer = observer
-        self._show_page = show_page
+        self._notify_page = notify_page or (lambda text: None)
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
@@ -249,8 +246,8 @@ class GamePlayer(ClientEvents):
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         hero = answer.hero.id
         self._notify(f"game {answer.game.id} begins: we are hero {hero}, {limit:.0f} ms a move, {network:.1f} ms on the network")
-        if self._show_page and self._client.address.owns(answer.view_url):
-            self._notify(f"its page: {answer.view_url}")
+        if self._client.address.owns(answer.view_url):
+            self._notify_page(f"its page: {answer.view_url}")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
@@ -327,7 +324,7 @@ class GamePlayer(ClientEvents):
 
     def queued(self, queue: Queue) -> None:
         """Notify the user of the page that shows our games, and of the number of clients for which our game waits."""
-        self._notify_once(f"watch our games on {queue.page or self._client.address.url('/')}")
+        self._notify_page(f"watch our games on {queue.page or self._client.address.url('/')}")
         if queue.missing and queue.missing != self._missing:
             self._missing = queue.missing
             self._notify(f"waiting for {counted(queue.missing, 'more client')}")
