@@ -58,6 +58,7 @@ from .settings import (
     MapSettings as MapSettings,
     SprtSettings as SprtSettings,
 )
+from .shares import estimate_share as estimate_share
 from .store import (
     LINE as LINE,
     records_path as records_path,
