@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,18 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
         begun += [tuple(ply.move or 0 for ply in plies[hero : 4 * 12 : 4]) for hero in range(4)]
     assert len(begun) == 16
     assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
+
+
+@pytest.mark.parametrize(("words", "turns"), [([], [0, 1, 3, 7]), (["--log-prints", "all"], list(range(12)))])
+def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, words: list[str], turns: list[int]) -> None:
+    (tmp_path / "talks.toml").write_text('[traits.talker]\nuse = "talker:Talker"\n')
+    (tmp_path / "talker.py").write_text(
+        "from behaviours import Behaviour\n\n\nclass Talker(Behaviour):\n    def vote(self, view):\n"
+        "        print(f'this is round {view.turn // 4}.')\n        return 0\n"
+    )
+    done = run(tmp_path, "play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
 
 
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
