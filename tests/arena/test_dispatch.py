@@ -225,7 +225,7 @@ def test_workers_that_are_killed_are_replaced() -> None:
         made.append(make())
         return made[-1]
 
-    found = []
+    found: list[PlayedGame] = []
     with nobody_left():
         for one in Dispatcher(workers, 2, notify=notes.append).run(plan.tasks()):
             if not found:
