@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,9 +21,10 @@ import pytest
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from tests.support.paths import TOP
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
-from vindibot.arena.local import local_workers
+from vindibot.arena.local import LocalExecutor, local_workers
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.tournament import stopping
 from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
 
@@ -134,6 +138,47 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
     assert len(found) == 2
 
 
+class Interrupted(io.RawIOBase):
+    """A file whose first write is interrupted by Ctrl-C. `content` has everything that is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.content = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self.content:
+            signal.raise_signal(signal.SIGINT)
+        self.content += bytes(data)
+        return len(data)
+
+
+def test_a_signal_in_the_middle_of_a_write_prints_nothing_there() -> None:
+    stop, both, told, file = Stop(), threading.Barrier(2), threading.Event(), Interrupted()
+    out = io.TextIOWrapper(io.BufferedWriter(file), encoding="utf-8")
+
+    def say(text: str) -> None:
+        print(text, file=out, flush=True)
+        if "once more" in text:
+            told.set()
+
+    def play(task: GameTask) -> PlayedGame:
+        both.wait(20)
+        if task.name != "b00000g000":
+            assert told.wait(20)
+        return fake(task)
+
+    with stopping(stop):
+        dispatcher = Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, notify=say, stop=stop)
+        for one in dispatcher.run(tasks()):
+            say(one.line.record)
+    first, second, *others = file.content.decode().splitlines()
+    assert (first, second) == ("b00000g000", "finishing the games that are running; once more to stop at once")
+    assert others == ["b00000g001"]
+
+
 # ---- Real workers ----
 
 
@@ -168,6 +213,28 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
         assert len(notes.read_text().split()) == 16
         assert not any(psutil.pid_exists(int(number)) for number in notes.read_text().split())
     assert all(seat.outcome.reason == "finished" for one in found for seat in one.line.seats)
+
+
+def test_workers_that_are_killed_are_replaced() -> None:
+    plan = schedule("seed", "malvert", "random", "stay", blocks=3)
+    make = local_workers(plan.entrants, 2)
+    made: list[LocalExecutor] = []
+    notes: list[str] = []
+
+    def workers() -> LocalExecutor:
+        made.append(make())
+        return made[-1]
+
+    found: list[PlayedGame] = []
+    with nobody_left():
+        for one in Dispatcher(workers, 2, notify=notes.append).run(plan.tasks()):
+            if not found:
+                made[0].kill()  # as somebody's `kill -9` or the kernel without memory would
+            found.append(one)
+    assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
+    assert all(one.line.ending == "finished" for one in found)
+    assert len(made) > 1
+    assert notes
 
 
 def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from scipy import integrate, special
 
 from tests.support.arenagames import SEATINGS, game_line
 from vindibot.arena.luce import PRIOR
-from vindibot.arena.rates import rate_interval
 from vindibot.arena.ratings import POINTS
 from vindibot.arena.shares import estimate_share
 from vindibot.arena.sprt import HALF_POINTS, estimate_difference, match_scores
+from vindibot.games.rates import rate_interval
 
 Points = NDArray[np.int64]
 #: Number of simulated matches per case.
@@ -167,11 +167,17 @@ def test_an_interval_of_a_rate_has_a_width_and_holds_the_rate() -> None:
     assert rate_interval([0] * 20, [4] * 20)[0] >= 0
     assert 0 < rate_interval([0] * 20, [4] * 20)[1] < 0.05
     low, high = rate_interval([8] * 20, [4] * 20)
-    assert low < high
-    rng = np.random.default_rng(8)
+    assert 1.8 < low < 1.96
+    assert 2.04 < high < 2.2
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10, 40])
+@pytest.mark.parametrize("mean", [0.8, 4.0, 40.0])
+def test_the_interval_of_a_rate_holds_the_truth_in_92_to_98_percent(mean: float, blocks: int) -> None:
+    rng = np.random.default_rng(blocks)
     inside = 0
-    for _ in range(200):
-        counts = rng.poisson(rng.gamma(2.0, 2.0, 20))  # a mean of 4 per block
-        low, high = rate_interval(counts.tolist(), [4] * 20)
-        inside += low <= 1.0 <= high
-    assert 0.9 <= inside / 200 <= 0.98
+    for _ in range(400):
+        counts = rng.poisson(rng.gamma(4.0, mean / 4, blocks))
+        low, high = rate_interval(counts.tolist(), [4] * blocks)
+        inside += low <= mean / 4 <= high
+    assert (0.9 if blocks == 3 else 0.92) <= inside / 400 <= 0.98, "three blocks are fewer than the model needs"

@@ -244,6 +244,30 @@ async def play(url: str, key: str) -> int:
                 state = await client.post(state.json()["playUrl"], data={"dir": "North"})
 
 
+async def test_a_league_has_one_server(tmp_path: Path) -> None:
+    path, roster = tmp_path / "spring.league.json", tmp_path / "class.csv"
+    roster.write_text(BARE)
+    assert run("league", "new", "spring", roster, "--folder", tmp_path).exit_code == 0
+    files = sorted(os.listdir(tmp_path))
+    (tmp_path / "symbolic.league.json").symlink_to(path)
+    async with command("serve", "--port", "0", "--league", path) as (process, said):
+        async with httpx.AsyncClient(base_url=next(line for line in said if "serving on" in line).split()[2]) as client:
+            for name in ("spring.league.json", "symbolic.league.json", "."):
+                result = await asyncio.to_thread(run, "serve", "--port", "0", "--league", tmp_path / name)
+                assert result.exit_code == 2
+                assert "another vindibot server plays this league; stop it first" in result.output.replace("\n", " ")
+            assert (await client.get("/leagues/spring/standings.json")).json()["state"] == "waiting"
+        await stop(process)
+    (tmp_path / "symbolic.league.json").unlink()
+    assert sorted(os.listdir(tmp_path)) == files
+    async with command("serve", "--port", "0", "--league", path) as (process, _):
+        process.kill()
+        await process.wait()
+    async with command("serve", "--port", "0", "--league", path) as (process, _):
+        await stop(process)
+    assert sorted(os.listdir(tmp_path)) == files, "also the lock of the process that was killed is gone"
+
+
 def test_days_of_a_swiss_league_are_days(tmp_path: Path) -> None:
     roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
     roster.write_text(BARE)

@@ -175,7 +175,7 @@ def test_the_old_domain() -> None:
 )
 def test_a_url_for_moves_stays_on_the_origin(stated: str, url: str) -> None:
     address = ServerAddress.parse("http://host:1")
-    assert address.play_url(stated) == url
+    assert address.own_url(stated) == url
     assert address.owns(stated) == (stated == url)
 
 
@@ -184,14 +184,14 @@ def test_a_url_for_moves_stays_on_the_origin(stated: str, url: str) -> None:
 )
 def test_invalid_urls_for_moves(stated: str) -> None:
     with pytest.raises(ValueError, match="it "):
-        ServerAddress.parse("http://host:1").play_url(stated)
+        ServerAddress.parse("http://host:1").own_url(stated)
 
 
 @given(st.text())
 def test_no_stated_url_leads_elsewhere(stated: str) -> None:
     address = ServerAddress.parse("http://host:1")
     try:
-        url = address.play_url(stated)
+        url = address.own_url(stated)
     except ValueError:
         return
     assert url.startswith("http://host:1/")
@@ -200,8 +200,8 @@ def test_no_stated_url_leads_elsewhere(stated: str) -> None:
 
 def test_a_prefix_is_put_before_a_path_that_lacks_it() -> None:
     address = ServerAddress.parse("http://host/games")
-    assert address.play_url("http://inside/api/g/t/play") == "http://host/games/api/g/t/play"
-    assert address.play_url("http://host/games/api/g/t/play") == "http://host/games/api/g/t/play"
+    assert address.own_url("http://inside/api/g/t/play") == "http://host/games/api/g/t/play"
+    assert address.own_url("http://host/games/api/g/t/play") == "http://host/games/api/g/t/play"
 
 
 # ---- Masking ----

@@ -149,7 +149,8 @@ def test_intervals_come_from_blocks() -> None:
     assert bots["a"].total.moves == 3
     assert bots["a"].interval() is None, "two blocks are too few"
     same = BotLosses({block: Losses.of(review.turns[:1], 120) for block in range(5)})
-    assert same.interval() == (6, 6)
+    low, high = same.interval() or (0, 0)
+    assert 0 < low < 6 < high < 20, "equal blocks give an interval with a width"
     mixed = BotLosses({**same.blocks, 5: Losses.of(review.turns[1:], 120)})
     low, high = mixed.interval() or (0, 0)
     assert low < mixed.total.per_move() < high

@@ -13,6 +13,7 @@ import pytest
 
 from behaviours.net.network import load_nets
 from tests.support.commands import begin, ended, line_with, run
+from vindibot.learning import Selfplay
 
 #: A small run: three pieces of one thread.
 SMALL = ("--decisions", "40000", "--threads", "1", "--hidden", "16", "--seed", "3", "--against", "stay")
@@ -58,6 +59,26 @@ async def test_after_kill_9_a_run_goes_on_to_the_same_net(tmp_path: Path) -> Non
     said = selfplay(tmp_path, "killed", "--resume", "--against", "stay")
     assert "100%" in said
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+
+
+async def test_a_folder_has_one_run(tmp_path: Path) -> None:
+    words = ["--decisions", "100000000", "--threads", "1", "--hidden", "16", "--against", "stay"]
+    process = await begin(tmp_path, "learn", "selfplay", "mine", *words)
+    await line_with(process, "entropy")  # the head of the table
+    for again in (["--resume"], ["--resume", "--decisions", "9"]):
+        said = selfplay(tmp_path, "mine", *again, code=2)
+        assert "mine/run.npz: another vindibot learn trains this run; stop it first" in said
+    process.send_signal(signal.SIGINT)
+    await ended(process)
+    assert process.returncode == 130
+    assert sorted(os.listdir(tmp_path / "mine")) == ["bot.toml", "net.npz", "report.html", "run.npz"]
+
+
+def test_a_new_run_does_not_begin_in_a_folder_that_has_just_been_locked(tmp_path: Path) -> None:
+    with Selfplay.locked(tmp_path):
+        said = selfplay(tmp_path, str(tmp_path), *SMALL, code=2)
+    assert "another vindibot learn trains this run" in said
+    assert not os.listdir(tmp_path)
 
 
 async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:

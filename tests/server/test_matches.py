@@ -28,6 +28,7 @@ from tests.support.serving import (
 from tests.support.waiting import until
 from vindibot.games.protocol import read_game, to_games
 from vindibot.server import MatchResult
+from vindibot.server.app import NO_KEY
 
 # ---- The arena ----
 
@@ -48,6 +49,56 @@ async def test_four_make_an_arena_game_in_the_order_in_which_they_came() -> None
         assert len({bot.game["id"] for bot in bots}) == 2
         assert bots[0].game["turn"] == 8
         assert {hero["elo"] for hero in bots[0].game["heroes"]} == {1200}
+
+
+async def missing(bot: Bot) -> int | None:
+    """Return the number of missing clients that the server tells a bot."""
+    response = await bot.client.post("/api/waiting", data={"key": bot.key})
+    assert response.status_code == 200
+    answer = response.json()
+    assert (await bot.client.get(answer["botUrl"])).status_code == 200
+    return answer["missing"]
+
+
+async def test_a_client_that_waits_can_ask_how_many_are_missing() -> None:
+    async with serving(max_games=1, rounds=1) as server, playing(server, *"abcdefg") as bots:
+        assert [await missing(bot) for bot in bots] == [None] * 7
+        joins = []
+        for count in range(1, 4):
+            joins.append(asyncio.create_task(bots[count - 1].join("arena")))
+            await until(lambda: len(server.lobby.waiting) == len(joins))
+            assert [await missing(bot) for bot in bots[:5]] == [4 - count] * count + [None] * (5 - count)
+        await bots[6].join(turns="1")  # now there is no space for another game
+        for bot in bots[3:5]:
+            joins.append(asyncio.create_task(bot.join("arena")))
+            await until(lambda: len(server.lobby.waiting) == len(joins))
+        assert [await missing(bot) for bot in bots] == [0, 0, 0, 0, 3, None, None]
+        server.lobby.close()
+        await asyncio.gather(*joins)
+
+
+async def test_the_missing_clients_of_a_private_match_are_its_open_seats() -> None:
+    async with serving(rounds=1) as server, playing(server, "one", "two", "three") as [one, two, three]:
+        server.lobby.arrange(MAP, [one.key, two.key, three.key, "random"])
+        joins = [asyncio.create_task(one.join("arena"))]
+        await until(lambda: any(match.claims for match in server.lobby.matches))
+        assert [await missing(bot) for bot in (one, two, three)] == [2, None, None]
+        joins += [asyncio.create_task(bot.join("arena")) for bot in (two, three)]
+        await joins[0]
+        assert await missing(one) is None
+        server.end_games()
+        await asyncio.gather(*joins)
+
+
+async def test_a_question_about_missing_clients_registers_no_key() -> None:
+    async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
+        response = await client.post("/api/waiting", data={"key": "abcdefgh"})
+        assert (response.status_code, response.json()) == (200, {"missing": None, "botUrl": None})
+        assert len(server.lobby.users) == 0
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        for key, text in (("abcdefgh", "Vindinium - Key not found"), ("a", "Vindinium - Key not found"), ("", NO_KEY)):
+            response = await client.post("/api/waiting", data={"key": key})
+            assert (response.status_code, response.text) == (400, text)
 
 
 async def test_one_user_may_take_several_seats() -> None:

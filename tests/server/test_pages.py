@@ -6,8 +6,10 @@ import asyncio
 import itertools
 import json
 import re
+import shlex
 import time
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +20,8 @@ from sim.game import MINE, TAVERN, TILE_BITS, WALL, Games, square
 from sim.generator import generate
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
-from vindibot.server import EmbeddedServer
+from vindibot.server import EmbeddedServer, League, LeagueSettings
+from vindibot.server.league.roster import RosterEntry
 from vindibot.server.running_games import LISTED
 from vindibot.server.site import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
 from vindibot.server.thumbnail import thumbnail
@@ -142,6 +145,28 @@ async def test_registration_hands_out_a_key_once() -> None:
             [(await client.get(path)).text for path in ("/ai", "/", "/games", f"/ai/{joined.json()['hero']['userId']}")]
         )
         assert found.group(1) not in listed
+
+
+@pytest.mark.parametrize("host", ["[::1]:9000", "a b;$(date)'\"&c"])
+async def test_a_shell_reads_the_address_in_commands_as_one_word(host: str, tmp_path: Path) -> None:
+    """The address in a command comes from the header Host of the request. A shell expands the brackets of IPv6 addresses."""
+    path = tmp_path / "cup.league.json"
+    league = League.create("cup", LeagueSettings(), [RosterEntry("ann", "annannan"), RosterEntry("bob", "bobbobbo")], path)
+    league.save()
+    async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, headers={"Host": host}) as client:
+        registered = await client.post("/register", data={"name": "one"})
+        pages = {"/register": checked(registered)}
+        user = next(iter(server.lobby.users))
+        for name in ("/", f"/ai/{user.id}", "/games", "/running", "/tv", "/leagues/cup", f"/running?ai={user.id}"):
+            pages[name] = checked(await client.get(name))
+    for name, page in pages.items():
+        found = [text for text in page.copied if "--server" in text]
+        assert found, name
+        for text in found:
+            _, *words = shlex.split(text)
+            assert words[:2] == ["vindibot", "play"], text
+            assert words[words.index("--server") + 1] == f"http://{host}"
+            assert shlex.quote(f"http://{host}") in text
 
 
 async def test_names_are_text_on_every_page() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -17,7 +20,7 @@ from tests.support.clientkit import settings_for
 from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
-from tests.support.serving import serving
+from tests.support.serving import playing, serving
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.engine import in_process_voters
@@ -96,6 +99,18 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
         begun += [tuple(ply.move or 0 for ply in plies[hero : 4 * 12 : 4]) for hero in range(4)]
     assert len(begun) == 16
     assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
+
+
+@pytest.mark.parametrize(("words", "turns"), [([], [0, 1, 3, 7]), (["--log-prints", "all"], list(range(12)))])
+def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, words: list[str], turns: list[int]) -> None:
+    (tmp_path / "talks.toml").write_text('[traits.talker]\nuse = "talker:Talker"\n')
+    (tmp_path / "talker.py").write_text(
+        "from behaviours import Behaviour\n\n\nclass Talker(Behaviour):\n    def vote(self, view):\n"
+        "        print(f'this is round {view.turn // 4}.')\n        return 0\n"
+    )
+    done = run(tmp_path, "play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
 
 
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
@@ -284,6 +299,42 @@ async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league
     assert "The server is full; trying again in" in full
     assert "; trying again in" in reset
     assert over == f"the league on {server.url} has no more games"
+
+
+async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Path) -> None:
+    """The numbers come from our server, also when other clients join or leave. Each number is printed once."""
+    async with serving(rounds=1) as server, playing(server, *"abc") as bots:
+        user = server.lobby.users.find(server.register("mine", SECRET))
+        assert user is not None
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--display", "none")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        assert "it begins when four clients wait" in await line_with(client, "waiting")
+        assert await line_with(client, "") == f"watch our games on {server.url}/ai/{user.id}"
+        assert await line_with(client, "") == "waiting for 3 more clients"
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots[:2]]
+        assert await line_with(client, "waiting for 1 more") == "waiting for 1 more client"
+        joins.append(asyncio.create_task(bots[2].join("arena")))
+        page = (await line_with(client, "its page: ")).removeprefix("its page: ")
+        async with httpx.AsyncClient() as browser:
+            assert (await browser.get(page)).status_code == 200
+        for bot, join in zip(bots, joins, strict=True):
+            await join
+            bot.start()
+        out = await ended(client)
+        await asyncio.gather(*(bot.ended() for bot in bots))
+    assert client.returncode == 0, out
+    assert page in [f"{server.url}/{bot.game['id']}" for bot in bots]
+    assert "waiting" not in out
+
+
+async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Path) -> None:
+    async with FaultyServer(joins={1: Fault("hang")}) as server:
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--join-timeout-s", "4")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        out = await ended(client)
+    assert out.splitlines()[1] == f"watch our games on {server.url}/", out
+    assert "more client" not in out
+    assert server.questions == 1
 
 
 async def test_a_line_while_a_client_waits_for_a_game() -> None:

@@ -69,7 +69,7 @@ class FaultyServer(Listener):
         self.host = host
         self.turn = 0
         self.moves: list[tuple[int, str]] = []
-        self.joins = self.requests = self.connections = 0
+        self.joins = self.requests = self.connections = self.questions = 0
         self.forms: list[tuple[str, dict[str, str]]] = []
         self.misbehaving = asyncio.Event()
         self._handed_at: float | None = None
@@ -88,6 +88,9 @@ class FaultyServer(Listener):
         if method == "GET":
             return await self._write(writer, 200, b"<html>hello</html>", {"Content-Type": "text/html"})
         host = request.headers.get("host", "")
+        if path == "/api/waiting":  # as on the original server
+            self.questions += 1
+            return await self._write(writer, 404, b"<html>not found</html>")
         self.forms.append((path, dict(parse_qsl(request.body.decode(), keep_blank_values=True))))
         if path.endswith("/play"):
             self.requests += 1

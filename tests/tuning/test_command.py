@@ -127,19 +127,23 @@ def test_each_attempt_of_a_family_has_new_games_and_a_smaller_level(tmp_path: Pa
     few = ["--blocks", 20, "--sprt-fewest", 5, "--sprt-elo1", 300, "--rounds", 12, "--workers", 1, "--nodes", 50]
     seeds: set[int] = set()
     maps: set[str] = set()
-    for attempt, alpha in ((1, "0.025 = 0.05 / (1 * 2)"), (2, "0.0083 = 0.05 / (2 * 3)")):
-        code, said = tune(tmp_path, "promote", "random", "seed", "--rival", "stay", *few)
+    levels = ("0.025 = 0.05 / (1 * 2)", "0.0083 = 0.05 / (2 * 3)", "0.0042 = 0.05 / (3 * 4)")
+    candidates = ("random", "random", "stay")  # attempts with another candidate count too
+    for attempt, (alpha, candidate) in enumerate(zip(levels, candidates, strict=True), 1):
+        code, said = tune(tmp_path, "promote", candidate, "seed", "--rival", "sparring/hunter", *few)
         assert code == 1, said
         assert f"attempt {attempt} of the family seed: alpha {alpha}" in said
-        games = read_results(tmp_path / f"results/promote-random/attempt-{attempt}/parent.jsonl")
+        stored = tmp_path / f"results/promote-{candidate}/attempt-{attempt}"
+        games = read_results(stored / "parent.jsonl")
         assert not seeds & {game.seed for game in games}
         assert not maps & {game.map.digest for game in games}
         seeds |= {game.seed for game in games}
         maps |= {game.map.digest for game in games}
-        setup = tomllib.loads((tmp_path / f"results/promote-random/attempt-{attempt}/parent.effective.toml").read_text())
+        setup = tomllib.loads((stored / "parent.effective.toml").read_text())
         assert setup["sprt"]["alpha"] == pytest.approx(0.05 / (attempt * (attempt + 1)))
     lines = [json.loads(line) for line in (tmp_path / "versions/seed.attempts.jsonl").read_text().splitlines()]
-    assert [(line["attempt"], line.get("outcome")) for line in lines] == [(1, None), (1, "refused"), (2, None), (2, "refused")]
+    found = [(line["attempt"], line.get("outcome")) for line in lines]
+    assert found == [(number, outcome) for number in (1, 2, 3) for outcome in (None, "refused")]
 
 
 def test_an_interrupted_attempt_goes_on(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ from .settings import (
     MapSettings as MapSettings,
     SprtSettings as SprtSettings,
 )
+from .shares import estimate_share as estimate_share
 from .store import (
     LINE as LINE,
     records_path as records_path,
@@ -73,7 +74,6 @@ from .table import (
 )
 from .tournament import (
     Tournament as Tournament,
-    interruptible as interruptible,
     prepare as prepare,
     stopping as stopping,
 )

@@ -40,11 +40,12 @@ class Stop:
     """A request to stop the games.
 
     If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
-    at once.
+    at once. `asked` says that a person has asked, and should know that games are still played.
     """
 
     soon: bool = False
     now: bool = False
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,9 @@ class Dispatcher:
             while not self.stop.now:
                 if self.stop.soon:
                     _cancel_waiting(running)
+                    if running and self.stop.asked:
+                        self.stop.asked = False
+                        self.notify("finishing the games that are running; once more to stop at once")
                 else:
                     self._submit(remaining, running)
                 if running:

@@ -6,8 +6,11 @@ Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their 
 The final intervals come from a bootstrap. The games of a block (one map and seed, the seats rotated) have much in common, so the
 bootstrap draws whole blocks with repetition. Each resample also draws the weights of the games against the model's virtual player
 from an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the
-size of its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead. This
-method is fast, but treats the games of a block as independent.
+size of its advantage is unknown. The variance of a block has a prior too, so there is a width even if all blocks are equal: the
+prior counts like one more block, in which games are independent (`vindibot.games.rates`).
+
+While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method is fast, but treats the
+games of a block as independent.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 
 from vindibot.arena.luce import PRIOR, collect, covariance, fit_strengths
 from vindibot.arena.results import GameLine, that_count
+from vindibot.games import student
 
 #: Rating points per unit of strength (a natural logarithm).
 POINTS = 400 / math.log(10)
@@ -100,7 +104,8 @@ def rate(
         weights = np.bincount(rng.integers(rankings.blocks, size=rankings.blocks), minlength=rankings.blocks).astype(float)
         prior = PRIOR * rng.exponential(size=(len(names), 2))
         row[:] = fit_strengths(rankings, weights, best, prior)
-    drawn = drawn @ to_points
+    noise = rng.multivariate_normal(np.zeros(len(names)), covariance(rankings, best), resamples)
+    drawn = (best + student(drawn - best, noise, rankings.blocks, rng)) @ to_points
     low, high = np.percentile(drawn, (2.5, 97.5), axis=0)
     better = (
         np.sum(drawn[:, one] > drawn[:, other]) + np.sum(drawn[:, one] == drawn[:, other]) / 2 for one, other in pairwise(ranked)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from vindibot.arena.rates import rate_interval
 from vindibot.arena.ratings import MIN_BLOCKS, RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine, that_count
 from vindibot.arena.settings import SprtSettings
@@ -25,7 +24,7 @@ from vindibot.arena.sprt import (
     run_sprt,
     whole_blocks,
 )
-from vindibot.games import Reason
+from vindibot.games import Reason, rate_interval
 
 #: The lower and the upper end of an interval.
 Interval = tuple[float, float]

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -265,19 +265,13 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 
 @contextlib.contextmanager
-def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop the tournament within the ``with`` block. See `stopping`."""
-    with stopping(tournament.stop, reporter.note):
-        yield
-
-
-@contextlib.contextmanager
-def stopping(stop: Stop, note: Callable[[str], None]) -> Iterator[None]:
-    """Handle Ctrl-C and SIGTERM in the ``with`` block.
+def stopping(stop: Stop) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM set `stop` in the ``with`` block.
 
     After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
-    immediately, even if the program waits for a process that does not answer. `note` gets a line of text for people.
+    immediately, even if the program waits for a process that does not answer.
     """
+    # The handler prints nothing, because the signal may come in the middle of a write. The loop that plays the games prints.
 
     def interrupted(number: int, frame: object) -> None:
         if stop.soon:
@@ -285,8 +279,7 @@ def stopping(stop: Stop, note: Callable[[str], None]) -> Iterator[None]:
             signal.signal(number, before[signal.Signals(number)])
             interrupts.at_once_again()
         else:
-            stop.soon = True
-            note("finishing the games that are running; once more to stop at once")
+            stop.soon = stop.asked = True
 
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

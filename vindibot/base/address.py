@@ -87,11 +87,11 @@ class ServerAddress:
         """Return the URL of a path of the protocol, such as ``/api/training``."""
         return self.origin + self.prefix + path
 
-    def play_url(self, stated: str) -> str:
-        """Return the URL to which the client sends its moves: the path and query of `stated` at the origin of this address.
+    def own_url(self, stated: str) -> str:
+        """Return the URL with the path and the query of `stated` at the origin of this address.
 
-        `stated` is the server's `playUrl`. Raises `ValueError` if it is not a URL with a proper path. The message does not quote
-        it.
+        `stated` is a URL from an answer of the server, such as `playUrl`. Raises `ValueError` if it is not a URL with a proper
+        path. The message does not quote it.
         """
         try:
             parts = urlsplit(stated)

@@ -7,6 +7,7 @@ room: ``server/home.html``. A template may use templates of the same room and of
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,  # a check for changed files would take time for each page
     )
-    environment.filters |= {"printable": printable, "quoted": quoted, "utc": utc}
+    environment.filters |= {"printable": printable, "quoted": quoted, "shell": shlex.quote, "utc": utc}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment
 

@@ -9,7 +9,8 @@ import mmap
 import os
 import secrets
 from codecs import BOM_UTF8
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -117,22 +118,50 @@ class LineFile:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            while True:
-                made = not path.exists()
-                file = path.open("ab+", buffering=0)
-                try:
-                    found = cls(path, file, made=made, lock=WriterLock(path, file.fileno()))
-                except BaseException:
-                    file.close()
-                    raise
-                if _is_at(file, path):
-                    return found
-                found.close()  # it was removed before it was locked: see `discard`
+            return cls._open_locked(path)
         except LockedError as held:
             owner = f": {held.message}" if held.message.startswith("process ") else ""
             raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}") from None
         except OSError as problem:
             raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+
+    @classmethod
+    def _open_locked(cls, path: Path) -> LineFile:
+        while True:
+            made = not path.exists()
+            file = path.open("ab+", buffering=0)
+            try:
+                found = cls(path, file, made=made, lock=WriterLock(path, file.fileno()))
+            except BaseException:
+                file.close()
+                raise
+            if _is_at(file, path):
+                return found
+            found.close()  # it was removed before it was locked: see `discard`
+
+    @classmethod
+    @contextmanager
+    def beside(cls, path: Path, owner: str) -> Iterator[None]:
+        """Within the ``with`` block, let no other process be the writer of a file that is replaced as a whole.
+
+        The lock of a file ends when another file replaces it. So an empty file beside it is locked: ``FILE.lock``, which is
+        removed at the end of the block. `owner` says what the other process does: ``another vindibot server plays this league``.
+        Raises `UsageError` if there is another process, and `VindibotError` if the empty file cannot be made.
+        """
+        lock = Path(f"{os.path.realpath(path)}.lock")
+        try:
+            found = cls._open_locked(lock)
+        except LockedError as held:
+            raise UsageError(f"{short(path)}: {owner}{held.suffix}; stop it first") from None
+        except OSError as problem:
+            raise VindibotError(f"{short(lock)}: cannot be written: {problem.strerror or problem}") from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                if found.empty:
+                    lock.unlink()
+            found.close()
 
     @property
     def empty(self) -> bool:

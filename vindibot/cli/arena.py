@@ -74,7 +74,7 @@ def run(
     played.
     """
     from behaviours.registry import nearest
-    from vindibot.arena import ConsoleReporter, interruptible, prepare
+    from vindibot.arena import ConsoleReporter, prepare, stopping
     from vindibot.base import log
     from vindibot.engine import warm
 
@@ -93,7 +93,7 @@ def run(
                 watch = ConsoleReporter(console)
                 with (
                     machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
-                    interruptible(tournament, watch),
+                    stopping(tournament.stop),
                 ):
                     tournament.play(watch, elsewhere)
                 return show_results(tournament, console)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,11 +106,13 @@ def selfplay(
     from vindibot.config import load_bot
 
     rival = load_bot(against)
-    run = _prepare(out, minutes, decisions, options, rivals, start, changes, resume)
-    sys.exit(_train(run, rival, terminal()))
+    with ExitStack() as stack:
+        run = _prepare(stack, out, minutes, decisions, options, rivals, start, changes, resume)
+        sys.exit(_train(run, rival, terminal()))
 
 
 def _prepare(
+    stack: ExitStack,
     out: Path,
     minutes: float | None,
     decisions: int | None,
@@ -127,12 +130,14 @@ def _prepare(
         limit = Limit(decisions, minutes)
         if resume:
             Selfplay.check(out)
+            stack.enter_context(Selfplay.locked(out))
             warm(terminal())
             return Selfplay.resume(out, limit)
         settings = selfplay_settings(options, changes)
         models = [net for path in rivals for net in read_nets(path)]
         first = read_nets(start)[0] if start is not None else None
         Selfplay.check_new(out)
+        stack.enter_context(Selfplay.locked(out))
         warm(terminal())
         if minutes is None and decisions is None:
             limit = Limit(None, 30.0)
@@ -158,7 +163,7 @@ def _train(run: Selfplay, rival: Bot, console: Console) -> int:
             say(console, f"    {line}", "bold")
         write_report(run)
 
-    with stopping(stop, lambda text: None):  # a signal must not print in the middle of a row
+    with stopping(stop):
         finished = run.train(lambda: stop.soon, show, rival)
     write_report(run)
     for name in ("net.npz", "bot.toml", "report.html"):

@@ -171,7 +171,7 @@ def _play(study: TuneStudy, console: Console) -> int:
         with (
             interrupts.saying(f"interrupted: the finished blocks are saved; {words}"),
             machines.machines(settings.cluster, study.entrants, slots, partial(say, console)) as elsewhere,
-            stopping(stop, lambda text: say(console, text)),
+            stopping(stop),
         ):
             local = Elsewhere(local_workers(study.entrants, slots), lambda: slots, lambda: ())
             where = elsewhere or local
@@ -272,7 +272,7 @@ def promote(
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """
-    from vindibot.arena import ConsoleReporter, interruptible
+    from vindibot.arena import ConsoleReporter, stopping
     from vindibot.base import log, say, terminal
     from vindibot.config import load_bot, short
     from vindibot.engine import warm
@@ -288,7 +288,7 @@ def promote(
         watch = ConsoleReporter(console)
         with (
             machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
-            interruptible(tournament, watch),
+            stopping(tournament.stop),
         ):
             tournament.play(watch, elsewhere)
         return tournament.complete
@@ -342,7 +342,7 @@ def games(
     played, and the positions are computed from other records, for example those of vindibot arena. After Ctrl-C, the same command
     plays the missing games. docs/tune.md says which positions are stored, and which maps are for validation.
     """
-    from vindibot.arena import ArenaSettings, ConsoleReporter, interruptible, prepare, records_path
+    from vindibot.arena import ArenaSettings, ConsoleReporter, prepare, records_path, stopping
     from vindibot.base import counted, log, say, terminal
     from vindibot.config import load_config, short
     from vindibot.engine import warm
@@ -380,7 +380,7 @@ def games(
             watch = ConsoleReporter(console)
             with (
                 machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
-                interruptible(tournament, watch),
+                stopping(tournament.stop),
             ):
                 tournament.play(watch, elsewhere)
         if not tournament.complete:

@@ -3,6 +3,7 @@ from .game_client import (
     ClientSettings as ClientSettings,
     GameClient as GameClient,
 )
+from .queue import Queue as Queue
 from .transport import (
     Transport as Transport,
     TransportError as TransportError,

@@ -126,7 +126,7 @@ class GameApi:
             self.redact.add(token, token=True)
             add_secret(token, token=True)
         try:
-            url = self.address.play_url(answer.play_url)
+            url = self.address.own_url(answer.play_url)
         except ValueError as error:
             return Verdict(Meaning.MALFORMED, f"playUrl: {error}", status=verdict.status)
         if not self._play_url and not self.address.owns(answer.play_url):

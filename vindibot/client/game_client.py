@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self, TypeVar
@@ -23,6 +24,7 @@ from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
 from vindibot.base import ServerAddress, check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
+from vindibot.client.queue import Queue, QueueWatch
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
@@ -67,6 +69,7 @@ class ClientSettings(BaseModel):
     )
     move_timeout: float = Field(15.0, gt=0, description="time limit for the opponents' moves between two of our turns")
     resync_timeout: float = Field(30.0, gt=0, description="time limit for recovering from a lost answer")
+    ask_missing: bool = Field(False, description="arena: ask the server how many clients are missing while we wait for a game")
     report_every: float = Field(10.0, gt=0, description="time between two reports while we wait for a game")
 
     @property
@@ -104,6 +107,9 @@ class ClientEvents:
     def waiting(self, seconds: float) -> None:
         """Handle that the game has not begun yet, `seconds` seconds after the request."""
 
+    def queued(self, queue: Queue) -> None:
+        """Handle what the server says about the game that has not begun, at each change. See ``ClientSettings.ask_missing``."""
+
     def joined(self, answer: Answer) -> None:
         """Handle the beginning of the game. The game's id and our hero's id are valid. The state has not been checked yet."""
 
@@ -132,7 +138,10 @@ class GameClient:
     def __init__(self, settings: ClientSettings, *, pause: Pause = asyncio.sleep, rng: random.Random | None = None) -> None:
         self.settings = settings
         self.address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
-        self._api = GameApi(self.address, check_player_key(settings.key, "the key"))
+        key = check_player_key(settings.key, "the key")
+        self._api = GameApi(self.address, key)
+        self._queue = QueueWatch(self.address, key, self._api.redact)
+        self._questions: set[asyncio.Task[None]] = set()
         self._pause = pause
         self._rng = rng or random.Random()
         self._stop = asyncio.Event()
@@ -186,6 +195,7 @@ class GameClient:
                 Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {self._api.redact(error.message)}"
             )
         finally:
+            await asyncio.gather(*self._questions, return_exceptions=True)
             await self._api.aclose()
         outcome = ended.outcome
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
@@ -244,7 +254,22 @@ class GameClient:
         settings = self.settings
         turns, map_text = (settings.turns, settings.map) if settings.mode == "training" else (None, None)
         request = self._api.join(settings.mode, turns, map_text, Within(head=waiting.left))
-        return await self._unless_stopped(request, self._report_waiting)
+        with self._asking():
+            return await self._unless_stopped(request, self._report_waiting)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Within the ``with`` block, ask the server how many clients are missing. The end of the block waits for nothing."""
+        if not (self.settings.ask_missing and self.settings.mode == "arena"):
+            yield
+            return
+        question = asyncio.create_task(self._queue.run(self._events.queued))
+        self._questions.add(question)
+        question.add_done_callback(self._questions.discard)
+        try:
+            yield
+        finally:
+            question.cancel()
 
     def _report_waiting(self, seconds: float) -> None:
         self._log.debug("waiting for the game to begin", seconds=round(seconds))

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-import numpy as np
-
+from vindibot.games.rates import rate_interval
 from vindibot.games.review import ReviewedTurn
 
 #: The classes of moves, the smallest losses first.
@@ -27,8 +26,8 @@ KINDS_OF_LOSS = (
 )
 #: The phases of a game: thirds of its turns.
 PHASES = ("first third", "second third", "last third")
-#: Smallest number of blocks for which there is an interval, and number of resamples of the bootstrap.
-MIN_BLOCKS, RESAMPLES = 3, 1000
+#: Smallest number of blocks for which there is an interval.
+MIN_BLOCKS = 3
 
 
 @dataclass
@@ -93,19 +92,16 @@ class BotLosses:
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
         """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks.
 
-        The interval comes from a bootstrap over the n blocks. It is widened by sqrt(n / (n - 1)), because the bootstrap
-        underestimates the spread of a few blocks. `seed` is the seed of the bootstrap.
+        It is the interval of a rate (`vindibot.games.rates`). An event is a bad move that loses the mean loss of all bad moves,
+        or 1 gold if there is no bad move. `seed` is the seed of the bootstrap.
         """
-        count = len(self.blocks)
-        if count < MIN_BLOCKS:
+        if len(self.blocks) < MIN_BLOCKS:
             return None
-        moves = np.array([losses.moves for losses in self.blocks.values()])
-        gold = np.array([losses.gold if kind is None else losses.kinds[kind] for losses in self.blocks.values()])
-        chosen = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
-        rates = gold[chosen].sum(axis=1) / moves[chosen].sum(axis=1)
-        mean = self.total.per_move(kind)
-        low, high = (mean + (np.percentile(rates, (2.5, 97.5)) - mean) * (count / (count - 1)) ** 0.5).tolist()
-        return max(0.0, low), high
+        bad = sum(self.total.marks.values())
+        each = self.total.gold / bad if bad and self.total.gold else 1.0
+        gold = [losses.gold if kind is None else losses.kinds[kind] for losses in self.blocks.values()]
+        low, high = rate_interval([lost / each for lost in gold], [losses.moves for losses in self.blocks.values()], seed)
+        return each * low, each * high
 
 
 def losses_by_bot(games: Iterable[tuple[int, Sequence[str], Sequence[ReviewedTurn], int]]) -> dict[str, BotLosses]:

@@ -23,6 +23,7 @@ from sim.kernel_types import INT64S
 from sim.kernels import entry
 from sim.maps import Map
 from sim.rules import play, step
+from vindibot.arena import estimate_share
 from vindibot.config import Bot
 from vindibot.engine import Agent, in_process_voters
 from vindibot.learning.trainer import training_map
@@ -50,13 +51,13 @@ class NetMatch:
     def text(self) -> str:
         """Return the share of games won, its 95 % interval over the blocks, and the share of rivals behind."""
         low, high = interval(self.won)
-        return f"{self.won.mean():.0%} won ({max(low, 0):.0%} .. {min(high, 1):.0%}), {self.ahead.mean():.0%} of rivals behind"
+        return f"{self.won.mean():.0%} won ({low:.0%} .. {high:.0%}), {self.ahead.mean():.0%} of rivals behind"
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of independent values, from their standard deviation."""
-    half = 1.96 * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else float("inf")
-    return float(values.mean()) - half, float(values.mean()) + half
+def interval(won: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 % interval of the share of games won. `won` has this share of each block, which is a game per seat."""
+    found = estimate_share((SEATS * won).tolist(), [SEATS] * len(won))
+    return found.low, found.high
 
 
 def match_map(seed: int, block: int) -> Map:

@@ -13,6 +13,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pydantic import ValidationError
 
 from behaviours.net.network import Net, NetError, Network, arrays_in, load_nets, save_nets
 from vindibot import __version__
-from vindibot.base import UsageError, VindibotError, replace, short
+from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
 from vindibot.learning.matches import against_bot, against_net, interval
 from vindibot.learning.network import parameters_of
@@ -37,6 +38,8 @@ SAVE_SECONDS, ROW_SECONDS, MATCH_SECONDS = 40.0, 10.0, 180.0
 SNAPSHOTS_A_RUN, SNAPSHOT_BLOCKS, BOT_BLOCKS = 40, 50, 10
 _FORMAT = "vindibot self-play 1"
 RUN, NET, BOT, REPORT = "run.npz", "net.npz", "bot.toml", "report.html"
+#: The file that is locked while a process trains.
+LOCK = f"{RUN}.lock"
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Selfplay:
     def create(
         cls, folder: Path, settings: SelfplaySettings, limit: Limit, models: Sequence[Network] = (), start: Net | None = None
     ) -> Selfplay:
-        """Begin a run in a new or empty folder. Raises `UsageError` as `check_new` does."""
+        """Begin a run in a new or empty folder, which must be `locked`. Raises `UsageError` as `check_new` does."""
         cls.check_new(folder)
         parameters = None if start is None else parameters_of(start, settings.hidden, settings.seed)
         trainer = Trainer(settings, models, parameters)
@@ -86,13 +89,18 @@ class Selfplay:
     @staticmethod
     def check_new(folder: Path) -> None:
         """Make a folder for a run. Raises `UsageError` if it has files, or cannot be made."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or any(path.name != LOCK for path in folder.iterdir())):
             goes_on = "--resume continues this run, or " if (folder / RUN).exists() else ""
             raise UsageError(f"{short(folder)} is there already: {goes_on}name another folder")
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UsageError(f"{short(folder)}: cannot be made: {problem.strerror or problem}") from None
+
+    @staticmethod
+    def locked(folder: Path) -> AbstractContextManager[None]:
+        """Within a ``with`` block, let no other process train in a folder. Raises `UsageError` if another one trains there."""
+        return LineFile.beside(folder / RUN, "another vindibot learn trains this run")
 
     @staticmethod
     def check(folder: Path) -> None:
@@ -102,7 +110,7 @@ class Selfplay:
 
     @classmethod
     def resume(cls, folder: Path, limit: Limit) -> Selfplay:
-        """Continue the run in a folder. Fields of `limit` that are None stay as they were.
+        """Continue the run in a folder, which must be `locked`. Fields of `limit` that are None stay as they were.
 
         Raises `UsageError` if there is no run, or if its file is damaged or of another version.
         """

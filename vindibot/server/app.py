@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 from fastapi import FastAPI, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +23,7 @@ from vindibot.server.limits import ClientLimits
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.original_pages import add_original_pages
-from vindibot.server.pages import not_found
+from vindibot.server.pages import address_of, not_found
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal, game_error
@@ -143,6 +143,18 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         """Play against three other bots. The answer comes once four bots have joined and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
         return await _join(request, lobby, parameters, lobby.join_arena)
+
+    @app.post("/api/waiting", response_class=JSONResponse, openapi_extra=operation(key=KEY, required=("key",)))
+    async def waiting(request: Request) -> Response:
+        """How many clients are missing in the game that your bot waits for, and the page of your bot, as JSON. Parameters: key.
+
+        `missing` is null if your bot waits for no game, or for a game of a league. `botUrl` is null before your bot's first game.
+        """
+        parameters = await read_parameters(request, settings)
+        user = await lobby.known_user(_key(parameters), client_address(request))
+        if user is None:
+            return JSONResponse({"missing": None, "botUrl": None})
+        return JSONResponse({"missing": lobby.missing(user), "botUrl": f"{address_of(request)}/ai/{user.id}"})
 
     @app.post(
         "/api/{game_id}/{token}/play",

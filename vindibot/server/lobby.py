@@ -66,18 +66,31 @@ class Lobby:
         A key of a league's bot is registered on its first use. With the setting ``keys = "any"``, every unknown key of 8
         characters is registered on its first use. `address` is the client's address, for the limits per address.
         """
-        if len(key) != KEY_LENGTH:
-            raise game_error("Key not found")
-        if self.users.is_costly(key) or any(matchmaker.is_costly(key) for matchmaker in self.matchmakers):
-            async with self.limits.key_check(address):
-                await self._check_key(key, address)
-        user = self.users.cached(key)
-        owners = await self._owners(key)
+        user, owners = await self._look_up(key, address)
         if user is None:
             user = await self.users.admit(key, owners[0][1] if owners else self._name_newcomer(address))
         for matchmaker, _ in owners:
             matchmaker.bind(key, user)
         return user
+
+    async def known_user(self, key: str, address: str = "") -> User | None:
+        """Return the user with this key, or None for a key that `user` would register. Raises `Refusal` for a wrong key.
+
+        `address` is the client's address, for the limits per address.
+        """
+        user, owners = await self._look_up(key, address)
+        if user is None and not owners and self.settings.keys != "any":
+            raise game_error("Key not found")
+        return user
+
+    async def _look_up(self, key: str, address: str) -> tuple[User | None, list[tuple[Matchmaker, str]]]:
+        """Return the user with this key, None if there is none yet, and the result of `_owners`. Count a wrong key."""
+        if len(key) != KEY_LENGTH:
+            raise game_error("Key not found")
+        if self.users.is_costly(key) or any(matchmaker.is_costly(key) for matchmaker in self.matchmakers):
+            async with self.limits.key_check(address):
+                await self._check_key(key, address)
+        return self.users.cached(key), await self._owners(key)
 
     async def _owners(self, key: str) -> list[tuple[Matchmaker, str]]:
         """Return the matchmakers with a bot of this key, and the name of the bot in each of them."""
@@ -172,6 +185,17 @@ class Lobby:
                 claim.match.claims = {index: other for index, other in claim.match.claims.items() if other is not claim}
             for matchmaker in self.matchmakers:
                 matchmaker.release(claim)
+
+    def missing(self, user: User) -> int | None:
+        """Return the number of clients that are missing in the game for which this user waits.
+
+        Return 0 if the game waits only for a free room, and None if the user waits for no game, or for a game of a league.
+        """
+        for match in self.matches:
+            if any(claim.user is user for claim in match.claims.values()):
+                return len(match.open_seats)
+        place = next((place for place, claim in enumerate(self.waiting) if claim.user is user), None)
+        return None if place is None else max(0, (place // SEATS + 1) * SEATS - len(self.waiting))
 
     def _new_claim(self, user: User) -> Claim:
         if self._closed:

@@ -74,6 +74,7 @@ class Session:
     _invalid_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
     _playing: set[GamePlayer] = field(default_factory=set)
+    _noted: set[str] = field(default_factory=set)  # the messages of `_note_once`
 
     @property
     def settings(self) -> PlaySettings:
@@ -188,6 +189,7 @@ class Session:
             turns=None if embedded else settings.rounds,
             map=None if embedded else map_text(settings.map),
             allow_old_domain=settings.allow_old_domain,
+            ask_missing=not embedded,
             time_limit=(settings.time.limit_ms or 1000) / 1000,
             connect_timeout=settings.connect_timeout_s,
             join_timeout=settings.join_timeout_s,
@@ -206,7 +208,7 @@ class Session:
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
-            show_page=not embedded,
+            notify_page=None if embedded else self._note_once,
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:
@@ -310,6 +312,11 @@ class Session:
 
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    def _note_once(self, text: str) -> None:
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
 
     def _print_report(self, number: int, report: Report) -> None:
         outcome = report.outcome

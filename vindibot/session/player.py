@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import structlog
 
 from sim.game import DIRECTIONS, Games
-from vindibot.base import log
-from vindibot.client import ClientEvents, ClientSettings, GameClient
+from vindibot.base import counted, log
+from vindibot.client import ClientEvents, ClientSettings, GameClient, Queue
 from vindibot.config import Bot, shipped_folder, short
 from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import (
@@ -120,7 +120,7 @@ class GamePlayer(ClientEvents):
     - `display`: the display that shows the game, under `title`.
     - `notify`: a function that receives messages for people.
     - `observer`: an observer that receives the turns.
-    - `show_page`: whether to name the game's page on the server.
+    - `notify_page`: a function that receives messages about pages of the server. It may get the same message in later games.
 
     Raises `UsageError` for an invalid address or key.
     """
@@ -139,7 +139,7 @@ class GamePlayer(ClientEvents):
         title: str = "",
         notify: Callable[[str], None] | None = None,
         observer: GameObserver | None = None,
-        show_page: bool = False,
+        notify_page: Callable[[str], None] | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self._margin = margin
@@ -149,7 +149,7 @@ class GamePlayer(ClientEvents):
         self._status = ""
         self._notify = notify or (lambda text: None)
         self._observer = observer
-        self._show_page = show_page
+        self._notify_page = notify_page or (lambda text: None)
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
@@ -160,6 +160,7 @@ class GamePlayer(ClientEvents):
         self._late_turns = 0
         self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
         self._noted_at = 0.0  # time of the last notice about them
+        self._missing = 0  # the last notice about missing clients
 
     def stop_after_turn(self) -> None:
         """End the game after the current turn; see `GameClient.stop_after_turn`."""
@@ -245,8 +246,8 @@ class GamePlayer(ClientEvents):
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         hero = answer.hero.id
         self._notify(f"game {answer.game.id} begins: we are hero {hero}, {limit:.0f} ms a move, {network:.1f} ms on the network")
-        if self._show_page and self._client.address.owns(answer.view_url):
-            self._notify(f"its page: {answer.view_url}")
+        if self._client.address.owns(answer.view_url):
+            self._notify_page(f"its page: {answer.view_url}")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
@@ -320,6 +321,13 @@ class GamePlayer(ClientEvents):
 
     def waiting(self, seconds: float) -> None:
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")
+
+    def queued(self, queue: Queue) -> None:
+        """Notify the user of the page that shows our games, and of the number of clients for which our game waits."""
+        self._notify_page(f"watch our games on {queue.page or self._client.address.url('/')}")
+        if queue.missing and queue.missing != self._missing:
+            self._missing = queue.missing
+            self._notify(f"waiting for {counted(queue.missing, 'more client')}")
 
 
 def log_turn(ballot: Ballot, **more: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from vindibot.base import UsageError
+from vindibot.base import LineFile, UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import SUFFIX, League
 from vindibot.server.league.roster import RosterEntry
@@ -28,12 +29,18 @@ class LeagueRegistry:
         self.directors: dict[str, Director] = {}
         self._closed = False
         self._path = path
+        self._locks = ExitStack()
 
     def open(self) -> None:
-        """Read the files of the leagues and let their bots join. Raises `UsageError`."""
+        """Lock and read the files of the leagues, and let their bots join. Raises `VindibotError`."""
         if self._path is not None:
             for path in sorted(self._path.glob(f"*{SUFFIX}")) if self._path.is_dir() else [self._path]:
+                if path.is_file():
+                    self._lock(path)
                 self._start(League.load(path))
+
+    def _lock(self, path: Path) -> None:
+        self._locks.enter_context(LineFile.beside(path, "another vindibot server plays this league"))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
         """Make a league and its file, and return its director. The league waits for its start.
@@ -46,6 +53,8 @@ class LeagueRegistry:
         league = await asyncio.to_thread(League.create, name, settings, roster, path)
         self._check_free(name)  # meanwhile another request may have made a league with this name
         league.save(new=True)
+        if path is not None:
+            self._lock(path)
         return self._start(league)
 
     async def close(self) -> None:
@@ -53,6 +62,7 @@ class LeagueRegistry:
         self._closed = True
         for director in list(self.directors.values()):
             await director.close()
+        self._locks.close()
 
     def _check_free(self, name: str) -> None:
         if self._closed:
