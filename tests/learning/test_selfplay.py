@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from behaviours.net.network import load_nets
-from tests.support.commands import begin, ended, line_with, run
+from tests.support.commands import begin, ended, environment, line_with, run
 from vindibot.learning import Selfplay
 
 #: A small run: three pieces of one thread.
@@ -94,6 +96,19 @@ async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     assert kept["limit"] == {"decisions": 100000000, "minutes": None}
     again = selfplay(tmp_path, "mine", "--resume", "--decisions", "1000", "--against", "stay")
     assert "interrupted" not in again
+
+
+def test_idle_gives_precedence_to_other_sessions_too() -> None:
+    if not Path("/proc/self/autogroup").exists():
+        pytest.skip("this kernel does not group processes by session")
+    code = (
+        "import atexit, os\nfrom pathlib import Path\nfrom vindibot.cli.learn import _lower_priority\n"
+        "shown = lambda: print(os.nice(0), Path('/proc/self/autogroup').read_text().split()[-1])\n"
+        "atexit.register(shown)\n_lower_priority()\nshown()\n"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=environment(), start_new_session=True, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["19 19", "19 0"], done.stderr
 
 
 @pytest.mark.parametrize(
