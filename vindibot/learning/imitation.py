@@ -20,9 +20,9 @@ from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
 from vindibot.base import UsageError
-from vindibot.learning.adam import adam_step
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import MoveDecisions
+from vindibot.learning.gradient import adam_step
 from vindibot.learning.network import Floats, first_parameters, network_size, split
 
 #: Smallest number of decisions for fitting, and for validation.
@@ -158,7 +158,7 @@ def _fit_hidden(
     parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
     _, begin, out = split(parameters, hidden, 0)
     begin[: len(linear)], out[:] = linear, 0
-    stopping = _for_stopping(decisions.maps)
+    stopping = for_stopping(decisions.maps)
     used, others = np.flatnonzero(~stopping), decisions.part(stopping)
     state, moves, chosen, *_ = decisions.columns
     factors = weights.astype(np.float32)
@@ -182,7 +182,7 @@ def _fit_hidden(
     return Network.rounded(*split(stored, hidden, 0))
 
 
-def _for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
+def for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which decisions are only for early stopping: those on some of the maps, or every fifth if there is one map."""
     maps: Sequence[int] = np.unique(places).tolist()
     found: NDArray[np.bool_] = np.isin(places, maps[:: max(2, min(_STOPPING, len(maps)))])
