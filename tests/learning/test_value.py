@@ -64,8 +64,10 @@ def made_up(seed: int, count: int, curved: bool = False) -> Positions:
     weights = rng.normal(size=60)
     weights[0] = 0
     gain = weights[state].sum(axis=1) + weights[stay].sum(axis=1)
-    if curved:  # only hidden units can see this
-        gain = np.maximum(gain, 0) + np.where(state[:, 0] < 15, 1, -1) * gain
+    if curved:  # whether two features occur together: only hidden units can see this
+        state[:] = 59
+        state[:, :2] = rng.integers(1, 3, (count, 2)) + [0, 2]
+        gain = np.where(state[:, 0] + 2 == state[:, 1], 1.0, -1.0)
     gain = gain / gain.std() + rng.normal(size=count)
     left, lead = rng.integers(1, 300, count), rng.integers(-300, 300, count)
     columns = PositionColumns(
@@ -89,7 +91,7 @@ def test_a_known_value_is_found_again(hidden: int) -> None:
     assert set(fit.quality) == {-1, *PHASES}
     assert all(0.35 < one.r2 < 0.6 for one in fit.quality.values())
     if hidden:
-        assert fit_value(made_up(3, 40_000, curved=True)).quality[-1].r2 < 0.4
+        assert fit_value(made_up(3, 40_000, curved=True)).quality[-1].r2 < 0.05
 
 
 def test_noise_gives_no_value() -> None:
@@ -169,7 +171,7 @@ def test_the_command_fits_a_value(games: Path, tmp_path: Path) -> None:
     rows = table(said)
     assert rows["all"] == [quality[-1].count, round(quality[-1].r2, 3), round(quality[-1].rank, 3)]
     assert rows["0"][0] + rows["50"][0] == rows["all"][0]
-    assert rows["all"][1] > 0.5, "two of the bots always stand still or make random moves"
+    assert rows["all"][1] > 0.2, "two of the bots always stand still or make random moves"
     row, values = 0, values_of(net.value, positions)
     compiled, memory, units = compiled_networks([net.value]), np.zeros(1, FOUND), np.zeros(1, UNITS)
     for record in list(read_records(games))[:4]:
@@ -184,7 +186,7 @@ def test_the_command_fits_a_value(games: Path, tmp_path: Path) -> None:
 def test_a_net_gets_a_value_beside_its_policy(games: Path, tmp_path: Path) -> None:
     policy = Net(random_network(np.random.default_rng(1), 32, 300), None, "clever")
     (tmp_path / "policy.npz").write_bytes(save_nets([policy]))
-    words = [games, "--out", "both.npz", "--hidden", 16, "--from", "policy.npz"]
+    words = [games, "--out", "both.npz", "--hidden", 16, "--from", "policy.npz", "--every", 4]
     code, said = run(tmp_path, "learn", "value", *words)
     assert code == 0, said
     assert "on other maps" in said
