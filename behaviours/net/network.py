@@ -43,14 +43,24 @@ _FORMAT = "vindibot nets 1"
 #: What the value of a position estimates. The lead of a hero is its gold minus the mean gold of the others.
 #:
 #: - `REWARDS`: the discounted sum of the rewards of self-play. A reward is the change of the lead divided by the number of mines.
-#: - `LEAD`: the change of the lead until the end of the game, in gold per round left.
+#: - `LEAD`: the lead at the end of the game. The lead now, and the income if no mine changes hands, are subtracted: the mines of
+#:   the hero minus the mean of the others, times `discounted_rounds`. The rest is divided by `discounted_rounds` and by the
+#:   number of mines on the map.
 REWARDS, LEAD = "rewards", "lead"
+#: The discount per round of `discounted_rounds`: a mine is kept for 100 rounds on average.
+LEAD_DISCOUNT = 0.99
 
 #: A network for kernels: the number of `hidden` units, the `rows` one after the other (`hidden` weights each), the `linear` part,
 #: and the output weights (`out`).
 NETWORK = record(hidden="i8", rows=("i2", FEATURES * MAX_HIDDEN), linear=("i2", FEATURES), out=("i2", MAX_HIDDEN))
 #: numba's type of an array of networks.
 NETWORKS = array_of(NETWORK)
+
+
+def discounted_rounds(left: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Return the sum of the discounts 1, 0.99, 0.99^2, ... of the rounds left: the unit of the value `LEAD`, beside mines."""
+    found: NDArray[np.float64] = (1 - LEAD_DISCOUNT ** left.astype(np.float64)) / (1 - LEAD_DISCOUNT)
+    return found
 
 
 class NetError(ValueError):

@@ -35,10 +35,10 @@ def test_positions_are_turns_of_recorded_games(games: Path) -> None:
     """Against the states of the history of each game: features, leads, rounds left, and the lead at the end."""
     found, row = positions_of([games], 7, 0.3), 0
     columns, memory = found.columns, np.zeros(1, FOUND)
-    rounds: set[int] = set()
+    firsts: set[int] = set()
     for record in read_records(games):
         history, tables, first = GameHistory.of(record), map_tables_of(record.game_map()), first_round(record, 7)
-        rounds.add(first)
+        firsts.add(first)
         final = history.last["hero"]["gold"][0].astype(float)
         for number in range(first, 90, 7):
             for hero in range(SEATS):
@@ -47,13 +47,18 @@ def test_positions_are_turns_of_recorded_games(games: Path) -> None:
                 features_in(state, 0, hero, tables, memory)
                 assert columns.state[row].tolist() == memory[0]["state"].tolist()
                 assert columns.stay[row].tolist() == memory[0]["moves"][:MOVE_SLOTS].tolist()
-                assert (columns.hero[row], columns.round[row], columns.left[row]) == (hero, number, 90 - number)
-                lead, end = (each[hero] - np.delete(each, hero).mean() for each in (gold, final))
+                left = 90 - number
+                assert (columns.hero[row], columns.round[row], columns.left[row]) == (hero, number, left)
+                mines = state["hero"]["mines"][0].astype(float)
+                lead, end, income = (each[hero] - np.delete(each, hero).mean() for each in (gold, final, mines))
                 assert columns.lead[row] == pytest.approx(lead, abs=1e-3)
-                assert found.gain[row] == pytest.approx((end - lead) / (90 - number), abs=1e-3)
+                assert found.gain[row] == pytest.approx((end - lead) / left, abs=1e-3)
+                rounds_left = sum(0.99**each for each in range(left))
+                target = (end - lead - income * rounds_left) / (int(tables[0]["mines"]) * rounds_left)
+                assert found.target[row] == pytest.approx(target, abs=1e-3)
                 row += 1
     assert row == len(found)
-    assert len(rounds) > 3, "the first round differs from game to game"
+    assert len(firsts) > 3, "the first round differs from game to game"
 
 
 def made_up(seed: int, count: int, curved: bool = False) -> Positions:
@@ -66,18 +71,21 @@ def made_up(seed: int, count: int, curved: bool = False) -> Positions:
     gain = weights[state].sum(axis=1) + weights[stay].sum(axis=1)
     if curved:  # whether two features occur together: only hidden units can see this
         state[:] = 59
-        state[:, :2] = rng.integers(1, 3, (count, 2)) + [0, 2]
+        state[:, :2] = rng.integers([1, 3], [3, 5], (count, 2))
         gain = np.where(state[:, 0] + 2 == state[:, 1], 1.0, -1.0)
-    gain = gain / gain.std() + rng.normal(size=count)
+    target = gain / gain.std() + rng.normal(size=count)
     left, lead = rng.integers(1, 300, count), rng.integers(-300, 300, count)
+    rounds = (1 - 0.99**left) / 0.01
     columns = PositionColumns(
         state.astype(np.int16),
         stay.astype(np.int16),
         (np.arange(count) % SEATS).astype(np.int8),
         (300 - left).astype(np.int16),
         left.astype(np.int16),
+        np.full(count, 8, np.int16),
         lead.astype(np.float32),
-        (lead + left * gain).astype(np.float32),
+        (lead + 8 * rounds * target).astype(np.float32),
+        np.zeros(count, np.float32),
     )
     return Positions(columns, np.arange(count) * 10 // count, np.arange(7, 10))
 
@@ -110,13 +118,14 @@ def test_the_gradient_equals_differences_of_the_loss(hidden: int) -> None:
     rows[0], linear[0] = 0, 0  # no feature
     gradient = np.zeros_like(parameters)
     state, stay, *_ = some.columns
-    total = value_gradient(state, stay, some.gain, np.arange(40), parameters, hidden, gradient)
+    weights = rng.uniform(0.5, 2, 40).astype(np.float32)
+    total = value_gradient(state, stay, some.target, weights, np.arange(40), parameters, hidden, gradient)
 
     def loss(changed: np.ndarray) -> float:
         rows, linear, out = split(changed, hidden, 0)
         features = np.concatenate([state, stay], axis=1)
         values = linear[features].sum(axis=1) + np.maximum(rows[features].sum(axis=1), 0) @ out
-        return float(((values - some.gain) ** 2).sum())
+        return float((weights * (values - some.target) ** 2).sum())
 
     assert total == pytest.approx(loss(parameters.astype(np.float64)), rel=1e-4)
     places = rng.permutation(np.flatnonzero(gradient))[:60]
@@ -133,13 +142,14 @@ def test_the_gradient_equals_differences_of_the_loss(hidden: int) -> None:
 def test_the_quality_is_that_of_predicted_leads() -> None:
     """R2 and the rank correlation by their definitions, for each phase, against scipy."""
     some = made_up(6, 4000)
-    predicted = np.random.default_rng(2).normal(size=4000).astype(np.float32) + some.gain / 2
-    found = qualities(predicted, some)
+    values = np.random.default_rng(2).normal(size=4000).astype(np.float32) + some.target / 2
+    some = Positions(some.columns._replace(income=values), some.maps, some.held)
+    found, predicted = qualities(values, some), values * 9 * ((1 - 0.99 ** some.columns.left.astype(float)) / 0.01)
     columns = some.columns
     for begin, end in ((-1, 300), (0, 50), (200, 250), (250, 300)):
         part = (columns.round >= begin) & (columns.round < end)
         final, lead, left = (column[part].astype(float) for column in (columns.final, columns.lead, columns.left))
-        end_lead = lead + left * predicted[part]
+        end_lead = lead + predicted[part]
         r2 = 1 - (((final - end_lead) / left) ** 2).sum() / (((final - lead) / left) ** 2).sum()
         assert found[begin].r2 == pytest.approx(r2, abs=1e-3)
         assert found[begin].rank == pytest.approx(spearmanr(end_lead, final).statistic, abs=1e-3)

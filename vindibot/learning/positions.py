@@ -3,8 +3,8 @@
 **Which positions.** One round in every few rounds gives four positions: the turns of the four heroes. A digest of the game
 selects the first of these rounds. So all rounds occur equally often. Only games that were played to their last round are used.
 
-**The target.** The lead of a hero is its gold minus the mean gold of the others. The target is the change of the lead until the
-end of the game, divided by the number of rounds left: `behaviours.net.network.LEAD`.
+**The target.** It is the value that `behaviours.net.network` calls `LEAD`: what the lead at the end has beyond the lead in the
+position and the income of the mines that the hero and the others own there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, find_features
+from behaviours.net.network import discounted_rounds
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, Games
 from sim.kernel_types import INT8S, INT16S, tuple_of
 from sim.kernels import entry
@@ -36,8 +37,9 @@ class PositionColumns(NamedTuple):
     """The columns of n positions.
 
     - `state` (n x `STATE_SLOTS`): the features of the position. `stay` (n x `MOVE_SLOTS`): those of Stay.
-    - `hero` (0..3), `round` (from 0), and `left`: the number of rounds left, this one included.
-    - `lead`: the lead in the position, and `final`: the lead at the end, both in gold.
+    - `hero` (0..3), `round` (from 0), and `left`: the number of rounds left, this one included. `mines`: on the map, at least 1.
+    - `lead`: the lead in the position, and `final`: the lead at the end, both in gold. `income`: the hero's mines minus the mean
+      of the others.
     """
 
     state: NDArray[np.int16]
@@ -45,13 +47,15 @@ class PositionColumns(NamedTuple):
     hero: NDArray[np.int8]
     round: NDArray[np.int16]
     left: NDArray[np.int16]
+    mines: NDArray[np.int16]
     lead: NDArray[np.float32]
     final: NDArray[np.float32]
+    income: NDArray[np.float32]
 
 
 #: numba's type of rows of features.
 ROWS = types.Array(types.int16, 2, "C")
-_COLUMNS = tuple_of([ROWS, ROWS, INT8S, INT16S, INT16S, FLOAT32S, FLOAT32S], PositionColumns)
+_COLUMNS = tuple_of([ROWS, ROWS, INT8S, INT16S, INT16S, INT16S, FLOAT32S, FLOAT32S, FLOAT32S], PositionColumns)
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,27 @@ class Positions:
 
     @property
     def gain(self) -> NDArray[np.float32]:
-        """The target: the change of the lead until the end, in gold per round left (float32[n])."""
+        """The change of the lead until the end, in gold per round left (float32[n])."""
         return (self.columns.final - self.columns.lead) / self.columns.left
+
+    @property
+    def unit(self) -> NDArray[np.float32]:
+        """A value of 1 in gold per round left (float32[n])."""
+        return self.columns.mines * self._share
+
+    @property
+    def target(self) -> NDArray[np.float32]:
+        """The value that would predict the lead at the end exactly (float32[n])."""
+        return (self.gain - self.columns.income * self._share) / self.unit
+
+    def gains(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the `gain` that values predict (float32[n])."""
+        return self.columns.income * self._share + values * self.unit
+
+    @property
+    def _share(self) -> NDArray[np.float32]:
+        """The discounted number of rounds left, divided by the number of rounds left."""
+        return (discounted_rounds(self.columns.left) / self.columns.left).astype(np.float32)
 
     @property
     def validation(self) -> NDArray[np.bool_]:
@@ -104,8 +127,8 @@ def _positions_in(record: GameRecord, every: int) -> PositionColumns:
         np.zeros((len(moves), STATE_SLOTS), np.int16),
         np.zeros((len(moves), MOVE_SLOTS), np.int16),
         np.zeros(len(moves), np.int8),
-        *(np.zeros(len(moves), np.int16) for _ in range(2)),
-        *(np.zeros(len(moves), np.float32) for _ in range(2)),
+        *(np.zeros(len(moves), np.int16) for _ in range(3)),
+        *(np.zeros(len(moves), np.float32) for _ in range(3)),
     )
     count = find_positions(record.first(), moves, first_round(record, every), every, tables, np.zeros(1, FOUND), columns)
     return PositionColumns._make(column[:count].copy() for column in columns)
@@ -139,7 +162,12 @@ def find_positions(
                 columns.stay[count, slot] = found[0].moves[uintp(slot)]
             columns.hero[count], columns.round[count] = hero, number
             columns.left[count] = (int64(game.max_turns) - turn + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND
+            columns.mines[count] = max(int64(tables.mines), int64(1))
             columns.lead[count] = lead_of(game, hero)
+            others = int64(0)
+            for step in range(1, 4):
+                others += int64(game.hero[uintp((hero + step) & 3)].mines)
+            columns.income[count] = float(game.hero[uintp(hero)].mines) - others / 3
             count += 1
         play(game, int64(played[ply]), None)
     for row in range(count):

@@ -1,9 +1,10 @@
 """Fits the value of a net to the results of recorded games, and measures how well it predicts them.
 
-The fit is least squares for the targets of `vindibot.learning.positions`: the error of a predicted lead at the end counts divided
-by the number of rounds left. Without hidden units, the value is a sum of one weight per feature: a ridge regression, solved by
-the normal equations. With hidden units, the fit begins with these weights, and goes on with Adam. Some of the maps for fitting
-choose the ridge, and decide when Adam stops (early stopping).
+The fit is least squares: the error of a predicted lead at the end counts divided by the number of rounds left. So a squared error
+of the value (`Positions.target`) has a weight: the square of `Positions.unit`. Without hidden units, the value is a sum of one
+weight per feature: a ridge regression, solved by the normal equations. With hidden units, the fit begins with these weights, and
+goes on with Adam. The maps for fitting are divided into folds. They choose the ridge, and the first fold decides when Adam stops
+(early stopping).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sim.kernels import entry
 from vindibot import __version__
 from vindibot.base import UsageError
 from vindibot.learning.gradient import adam_step, add_value
-from vindibot.learning.imitation import for_stopping
+from vindibot.learning.imitation import folds_of
 from vindibot.learning.network import FLOAT32S, Floats, first_parameters, network_size, split, value_output
 from vindibot.learning.positions import ROWS, Positions
 
@@ -84,9 +85,9 @@ def fit_value(
         if many < few:
             raise UsageError(f"{many} positions for {purpose}, at least {few} are needed: record more games on more maps")
     fitting, validation = positions.part(~held), positions.part(held)
-    stopping = for_stopping(fitting.maps)
-    start, linear = _fit_linear(fitting, stopping, note)
-    parameters = _fit_hidden(fitting, stopping, start, hidden, note) if hidden else linear.astype(np.float32)
+    folds = folds_of(fitting.maps)
+    start, linear = _fit_linear(fitting, folds, note)
+    parameters = _fit_hidden(fitting, folds == 0, start, hidden, note) if hidden else linear.astype(np.float32)
     network = Network.rounded(*split(parameters, hidden, 0))
     quality = qualities(values_of(network, validation), validation)
     about: dict[str, Any] = {
@@ -101,7 +102,7 @@ def fit_value(
 
 
 def values_of(network: Network, positions: Positions) -> Floats:
-    """Return the values of positions by a network, in gold per round left (float32[n])."""
+    """Return the values of positions by a network, as a net has them: `LEAD` (float32[n])."""
     parameters = np.concatenate([network.rows.ravel(), network.linear, network.out]).astype(np.float32) / np.float32(UNIT)
     return _predictions(parameters, network.hidden, positions)
 
@@ -119,7 +120,7 @@ def qualities(values: Floats, positions: Positions) -> dict[int, Quality]:
         end = PHASES[number] if 0 < number < len(PHASES) else np.inf
         chosen = (columns.round >= begin) & (columns.round < end)
         if chosen.sum() >= 10:
-            gain, predicted = positions.gain[chosen].astype(float), values[chosen].astype(float)
+            gain, predicted = positions.gain[chosen].astype(float), positions.gains(values)[chosen].astype(float)
             leads = columns.lead[chosen] + predicted * columns.left[chosen]
             r2 = 1 - ((gain - predicted) ** 2).sum() / max(1e-12, float((gain**2).sum()))
             found[begin] = Quality(float(r2), rank_correlation(leads, columns.final[chosen]), int(chosen.sum()))
@@ -144,31 +145,42 @@ def quality_rows(fit: ValueFit) -> list[list[str]]:
     ]
 
 
-def _fit_linear(positions: Positions, stopping: NDArray[np.bool_], note: Callable[[str], None]) -> tuple[_Doubles, _Doubles]:
-    """Return the weights of all features (float64[`FEATURES`]) that fit best: without the positions `stopping`, and with them.
+def _targets(positions: Positions) -> tuple[Floats, Floats]:
+    """Return the targets of positions, and the weights of their squared errors (each float32[n]). The mean weight is 1."""
+    weights = positions.unit**2
+    return positions.target, weights / weights.mean(dtype=np.float64).astype(np.float32)
 
-    The positions `stopping` choose the ridge.
+
+def _fit_linear(positions: Positions, folds: NDArray[np.int64], note: Callable[[str], None]) -> tuple[_Doubles, _Doubles]:
+    """Return the weights of all features (float64[`FEATURES`]) that fit best: without the first fold, and for all positions.
+
+    The ridge is the one with the smallest error in a cross-validation: each fold is predicted from the others.
     """
-    state, stay, gain = positions.columns.state, positions.columns.stay, positions.gain
+    state, stay, *_ = positions.columns
+    targets, weights = _targets(positions)
     parts = []
-    for chosen in (np.flatnonzero(~stopping), np.flatnonzero(stopping)):
+    for fold in range(folds.max() + 1):
         products, sums = np.zeros((FEATURES, FEATURES)), np.zeros(FEATURES)
-        add_products(state, stay, gain, chosen, products, sums)
+        add_products(state, stay, targets, weights, np.flatnonzero(folds == fold), products, sums)
         parts.append((products, sums))
-    (products, sums), (others, other_sums) = parts
+    products, sums = sum(part[0] for part in parts), sum(part[1] for part in parts)
 
-    def solved(curve: _Doubles, slope: _Doubles, ridge: float) -> _Doubles:
-        found: _Doubles = np.linalg.solve(curve + ridge * np.eye(FEATURES), slope)
-        return np.clip(found, -MOST / UNIT, MOST / UNIT)
+    def without(fold: int, ridge: float) -> _Doubles:
+        return _solved(products - parts[fold][0], sums - parts[fold][1], ridge)
 
-    def loss(weights: _Doubles) -> float:
-        """The sum of squared errors on the other positions, less that of the value 0."""
-        return float(weights @ others @ weights - 2 * weights @ other_sums)
+    def loss(found: _Doubles, fold: int) -> float:
+        """The sum of squared errors in a fold, less that of the value 0."""
+        return float(found @ parts[fold][0] @ found - 2 * found @ parts[fold][1])
 
-    losses = {ridge: loss(solved(products, sums, ridge)) for ridge in _RIDGES}
+    losses = {ridge: sum(loss(without(fold, ridge), fold) for fold in range(len(parts))) for ridge in _RIDGES}
     best = min(losses, key=lambda ridge: losses[ridge])
     note(f"ridge regression with ridge {best:g}")
-    return solved(products, sums, best), solved(products + others, sums + other_sums, best)
+    return without(0, best), _solved(products, sums, best)
+
+
+def _solved(products: _Doubles, sums: _Doubles, ridge: float) -> _Doubles:
+    found: _Doubles = np.linalg.solve(products + ridge * np.eye(FEATURES), sums)
+    return np.clip(found, -MOST / UNIT, MOST / UNIT)
 
 
 def _fit_hidden(
@@ -178,8 +190,9 @@ def _fit_hidden(
     parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
     _, begin, out = split(parameters, hidden, 0)
     begin[:], out[:] = linear, 0
-    used, others, gain = np.flatnonzero(~stopping), positions.part(stopping), positions.gain
+    used, others = np.flatnonzero(~stopping), positions.part(stopping)
     state, stay, *_ = positions.columns
+    targets, weights = _targets(positions)
     mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
     best, stored, waited, steps = _error(parameters, hidden, others), parameters.copy(), 0, 0
     for passed in range(_PASSES):
@@ -187,7 +200,7 @@ def _fit_hidden(
         total = 0.0
         for numbers in np.array_split(order, -(-len(order) // _BATCH)):
             gradient[:] = 0
-            total += value_gradient(state, stay, gain, numbers, parameters, hidden, gradient)
+            total += value_gradient(state, stay, targets, weights, numbers, parameters, hidden, gradient)
             steps += 1
             adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
         found = _error(parameters, hidden, others)
@@ -202,25 +215,27 @@ def _fit_hidden(
 
 
 def _error(parameters: Floats, hidden: int, positions: Positions) -> float:
-    """Return the mean squared error of the values of positions."""
-    return float(((_predictions(parameters, hidden, positions) - positions.gain) ** 2).mean(dtype=np.float64))
+    """Return the mean squared error of the values of positions, with their weights."""
+    targets, weights = _targets(positions)
+    return float((weights * (_predictions(parameters, hidden, positions) - targets) ** 2).mean(dtype=np.float64))
 
 
 # ---- Kernels ----
 
 
-@entry(types.void(ROWS, ROWS, FLOAT32S, INT64S, types.Array(types.float64, 2, "C"), FLOATS))
+@entry(types.void(ROWS, ROWS, FLOAT32S, FLOAT32S, INT64S, types.Array(types.float64, 2, "C"), FLOATS))
 def add_products(
     state: NDArray[np.int16],
     stay: NDArray[np.int16],
-    gain: Floats,
+    targets: Floats,
+    weights: Floats,
     numbers: NDArray[np.int64],
     products: _Doubles,
     sums: _Doubles,
 ) -> None:
-    """Add to `products` how often each pair of features occurs in the positions `numbers`, and the targets to `sums`.
+    """Add to `products` the weights of the positions `numbers` in which a pair of features occurs, and weight x target to `sums`.
 
-    `products` has `FEATURES` x `FEATURES` entries. `sums` has an entry per feature: the sum of the targets of its positions.
+    `products` has `FEATURES` x `FEATURES` entries, and `sums` has an entry per feature.
     """
     features = np.zeros(STATE_SLOTS + MOVE_SLOTS, np.int64)
     for number in numbers:
@@ -231,9 +246,9 @@ def add_products(
                 features[count] = feature
                 count += 1
         for one in features[:count]:
-            sums[uintp(one)] += gain[number]
+            sums[uintp(one)] += weights[number] * targets[number]
             for other in features[:count]:
-                products[uintp(one), uintp(other)] += 1
+                products[uintp(one), uintp(other)] += weights[number]
 
 
 @entry(types.void(ROWS, ROWS, FLOAT32S, types.int64, FLOAT32S))
@@ -244,20 +259,21 @@ def find_values(state: NDArray[np.int16], stay: NDArray[np.int16], parameters: F
         found[number] = value_output(parameters, int64(0), state[number], stay[number], units, hidden)
 
 
-@entry(types.float64(ROWS, ROWS, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S))
+@entry(types.float64(ROWS, ROWS, FLOAT32S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S))
 def value_gradient(
     state: NDArray[np.int16],
     stay: NDArray[np.int16],
-    gain: Floats,
+    targets: Floats,
+    weights: Floats,
     numbers: NDArray[np.int64],
     parameters: Floats,
     hidden: int,
     gradient: Floats,
 ) -> float:
-    """Return the sum of squared errors of the positions `numbers`, and add the gradient of half of it to `gradient`."""
+    """Return the weighted sum of squared errors of the positions `numbers`, and add the gradient of half of it to `gradient`."""
     units, total = np.zeros(2 * hidden, np.float32), 0.0
     for number in numbers:
-        miss = value_output(parameters, int64(0), state[number], stay[number], units, hidden) - gain[number]
-        add_value(parameters, int64(0), gradient, state[number], stay[number], units, hidden, miss)
-        total += miss * miss
+        miss = value_output(parameters, int64(0), state[number], stay[number], units, hidden) - targets[number]
+        add_value(parameters, int64(0), gradient, state[number], stay[number], units, hidden, weights[number] * miss)
+        total += weights[number] * miss * miss
     return total
