@@ -34,11 +34,11 @@ from vindibot.cli.parameters import PATH
 def value(records: tuple[Path, ...], out: Path, hidden: int, start: Path | None, every: int, holdout: float) -> None:
     """Learn the value of positions from the results of the games in RECORDS, and write a net with this value.
 
-    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. The value predicts how the lead of a hero
-    changes until the end of the game, in gold per round left. The lead is the hero's gold minus the mean gold of the others.
+    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. The value predicts the lead of a hero at the
+    end of the game (docs/learn.md). The lead is the hero's gold minus the mean gold of the others.
 
     The table says how well the value predicts the games on maps that the fit did not use. R2 is the share of the variance of the
-    changes that it explains; rank is the rank correlation of the predicted and the true lead at the end.
+    changes of the lead, per round left, that it explains. Rank is the rank correlation of the predicted and the true lead.
 
     \b
     Examples:
