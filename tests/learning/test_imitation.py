@@ -2,74 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS
 from behaviours.net.network import UNIT, Net, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, net_move
 from behaviours.rollout import Rollout
-from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
-from sim.game import RUNNING, mover
-from sim.generator import generate
+from behaviours.rollout.policy_params import LIBRARY
 from sim.rules import step
+from tests.support.learned import run
 from tests.support.nets import random_network
 from vindibot import __version__
-from vindibot.cli.main import main
 from vindibot.config import load_bot
-from vindibot.games import GameHistory, GameRecord, Reason, dumps, read_records
+from vindibot.games import GameHistory, read_records
 from vindibot.learning import decisions, imitation
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import Columns, MoveDecisions, decisions_of
 from vindibot.learning.imitation import fit_net, measure
 from vindibot.learning.network import first_parameters, network_size, split
-
-
-def run(folder: Path, *words: object) -> tuple[int, str]:
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "120")
-        result = CliRunner().invoke(main, [*map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
-
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-#: The policies of `LIBRARY` that play in the recorded games, by the names of their bots.
-POLICIES = {"careful": 1, "hunter": 3}
-
-
-@pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The records of 24 games on six maps, of two policies of the library, a bot with random moves, and a bot that stays."""
-    path, rng = tmp_path_factory.mktemp("games") / "g.games.jsonl", np.random.default_rng(4)
-    names = (*POLICIES, "random", "stay")
-    policies, weights = compiled_policies(LIBRARY), compiled_weights(Weights())
-    lines = []
-    for number in range(24):
-        where, seats = generate(number // 4, size=12), tuple(names[(number + seat) % 4] for seat in range(4))
-        games, moves, tables = where.new_game(max_turns=360), [], map_tables_of(where)
-        while games["status"][0] == RUNNING:
-            hero = mover(games)
-            move = int(rng.integers(5)) if seats[hero] == "random" else 0
-            if seats[hero] in POLICIES:
-                move = follow(games, 0, hero, tables, weights, policies, POLICIES[seats[hero]], NO_GOAL)
-            moves.append(move)
-            step(games, 0, move)
-        record = GameRecord.of(
-            where, id=f"game {number}", max_turns=360, names=seats, moves=moves, ending=Reason.FINISHED, started=NOW, finished=NOW
-        )
-        lines.append(dumps(record))
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-    return path
 
 
 def table(said: str) -> dict[str, list[str]]:

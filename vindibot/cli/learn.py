@@ -16,6 +16,7 @@ from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.imitating import imitate
 from vindibot.cli.parameters import PATH
+from vindibot.cli.valuing import value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,10 +34,12 @@ def learn_command() -> None:
       vindibot play --bot mynet                       plays a game with it
       vindibot learn selfplay mynet --resume          goes on after Ctrl-C
       vindibot learn imitate strong games.jsonl       learns how the bots in these games move
+      vindibot learn value games.jsonl --out v.npz    learns the value of positions from these games
     """
 
 
 learn_command.add_command(imitate)
+learn_command.add_command(value)
 
 
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")

@@ -1,5 +1,6 @@
 from .bots import (
     ModelFiles as ModelFiles,
+    NetFile as NetFile,
     modelling_text as modelling_text,
     models_of as models_of,
     playing_text as playing_text,
@@ -10,6 +11,7 @@ from .imitation import (
     check_hidden as check_hidden,
     fit_net as fit_net,
 )
+from .positions import positions_of as positions_of
 from .report import (
     HEADS as HEADS,
     cells as cells,
@@ -22,4 +24,10 @@ from .selfplay import (
     Selfplay as Selfplay,
     read_nets as read_nets,
     selfplay_settings as selfplay_settings,
+)
+from .value import (
+    QUALITY_HEADS as QUALITY_HEADS,
+    VALUE_COMMAND as VALUE_COMMAND,
+    fit_value as fit_value,
+    quality_rows as quality_rows,
 )

@@ -1,4 +1,4 @@
-"""The files that ``vindibot learn imitate`` writes: a file of nets, and a bot that has them as opponent models or plays one."""
+"""The files that ``vindibot learn`` writes: files of nets, and bots that have nets as opponent models or play one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tomli_w
 
-from behaviours.net.network import NetError, load_nets, save_nets
+from behaviours.net.network import Net, NetError, load_nets, save_nets
 from vindibot.base import Output, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, name_of_file
 from vindibot.learning.imitation import COMMAND, Fit
@@ -16,6 +16,44 @@ from vindibot.tuning import head, reference
 
 #: The first line of the bots.
 MARK = "# Made by vindibot learn"
+
+
+def _check_ending(path: Path, ending: str, option: str) -> None:
+    if path.suffix != ending:
+        raise UsageError(f"{option}: the name of the file must end in {ending}")
+
+
+@dataclass(frozen=True)
+class NetFile:
+    """A file of nets that the command `command` writes. `option` is the option of the command that names another file."""
+
+    path: Path
+    command: str
+    option: str
+
+    def check(self) -> None:
+        """Raise `UsageError` if the name has another ending, or if there is a folder or a file that this command did not make."""
+        _check_ending(self.path, ".npz", self.option)
+        if self.path.is_dir():
+            raise UsageError(f"{short(self.path)} is a folder: {self.option} names another file")
+        if self.path.exists() and not self._is_ours():
+            words = f"is there already and was not made by {self.command}: move it away, or {self.option} names another file"
+            raise UsageError(f"{short(self.path)} {words}")
+
+    def _is_ours(self) -> bool:
+        try:
+            return all(net.about.get("command") == self.command for net in load_nets(self.path, to_play=False))
+        except NetError:
+            return False
+
+    def write(self, nets: Sequence[Net]) -> None:
+        """Write the nets. Raises `UsageError` or `VindibotError` if this is impossible."""
+        self.check()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace(self.path, save_nets(nets))
+        except OSError as problem:
+            raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None
 
 
 @dataclass(frozen=True)
@@ -31,34 +69,23 @@ class ModelFiles:
 
     def check(self) -> None:
         """Raise `UsageError` if the files have the same name, or if one of them is there and is not from this command."""
-        if self.nets.suffix != ".npz" or self.bot.suffix != ".toml":
-            wanted = ".toml" if self.option == "--out" else ".npz"
-            raise UsageError(f"{self.option}: the name of the file must end in {wanted}")
+        _check_ending(self.bot, ".toml", self.option)
+        _check_ending(self.nets, ".npz", self.option)
         self._output.check()
-        if self.nets.is_dir():
-            raise UsageError(f"{short(self.nets)} is a folder: {self.option} names another file")
-        if self.nets.exists() and not self._is_ours():
-            words = f"is there already and was not made by {COMMAND}: move it away, or {self.option} names another file"
-            raise UsageError(f"{short(self.nets)} {words}")
-
-    def _is_ours(self) -> bool:
-        try:
-            return all(net.about.get("command") == COMMAND for net in load_nets(self.nets))
-        except NetError:
-            return False
+        self._net_file.check()
 
     @property
     def _output(self) -> Output:
         return Output(self.bot, MARK, COMMAND, f"{self.option} names another file")
 
+    @property
+    def _net_file(self) -> NetFile:
+        return NetFile(self.nets, COMMAND, self.option)
+
     def write(self, fits: Sequence[Fit], text: str) -> None:
         """Write the nets, and the bot file with this text. Raises `UsageError` or `VindibotError` if this is impossible."""
         self.check()
-        try:
-            self.nets.parent.mkdir(parents=True, exist_ok=True)
-            replace(self.nets, save_nets([fit.net for fit in fits]))
-        except OSError as problem:
-            raise VindibotError(f"{short(self.nets)}: cannot be written: {problem.strerror or problem}") from None
+        self._net_file.write([fit.net for fit in fits])
         self._output.write(text)
 
 

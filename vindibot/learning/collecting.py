@@ -123,7 +123,7 @@ def new_piece() -> Piece:
 
 
 @kernel
-def _lead(game: GameRecord, hero: int) -> float:
+def lead_of(game: GameRecord, hero: int) -> float:
     """Return the gold of a hero minus the mean gold of the other heroes."""
     own, total = float(game.hero[uintp(hero)].gold), 0.0
     for seat in range(4):
@@ -269,7 +269,7 @@ def collect(
                         move = int64(best_move(guests.networks[player - len(guests.policies)], found, units_array[0], integers))
                 piece.chosen[slot] = -1
                 if player == LEARNER:
-                    lead = _lead(game, seat)
+                    lead = lead_of(game, seat)
                     if not begun:
                         piece.reward[slot - 4] = (lead - leads[seat]) / mines
                         leads[seat] = lead
@@ -292,7 +292,7 @@ def collect(
             if over or turn == PIECE - 1:
                 for seat in range(4):
                     if seats[seat] == LEARNER:
-                        slot, lead = (number * PIECE + turn) * 4 + seat, _lead(game, seat)
+                        slot, lead = (number * PIECE + turn) * 4 + seat, lead_of(game, seat)
                         piece.reward[slot], piece.ends[slot] = (lead - leads[seat]) / mines, over
                         leads[seat] = lead
             if over:

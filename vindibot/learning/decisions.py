@@ -1,11 +1,12 @@
 """Decisions of bots in recorded games: the features of a turn, and the move that the bot made.
 
-A move without an effect counts as a stay, and any drink as the first drink. All decisions on a map are either for fitting or for
-validation. A digest of the map decides which.
+A move without an effect counts as a stay, and any drink as the first drink. All games on a map are either for fitting or for
+validation. A digest of the map decides which. So validation uses only games and maps that the fit has not seen.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,13 +23,12 @@ from behaviours.net.features import FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS,
 from behaviours.net.move_features import DRINKS, kind_of
 from behaviours.rollout.policy import NO_GOAL, policy_move
 from behaviours.rollout.policy_params import LIBRARY, POLICY_ARRAY, compiled_policies
-from sim.game import CELLS, GAMES, RUNNING, SEATS, STAY, Games
+from sim.game import CELLS, CRASH, GAMES, RUNNING, SEATS, STAY, Games
 from sim.kernel_types import INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
 from sim.rules import play
 from vindibot.base import UsageError, short
-from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError
-from vindibot.tuning import finished_games, map_number
+from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError, Reason, read_records
 
 #: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.
 MOST = 100_000
@@ -96,46 +96,75 @@ class _Collected:
     parts: list[tuple[Columns, int]] = field(default_factory=list)
 
 
-def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
-    """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
+@dataclass(frozen=True)
+class RecordedGames:
+    """Finished games, each with the number of its map. `held` (int64[k]) has the numbers of the maps for validation."""
 
-    `holdout` (0..1) is the share of the maps for validation, at least one map and not all. Games that did not end by the rules
-    are left out. Raises `UsageError` for a faulty record, for an unknown bot, and if there are no games on at least two maps.
+    games: tuple[tuple[RecordedGame, int], ...]
+    held: NDArray[np.int64]
+
+
+def map_number(digest: str) -> int:
+    """Return a number (0 to 2**32 - 1) that depends on the digest of a map as if it were random."""
+    return int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=4).digest(), "big")
+
+
+def read_games(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> RecordedGames:
+    """Return the games in files of game records that were finished without a crash or a forfeit, each only once.
+
+    `bots` selects games by the labels of their bots (none: all games). `holdout` (0..1) is the share of the maps for validation:
+    at least one map, and not all. Raises `UsageError` for a faulty record, for an unknown bot, and if there are no games on at
+    least two maps.
     """
-    games = list(finished_games(paths))
-    names = {name for _, record in games for name in record.names}
+    games: dict[tuple[Path, str], RecordedGame] = {}
+    for path in paths:
+        for record in read_records(path):
+            if record.ending == Reason.FINISHED and CRASH not in record.moves:
+                games.setdefault((path, record.id), record)
+    names = {name for record in games.values() for name in record.names}
     if unknown := sorted(set(bots) - names):
         raise UsageError(f"--only {unknown[0]}: no game of this bot; the bots are {', '.join(sorted(names)) or 'none'}")
     if not games:
         raise UsageError("these files have no finished game without a crash or a forfeit")
-    totals = dict.fromkeys(bots or names, 0)
-    for _, record in games:
+    maps: dict[str, int] = {}
+    found = []
+    for (path, _), record in games.items():
+        if not bots or set(bots) & set(record.names):
+            try:
+                GameHistory.of(record)
+            except GameRecordError as problem:
+                raise UsageError(f"{short(path)}: {problem.message}") from None
+            found.append((record, maps.setdefault(record.game_map().digest, len(maps))))
+    if len(maps) < 2:
+        raise UsageError("these games are on one map: a net needs games on at least two maps, one of them for validation")
+    order = [maps[digest] for digest in sorted(maps, key=map_number)]
+    return RecordedGames(tuple(found), np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)]))
+
+
+def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
+    """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
+
+    For `holdout` and for errors see `read_games`.
+    """
+    read = read_games(paths, holdout, bots)
+    totals = dict.fromkeys(bots or {name for record, _ in read.games for name in record.names}, 0)
+    for record, _ in read.games:
         for seat, name in enumerate(record.names):
             if name in totals:
                 totals[name] += len(record.moves[seat::SEATS])
     found = {name: _Collected(max(1, -(-total // MOST))) for name, total in totals.items()}
-    maps: dict[str, int] = {}
-    for path, record in games:
-        if totals.keys() & set(record.names):
-            try:
-                _add_game(record, found, maps.setdefault(record.game_map().digest, len(maps)))
-            except GameRecordError as problem:
-                raise UsageError(f"{short(path)}: {problem.message}") from None
-    if len(maps) < 2:
-        raise UsageError("these games are on one map: the nets need games on at least two maps, one of them for validation")
-    order = [maps[digest] for digest in sorted(maps, key=map_number)]
-    held = np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)])
+    for record, place in read.games:
+        _add_game(record, found, place)
     decisions = {}
     for name, collected in found.items():
         columns, numbers = zip(*collected.parts, strict=True)
         places = np.repeat(np.array(numbers), [len(part.chosen) for part in columns])
-        decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, held)
+        decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, read.held)
     return decisions
 
 
 def _add_game(record: RecordedGame, found: dict[str, _Collected], place: int) -> None:
-    """Add the decisions of a game on map `place` to those of its bots. Raises `GameRecordError` for a faulty record."""
-    GameHistory.of(record)
+    """Add the decisions of a game on map `place` to those of its bots."""
     policies, weights, tables = compiled_policies(LIBRARY), compiled_weights(Weights()), map_tables_of(record.game_map())
     moves = np.array(record.moves, np.int8)
     for name in dict.fromkeys(name for name in record.names if name in found):

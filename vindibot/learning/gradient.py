@@ -1,8 +1,10 @@
-"""The gradient of PPO (proximal policy optimisation, Schulman et al. 2017) for a list of decisions.
+"""The gradient of PPO (proximal policy optimisation, Schulman et al. 2017) for a list of decisions, and the steps of Adam.
 
 The loss of a decision has three parts: the clipped objective of PPO, the entropy of the moves times -`entropy`, and the squared
 error of the value times `value` / 2. The backward pass is written out, because the inputs are one-hot: only the rows of the
 features that occur change.
+
+Adam (Kingma and Ba 2015) changes parameters by the mean of the last gradients, relative to the size of each.
 """
 
 from __future__ import annotations
@@ -44,6 +46,19 @@ class Loss(NamedTuple):
 
 
 _LOSS = tuple_of([types.float64] * 3, Loss)
+#: Adam: the decay of the means of the gradient and of its square, and the number that is added to the root of the second.
+_MEAN, _SQUARE, _TINY = 0.9, 0.999, 1e-8
+
+
+def adam_step(parameters: Floats, mean: Floats, square: Floats, gradient: Floats, size: float, steps: int) -> None:
+    """Change `parameters` by one step against the gradient of a loss, and update the means `mean` and `square`.
+
+    `size` is the step size. `steps` is the number of steps with these means, this one included.
+    """
+    mean += np.float32(1 - _MEAN) * (gradient - mean)
+    square += np.float32(1 - _SQUARE) * (gradient * gradient - square)
+    scale = np.float32(size * np.sqrt(1 - _SQUARE**steps) / (1 - _MEAN**steps))
+    parameters -= scale * mean / (np.sqrt(square) + np.float32(_TINY))
 
 
 @kernel
@@ -83,6 +98,29 @@ def add_state(base: int, gradient: Floats, state: NDArray[np.int16], units: Floa
     """Add the gradient of the hidden inputs in ``units[:hidden]`` to the rows of the features of the position."""
     for slot in range(STATE_SLOTS):
         add_scaled(gradient, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
+
+
+@kernel
+def add_value(
+    parameters: Floats,
+    base: int,
+    gradient: Floats,
+    state: NDArray[np.int16],
+    moves: NDArray[np.int16],
+    units: Floats,
+    hidden: int,
+    slope: float,
+) -> None:
+    """Add the gradient of the value of a position, times `slope`, to `gradient`.
+
+    The network for the value begins at `base`. `units` are those of `vindibot.learning.network.value_output` for this position.
+    """
+    for unit in range(hidden):
+        units[unit] = 0
+    add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
+    add_state(base, gradient, state, units, hidden)
+    for slot in range(STATE_SLOTS):
+        gradient[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))] += np.float32(slope)
 
 
 @entry(types.void(PIECE_TYPE, INT64S, FLOAT32S, types.int64, FLOAT32S, _LOSS, FLOATS))
@@ -126,13 +164,7 @@ def ppo_gradient(
 
         value = value_output(parameters, base, state, moves, units, hidden)
         miss = value - piece.target[number]
-        for unit in range(hidden):
-            units[unit] = 0
-        slope = loss.value * miss
-        add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
-        add_state(base, gradient, state, units, hidden)
-        for slot in range(STATE_SLOTS):
-            gradient[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))] += np.float32(slope)
+        add_value(parameters, base, gradient, state, moves, units, hidden, loss.value * miss)
 
         errors[0] -= min(ratio * advantage, min(max(ratio, 1 - loss.clip), 1 + loss.clip) * advantage)
         errors[1] += miss * miss

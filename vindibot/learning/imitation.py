@@ -8,7 +8,7 @@ pass it measures the net on decisions that it does not fit, and it stops when th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
 from vindibot.base import UsageError
-from vindibot.learning.adam import adam_step
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import MoveDecisions
+from vindibot.learning.gradient import adam_step
 from vindibot.learning.network import Floats, first_parameters, network_size, split
 
 #: Smallest number of decisions for fitting, and for validation.
@@ -34,8 +34,8 @@ _ITERATIONS, _RIDGE = 150, 0.25
 #: Adam: largest number of passes, number of passes without a gain after which the fit stops, number of decisions per step, and
 #: the first step size.
 _PASSES, _FUTILE_PASSES, _BATCH, _STEP = 40, 3, 256, 1e-3
-#: Of the maps for fitting, one in this number is only for early stopping.
-_STOPPING = 5
+#: Number of folds of the maps for fitting. The first fold is only for early stopping.
+_FOLDS = 5
 
 _Doubles = NDArray[np.float64]
 
@@ -158,7 +158,7 @@ def _fit_hidden(
     parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
     _, begin, out = split(parameters, hidden, 0)
     begin[: len(linear)], out[:] = linear, 0
-    stopping = _for_stopping(decisions.maps)
+    stopping = folds_of(decisions.maps) == 0
     used, others = np.flatnonzero(~stopping), decisions.part(stopping)
     state, moves, chosen, *_ = decisions.columns
     factors = weights.astype(np.float32)
@@ -182,10 +182,10 @@ def _fit_hidden(
     return Network.rounded(*split(stored, hidden, 0))
 
 
-def _for_stopping(places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which decisions are only for early stopping: those on some of the maps, or every fifth if there is one map."""
-    maps: Sequence[int] = np.unique(places).tolist()
-    found: NDArray[np.bool_] = np.isin(places, maps[:: max(2, min(_STOPPING, len(maps)))])
-    if len(maps) == 1:
-        found = np.arange(len(places)) % _STOPPING == 0
-    return found
+def folds_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the fold of each decision (int64[n]). `places` has the number of its map. A map is in one fold.
+
+    There are `_FOLDS` folds, or one per map, but at least two. If there is only one map, all folds have decisions on it.
+    """
+    maps, ranks = np.unique(places, return_inverse=True)
+    return ranks % max(2, min(_FOLDS, len(maps))) if len(maps) > 1 else np.arange(len(places)) % _FOLDS

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from behaviours.net.network import UNIT, Net, Network
+from behaviours.net.network import REWARDS, UNIT, Net, Network
 from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
 from sim.kernels import inlined, kernel
@@ -44,9 +44,12 @@ def first_parameters(hidden: int, seed: int) -> Floats:
 
 
 def parameters_of(net: Net, hidden: int, seed: int) -> Floats:
-    """Return the parameters for going on from a net with as many hidden units, or fewer: further units begin at random."""
+    """Return the parameters for going on from a net with as many hidden units, or fewer: further units begin at random.
+
+    A value that does not estimate rewards is left out.
+    """
     parameters = first_parameters(hidden, seed)
-    for number, network in enumerate((net.policy, net.value)):
+    for number, network in enumerate((net.policy, net.value if net.target == REWARDS else None)):
         if network is not None:
             rows, linear, out = split(parameters, hidden, number)
             old = network.hidden

@@ -24,9 +24,8 @@ from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
 from sim.maps import Map
-from vindibot.learning.adam import adam_step
 from vindibot.learning.collecting import GAMES_PER_THREAD, MAPS, STATISTICS, Guests, TrainingGames, begin_all, collect, new_piece
-from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
+from vindibot.learning.gradient import ERRORS, Loss, adam_step, ppo_gradient
 from vindibot.learning.network import Floats, first_parameters, rounded
 from vindibot.learning.settings import SelfplaySettings
 

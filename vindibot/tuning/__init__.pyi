@@ -7,9 +7,7 @@ from .bot_files import (
 from .dataset import (
     Dataset as Dataset,
     dataset_of as dataset_of,
-    finished_games as finished_games,
     is_positions as is_positions,
-    map_number as map_number,
 )
 from .extra import require_extra as require_extra
 from .fit_report import (

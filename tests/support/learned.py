@@ -1,0 +1,61 @@
+"""Recorded games for nets to learn from, and the command that learns them."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from behaviours.common.evaluation import Weights, compiled_weights
+from behaviours.common.map_tables import map_tables_of
+from behaviours.rollout.policy import NO_GOAL, follow
+from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from sim.game import RUNNING, mover
+from sim.generator import generate
+from sim.rules import step
+from vindibot.cli.main import main
+from vindibot.games import GameRecord, Reason, dumps
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+#: The policies of `LIBRARY` that play in the recorded games, by the names of their bots.
+POLICIES = {"careful": 1, "hunter": 3}
+
+
+def run(folder: Path, *words: object) -> tuple[int, str]:
+    """Run a command of vindibot in a folder, and return its exit code and what it printed."""
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "120")
+        result = CliRunner().invoke(main, [*map(str, words)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def recorded_games(path: Path) -> Path:
+    """Write the records of 24 games on six maps to a file, and return the file.
+
+    Two policies of the library, a bot with random moves, and a bot that stays play these games.
+    """
+    rng = np.random.default_rng(4)
+    names = (*POLICIES, "random", "stay")
+    policies, weights = compiled_policies(LIBRARY), compiled_weights(Weights())
+    lines = []
+    for number in range(24):
+        where, seats = generate(number // 4, size=12), tuple(names[(number + seat) % 4] for seat in range(4))
+        games, moves, tables = where.new_game(max_turns=360), [], map_tables_of(where)
+        while games["status"][0] == RUNNING:
+            hero = mover(games)
+            move = int(rng.integers(5)) if seats[hero] == "random" else 0
+            if seats[hero] in POLICIES:
+                move = follow(games, 0, hero, tables, weights, policies, POLICIES[seats[hero]], NO_GOAL)
+            moves.append(move)
+            step(games, 0, move)
+        record = GameRecord.of(
+            where, id=f"game {number}", max_turns=360, names=seats, moves=moves, ending=Reason.FINISHED, started=NOW, finished=NOW
+        )
+        lines.append(dumps(record))
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
