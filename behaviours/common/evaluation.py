@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from behaviours.common.duel import duel_table
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES
-from behaviours.common.one_hot import FAR, MAX_PLIES, ONE_HOT_FIELDS, OneHotTables
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, Games
 from sim.kernel_types import array_of, record
 from sim.kernels import entry, kernel
@@ -29,6 +28,8 @@ from sim.rules import is_present, tile_at
 
 #: Units of a score in one gold.
 UNIT = 100
+#: The tables cover at most this number of own plies left. More plies count as this number.
+MAX_PLIES = 512
 
 _WORD = uintp
 
@@ -50,9 +51,6 @@ class NetWorthWeights(BaseModel):
     frail: float = Field(25, ge=1, le=200, description="life at which the share in `frailty` falls to about a third")
     rivals: float = Field(1.0, ge=0, le=3, description="factor of the mean net worth of the rivals, which is subtracted")
     leader: float = Field(0.5, ge=0, le=3, description="factor of the largest net worth of a rival, which is also subtracted")
-    one_hot: OneHotTables | None = Field(
-        None, description="tables that replace the formula of the value of mines and life, from `vindibot tune fit`"
-    )
 
 
 class Weights(NetWorthWeights):
@@ -78,15 +76,12 @@ class Weights(NetWorthWeights):
     spawn: float = Field(2.0, ge=0, le=100, description="gold lost on an enemy's spawn square; falls to 0 at the end")
 
 
-#: The names of the weights that are numbers.
-_NUMBERS = [name for name in Weights.model_fields if name != "one_hot"]
 #: Weights, and tables computed from them. Two tables have an entry per number of own plies left: `mine_value` is the gold that a
 #: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life. `life_value` is in
 #: gold. `safe` is the share of its mines that the hero is expected to keep. `able` is the weight of mines in reach. `pull` has an
-#: entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`. The last fields are the one-hot
-#: tables (`behaviours.common.one_hot`).
+#: entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
 WEIGHTS = record(
-    **dict.fromkeys(_NUMBERS, "f8"),
+    **dict.fromkeys(Weights.model_fields, "f8"),
     mine_value=("f8", MAX_PLIES + 1),
     season=("f8", MAX_PLIES + 1),
     life_value=("f8", MAX_LIFE + 1),
@@ -94,7 +89,6 @@ WEIGHTS = record(
     able=("f8", MAX_LIFE + 1),
     pull=("f8", 256),
     duel=("u1", (MAX_LIFE + 1) * (MAX_LIFE + 1)),
-    **ONE_HOT_FIELDS,
 )
 #: numba's type of an array of one `WEIGHTS` record, as kernels take it.
 WEIGHT_ARRAY = array_of(WEIGHTS)
@@ -105,10 +99,8 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
     """Return the weights with their tables: an array of one `WEIGHTS` record, from a cache. Do not change it."""
     compiled = np.zeros(1, WEIGHTS)
     fields = compiled[0]
-    for name in _NUMBERS:
+    for name in Weights.model_fields:
         fields[name] = getattr(weights, name)
-    for name, table in weights.one_hot.compiled().items() if weights.one_hot else ():
-        fields[name] = table
     plies = np.arange(MAX_PLIES + 1)
     fields["mine_value"] = weights.keep * (1 - np.exp(-plies / weights.keep))
     fields["season"] = np.minimum(1, plies / weights.life_season)
@@ -140,13 +132,6 @@ def net_worth(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
 @kernel
 def _life_and_mines(weights: WeightsRecord, left: int, mines: int, life: int) -> float:
     """Return the value in gold of `mines` mines and of `life` together, with `left` own plies left."""
-    if weights.one_hot:
-        row = int64(weights.left_bin[_WORD(left)])
-        gain: float = (
-            weights.mines_gain[_WORD(row * (MAX_MINES + 1) + min(mines, MAX_MINES))]
-            + weights.life_gain[_WORD(row * (MAX_LIFE + 1) + life)]
-        )
-        return left * gain
     held: float = mines * weights.mine_value[_WORD(left)] * weights.safe[_WORD(life)]
     alive: float = weights.life_value[_WORD(life)] * weights.season[_WORD(left)]
     return held + alive
@@ -177,12 +162,6 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
             share = weights.contested if rival < away else 1.0
             here += weights.pull[_WORD(away)] * share
             there += weights.pull[_WORD(tables.to_mine[_WORD(tavern_row + place)])] * share
-    if weights.distances:
-        row = int64(weights.left_bin[_WORD(left)]) * (FAR + 1)
-        to_tavern = min(int64(tables.to_tavern[_WORD(pos)]), FAR)
-        gain: float = weights.tavern_gain[_WORD(row + to_tavern)] + weights.mine_gain[_WORD(row + min(nearest, FAR))]
-        near: float = left * gain - weights.mine_value[_WORD(left)] * weights.loss * loss
-        return near
     able = weights.able[_WORD(life - nearest)] if life > nearest else 0.0
     promise, drink = able * here, 0.0
     if own.gold >= BEER_COST or own.mines > 0:

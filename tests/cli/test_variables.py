@@ -34,7 +34,6 @@ def run(*words: str, **environment: str) -> Result:
         ("league-new", "days", "DAYS", "7"),
         ("tune-play", "games", "GAMES", "77"),
         ("tune-promote", "blocks", "BLOCKS", "77"),
-        ("tune-games", "every", "EVERY", "7"),
     ],
 )
 def test_a_variable_overrides_the_file(command: str, key: str, variable: str, value: str) -> None:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from math import exp
 
 from behaviours.common.evaluation import NetWorthWeights, Weights
-from behaviours.common.one_hot import BINS, LEFT_BINS
 from tests.support.reference import STEPS, Hero, Reference
 
 Place = tuple[int, int]
@@ -114,17 +113,9 @@ class Evaluation:
     def _life(self, plies: int, mines: int, life: int) -> float:
         """Return the value of mines and life together."""
         weights = self.weights
-        if weights.one_hot:
-            return self._entry("life", plies, life) + self._entry("mines", plies, mines)
         vigour = weights.life * (1 - exp(-life / weights.life_curve)) / (1 - exp(-100 / weights.life_curve))
         safe = 1 - weights.frailty * exp(-life / weights.frail)
         return mines * self._income(plies) * safe + vigour * min(1, plies / weights.life_season)
-
-    def _entry(self, feature: str, plies: int, value: int) -> float:
-        """Return the gold that a one-hot table gives for a value of a feature. A bin goes up to its largest value."""
-        table = getattr(self.weights.one_hot, feature)
-        row = sum(plies > end for end in LEFT_BINS)
-        return plies * float(table[row][sum(value > end for end in BINS[feature])])
 
     def net_worth(self, game: Reference, hero: int) -> float:
         """Return gold, expected income of the mines, and value of the life."""
@@ -157,9 +148,6 @@ class Evaluation:
             here += share * self._pull(away)
             there += share * (0 if tavern is None else self._pull(places.away(mine, tavern)))
         plies, mines = _plies_left(game, me), game.mines(me)
-        if weights.one_hot and weights.one_hot.mine:
-            near = self._entry("tavern", plies, to_tavern) + self._entry("mine", plies, nearest)
-            return near - self._income(plies) * weights.loss * loss
         able = min(1.0, max(0.0, (who.life - nearest - 20) / (weights.stamina - 20)))
         promise, drink = able * here, 0.0
         if who.gold >= 2 or mines:

@@ -1,4 +1,4 @@
-"""``vindibot tune`` as a command: a bot is tuned, promoted or refused; positions are stored and fitted."""
+"""``vindibot tune`` as a command: a bot is tuned, promoted or refused."""
 
 from __future__ import annotations
 
@@ -85,9 +85,6 @@ def test_wrong_words_are_refused(tmp_path: Path) -> None:
         ),
         (["play", "small.toml", "--parameters", "traits.fight.*"], "no number that matches"),
         (["play", "--resume", "missing.jsonl"], "there is no such study"),
-        (["fit", "small.toml", "searcher"], "has no positions"),
-        (["fit", "small.toml", "seed"], "has no trait 'search' with weights"),
-        (["games", "--out", "small.toml"], "has no positions"),
     ):
         code, said = tune(tmp_path, *words)
         assert code == 2, said
@@ -189,18 +186,3 @@ def test_a_weaker_bot_is_refused(tmp_path: Path) -> None:
     assert "passed: weak is stronger than its parent random" in said
     assert "refused: against seed: -" in said
     assert not list((tmp_path / "versions").glob("*.toml"))
-
-
-def test_positions_are_stored(tmp_path: Path) -> None:
-    words = ["--blocks", 2, "--nodes", 100, "--every", 4, "--rounds", 12, "--workers", 1]
-    code, said = tune(tmp_path, "games", "seed", "random", "--out", "d.npz", *words)
-    assert code == 0, said
-    assert "positions of 12 games on 2 maps" in said
-    assert "bytes per position" in said
-    before = (tmp_path / "d.npz").read_bytes()
-    code, said = tune(tmp_path, "games", "--records", "d.games.jsonl", "--out", "d.npz", "--every", 4)
-    assert code == 0, said
-    assert (tmp_path / "d.npz").read_bytes() == before
-    code, said = tune(tmp_path, "fit", "d.npz", "searcher")
-    assert code == 2
-    assert "a fit needs at least" in said

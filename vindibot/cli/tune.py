@@ -15,10 +15,9 @@ import click
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.cli import machines
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.fitting import fit
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.cli.parameters import PATH, config_option
-from vindibot.tuning import DatasetSettings, PromoteSettings, TuneSettings
+from vindibot.tuning import PromoteSettings, TuneSettings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,8 +51,6 @@ def tune_command() -> None:
     \b
       vindibot tune play mybot --parameters "traits.rollout.*"   writes mybot-tuned.toml
       vindibot tune promote mybot-tuned.toml mybot               tests it, and stores it as a version
-      vindibot tune games --out data.npz                         plays games, and stores positions
-      vindibot tune fit data.npz strong --trait search           fits the evaluation to how these games ended
 
     These commands need the extra tune: python -m pip install 'vindibot[tune]'
     """
@@ -322,82 +319,3 @@ def promote(
     promotion.end("promoted")
     everything = shlex.join(["vindibot", "arena", "--config", short(path.with_name("tournament.toml"))])
     say(console, f"promoted: {short(path)}; all versions: {everything}")
-
-
-@tune_command.command("games", short_help="Play games, and store their positions as columns of numbers.")
-@click.argument("bots", nargs=-1, shell_complete=complete_bots)
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="the file of positions, for example data.npz")
-@click.option(
-    "--records", type=PATH, multiple=True, metavar="FILE", help="read these game records, and play no games; repeatable"
-)
-@map_option
-@config_option
-@settings_options(DatasetSettings, spelled=machines.SPELLED, hidden=LISTS, defaults=DEFAULTS)
-def games(
-    bots: tuple[str, ...], out: Path, records: tuple[Path, ...], maps: tuple[str, ...], config: str | None, **options: Any
-) -> None:
-    """Play a tournament between BOTS, and store positions of its games.
-
-    The games are stored as game records beside FILE. The positions are computed from these records. With --records, no games are
-    played, and the positions are computed from other records, for example those of vindibot arena. After Ctrl-C, the same command
-    plays the missing games. docs/tune.md says which positions are stored, and which maps are for validation.
-    """
-    from vindibot.arena import ArenaSettings, ConsoleReporter, prepare, records_path, stopping
-    from vindibot.base import counted, log, say, terminal
-    from vindibot.config import load_config, short
-    from vindibot.engine import warm
-    from vindibot.tuning import dataset_of, is_positions, require_extra
-
-    require_extra()
-    if not is_positions(out):
-        raise UsageError(f"{short(out)} is there already and has no positions: --out names another file")
-    given = overrides(options) | {"bots": list(bots) or None, "maps": list(maps) or None}
-    settings = load_settings(DatasetSettings, config, given, {**machines.SPELLED, "bots": "BOTS", "maps": "--map"}).settings
-    if records and bots:
-        raise UsageError("--records reads games that are there: leave out the bots")
-    machines.check_machines(settings.cluster)
-    console = terminal()
-    if not records:
-        path = out.with_suffix(".jsonl")
-        wanted = {
-            "bots": settings.bots,
-            "blocks": settings.blocks,
-            "rounds": settings.rounds,
-            "seed": settings.seed,
-            "workers": settings.workers,
-            "results": str(path),
-            "replays": 0,
-            "limits.nodes": settings.nodes,
-            **({"maps.names": settings.maps} if settings.maps else {"maps.set": "random"}),
-        }
-        wanted = {key: value for key, value in wanted.items() if value is not None}
-        with (
-            log.configured(settings.log.level, settings.log.file, console),
-            interrupts.saying("interrupted: the same command goes on"),
-        ):
-            tournament = prepare(load_config(ArenaSettings, None, wanted, environ={}), resume=path.is_file())
-            warm(console)
-            watch = ConsoleReporter(console)
-            with (
-                machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
-                stopping(tournament.stop),
-            ):
-                tournament.play(watch, elsewhere)
-        if not tournament.complete:
-            say(console, f"{tournament.error or 'interrupted'}: the same command goes on", "yellow")
-            sys.exit(1 if tournament.error else interrupts.INTERRUPTED)
-        records = (records_path(path),)
-    found = dataset_of(records, settings.every, settings.holdout)
-    found.save(out)
-    training, held = found.split()
-    each = found.bytes / len(found)
-    sizes = (counted(len(found), "position"), counted(len(found.bots), "game"), counted(len(found.maps), "map"))
-    say(console, "{}: {} of {} on {}".format(short(out), *sizes))
-    say(console, f"{counted(len(training), 'position')} for fitting, {len(held)} on other maps for validation")
-    say(
-        console,
-        f"memory: {found.bytes / 1e6:.1f} MB, {each:.0f} bytes per position; {each / 1e3:.2f} GB per million positions",
-    )
-
-
-tune_command.add_command(fit)

@@ -24,7 +24,6 @@ _MODELS = {
     "league-new": ("vindibot.server", "LeagueSettings"),
     "tune-play": ("vindibot.tuning", "TuneSettings"),
     "tune-promote": ("vindibot.tuning", "PromoteSettings"),
-    "tune-games": ("vindibot.tuning", "DatasetSettings"),
 }
 #: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44

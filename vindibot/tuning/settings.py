@@ -101,21 +101,3 @@ class PromoteSettings(Settings):
     sprt: SprtSettings = SprtSettings()
     cluster: ClusterSettings = ClusterSettings()
     log: LogSettings = LogSettings(level="warning")
-
-
-class DatasetSettings(Settings):
-    """The settings of ``vindibot tune games``."""
-
-    bots: list[Annotated[str, Field(min_length=1)]] = Field(
-        default=["strong", *(f"sparring/{name}" for name in DEVELOPMENT)], description="the bots that play: bot files"
-    )
-    blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks of the tournament (vindibot arena)")
-    maps: list[str] = Field(default=[], description="maps: names or files; empty: new maps, generated from the seed")
-    rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
-    nodes: Annotated[int, Field(ge=1, lt=2**63)] = Field(default=1000, description="nodes per move")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
-    every: int = Field(default=20, ge=1, le=1000, description="number of rounds from one position of a game to the next")
-    holdout: float = Field(default=0.25, ge=0, lt=1, description="share of the maps for validation only")
-    workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
-    cluster: ClusterSettings = ClusterSettings()
-    log: LogSettings = LogSettings(level="warning")

@@ -12,7 +12,6 @@ import pytest
 from behaviours.common.duel import duel_table
 from behaviours.common.evaluation import UNIT, Weights, compiled_weights, score
 from behaviours.common.map_tables import map_tables_of
-from behaviours.common.one_hot import BINS, LEFT_BINS, OneHotTables
 from behaviours.common.policy import policy
 from sim.board import draw, parse
 from sim.game import Games, mover
@@ -24,16 +23,9 @@ from tests.support.reference import Reference, reference
 from tests.support.reference_evaluation import Evaluation, net_worth_only, policy as plain_policy, present, wins
 
 
-def random_tables(rng: np.random.Generator, *distances: str) -> OneHotTables:
-    """One-hot tables of life, mines and `distances`, with random entries."""
-    sizes = {name: (len(LEFT_BINS) + 1, len(BINS[name]) + 1) for name in ("life", "mines", *distances)}
-    return OneHotTables(**{name: rng.normal(size=size).tolist() for name, size in sizes.items()})
-
-
 def random_weights(rng: np.random.Generator) -> Weights:
-    """Weights from all over their ranges, the defaults among them. Two thirds of them have no one-hot tables."""
-    kind = rng.integers(6)
-    given: dict[str, Any] = {"one_hot": random_tables(rng, *(["tavern", "mine"] if kind == 0 else ()))} if kind < 2 else {}
+    """Weights from all over their ranges, the defaults among them."""
+    given: dict[str, Any] = {}
     for name, field in Weights.model_json_schema()["properties"].items():
         if "minimum" in field and rng.random() < 0.6:
             least = field["minimum"]
@@ -103,21 +95,6 @@ def test_a_game_that_is_over_is_worth_its_gold() -> None:
             others = [held for other, held in gold.items() if other != hero]
             wanted = own - weights.rivals * sum(others) / len(others) - weights.leader * max(others)
             assert abs(score(games, 0, hero, tables, compiled) - UNIT * wanted) <= 0.5 + 1e-6, draw(games)
-
-
-def test_faulty_one_hot_tables_are_refused() -> None:
-    good = random_tables(np.random.default_rng(1), "tavern", "mine").model_dump()
-    assert OneHotTables(**good).compiled()["distances"]
-    faults = (
-        ({"life": good["life"][:7]}, "life\n.*must have 8 rows of 10 numbers"),
-        ({"mines": [row[:5] for row in good["mines"]]}, "mines\n.*must have 8 rows of 11 numbers"),
-        ({"tavern": ()}, "both tavern and mine"),
-        ({"life": ()}, "life and mines must have tables"),
-        ({"mine": [[float("nan")] * 7] * 8}, "finite number"),
-    )
-    for fault, message in faults:
-        with pytest.raises(ValueError, match=message):
-            OneHotTables(**{**good, **fault})
 
 
 def test_the_score_does_not_change_the_game() -> None:
