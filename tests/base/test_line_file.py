@@ -112,10 +112,10 @@ def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_bef
     StudyFile.resume(path).close()
 
 
-@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("locks", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool) -> None:
     """The second one is refused, and the first one goes on. Its file can be shown meanwhile, and afterwards."""
-    words = ["review", game.name, "--nodes", "30000"]
+    words = ["review", game.name, "--nodes", "5000"]
     output = tmp_path / "game.review.jsonl"
     more = {} if locks else {"PYTHONPATH": f"{TOP / 'tests/support/without_locks'}{os.pathsep}{TOP}"}
     first = subprocess.Popen(

@@ -52,6 +52,7 @@ def test_a_run_writes_a_bot_that_plays(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
 
 
+@pytest.mark.slow
 async def test_after_kill_9_a_run_goes_on_to_the_same_net(tmp_path: Path) -> None:
     selfplay(tmp_path, "whole", *SMALL)
     process = await begin(tmp_path, "learn", "selfplay", "killed", *SMALL)
@@ -83,6 +84,7 @@ def test_a_new_run_does_not_begin_in_a_folder_that_has_just_been_locked(tmp_path
     assert not os.listdir(tmp_path)
 
 
+@pytest.mark.slow
 async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     words = ["--decisions", "100000000", "--threads", "1", "--hidden", "16", "--against", "stay"]
     process = await begin(tmp_path, "learn", "selfplay", "mine", *words)

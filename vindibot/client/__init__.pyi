@@ -3,7 +3,7 @@ from .game_client import (
     ClientSettings as ClientSettings,
     GameClient as GameClient,
 )
-from .queue import Queue as Queue
+from .queue import GameQueue as GameQueue
 from .transport import (
     Transport as Transport,
     TransportError as TransportError,

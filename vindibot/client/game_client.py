@@ -24,7 +24,7 @@ from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
 from vindibot.base import ServerAddress, check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
-from vindibot.client.queue import Queue, QueueWatch
+from vindibot.client.queue import GameQueue, QueueWatch
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
@@ -107,7 +107,7 @@ class ClientEvents:
     def waiting(self, seconds: float) -> None:
         """Handle that the game has not begun yet, `seconds` seconds after the request."""
 
-    def queued(self, queue: Queue) -> None:
+    def queued(self, queue: GameQueue) -> None:
         """Handle what the server says about the game that has not begun, at each change. See ``ClientSettings.ask_missing``."""
 
     def joined(self, answer: Answer) -> None:
@@ -141,7 +141,7 @@ class GameClient:
         key = check_player_key(settings.key, "the key")
         self._api = GameApi(self.address, key)
         self._queue = QueueWatch(self.address, key, self._api.redact)
-        self._questions: set[asyncio.Task[None]] = set()
+        self._watches: set[asyncio.Task[None]] = set()
         self._pause = pause
         self._rng = rng or random.Random()
         self._stop = asyncio.Event()
@@ -195,7 +195,7 @@ class GameClient:
                 Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {self._api.redact(error.message)}"
             )
         finally:
-            await asyncio.gather(*self._questions, return_exceptions=True)
+            await asyncio.gather(*self._watches, return_exceptions=True)
             await self._api.aclose()
         outcome = ended.outcome
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
@@ -263,13 +263,13 @@ class GameClient:
         if not (self.settings.ask_missing and self.settings.mode == "arena"):
             yield
             return
-        question = asyncio.create_task(self._queue.run(self._events.queued))
-        self._questions.add(question)
-        question.add_done_callback(self._questions.discard)
+        watch = asyncio.create_task(self._queue.run(self._events.queued))
+        self._watches.add(watch)
+        watch.add_done_callback(self._watches.discard)
         try:
             yield
         finally:
-            question.cancel()
+            watch.cancel()
 
     def _report_waiting(self, seconds: float) -> None:
         self._log.debug("waiting for the game to begin", seconds=round(seconds))

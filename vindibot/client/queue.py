@@ -23,7 +23,7 @@ WITHIN = Within(connect=5.0, head=5.0, body=5.0)
 
 
 @dataclass(frozen=True)
-class Queue:
+class GameQueue:
     """The answer to a question. `missing` is the number of missing clients, None if the server does not know it.
 
     `page` is the URL of the page with our bot's games, "" if the server names none.
@@ -39,13 +39,13 @@ class QueueWatch:
     def __init__(self, address: ServerAddress, key: SecretStr, redact: Redactor) -> None:
         self._address, self._key, self._redact = address, key, redact
         self._answers = True
-        self._last: Queue | None = None
+        self._last: GameQueue | None = None
 
-    async def run(self, report: Callable[[Queue], None]) -> None:
+    async def run(self, report: Callable[[GameQueue], None]) -> None:
         """Ask until a request fails. Call `report` for each answer that differs from the answer before, also in earlier calls.
 
-        After a request that failed, `report` gets an empty `Queue`, and later calls ask nothing. An empty answer of the server is
-        not reported, because the server does not know our bot yet.
+        After a request that failed, `report` gets an empty `GameQueue`, and later calls ask nothing. An empty answer of the
+        server is not reported, because the server does not know our bot yet.
         """
         transport = Transport(self._address, self._redact)
         try:
@@ -54,15 +54,15 @@ class QueueWatch:
                 queue = await self._ask(transport)
                 if queue is None:
                     self._answers = False
-                    report(Queue())
-                elif queue not in (self._last, Queue()):
+                    report(GameQueue())
+                elif queue not in (self._last, GameQueue()):
                     self._last = queue
                     report(queue)
                 await asyncio.sleep(PAUSE)
         finally:
             await transport.aclose()
 
-    async def _ask(self, transport: Transport) -> Queue | None:
+    async def _ask(self, transport: Transport) -> GameQueue | None:
         """Return the server's answer, None if it has no such answer."""
         try:
             reply = await transport.post(self._address.url("/api/waiting"), {"key": self._key.get_secret_value()}, WITHIN)
@@ -77,4 +77,4 @@ class QueueWatch:
             url = self._redact(self._address.own_url(page)) if isinstance(page, str) else ""
         except ValueError:
             url = ""
-        return Queue(missing if known else None, url)
+        return GameQueue(missing if known else None, url)

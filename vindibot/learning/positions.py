@@ -72,17 +72,17 @@ class Positions:
     @property
     def gain(self) -> NDArray[np.float32]:
         """The change of the lead until the end, in gold per round left (float32[n])."""
-        return (self.columns.final - self.columns.lead) / self.columns.left
+        return np.asarray((self.columns.final - self.columns.lead) / self.columns.left, np.float32)
 
     @property
     def unit(self) -> NDArray[np.float32]:
         """A value of 1 in gold per round left (float32[n])."""
-        return self.columns.mines * self._share
+        return np.asarray(self.columns.mines * self._share, np.float32)
 
     @property
     def target(self) -> NDArray[np.float32]:
         """The value that would predict the lead at the end exactly (float32[n])."""
-        return (self.gain - self.columns.income * self._share) / self.unit
+        return np.asarray((self.gain - self.columns.income * self._share) / self.unit, np.float32)
 
     def gains(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the `gain` that values predict (float32[n])."""
@@ -127,8 +127,12 @@ def _positions_in(record: GameRecord, every: int) -> PositionColumns:
         np.zeros((len(moves), STATE_SLOTS), np.int16),
         np.zeros((len(moves), MOVE_SLOTS), np.int16),
         np.zeros(len(moves), np.int8),
-        *(np.zeros(len(moves), np.int16) for _ in range(3)),
-        *(np.zeros(len(moves), np.float32) for _ in range(3)),
+        np.zeros(len(moves), np.int16),
+        np.zeros(len(moves), np.int16),
+        np.zeros(len(moves), np.int16),
+        np.zeros(len(moves), np.float32),
+        np.zeros(len(moves), np.float32),
+        np.zeros(len(moves), np.float32),
     )
     count = find_positions(record.first(), moves, first_round(record, every), every, tables, np.zeros(1, FOUND), columns)
     return PositionColumns._make(column[:count].copy() for column in columns)

@@ -163,7 +163,7 @@ def _fit_linear(positions: Positions, folds: NDArray[np.int64], note: Callable[[
         products, sums = np.zeros((FEATURES, FEATURES)), np.zeros(FEATURES)
         add_products(state, stay, targets, weights, np.flatnonzero(folds == fold), products, sums)
         parts.append((products, sums))
-    products, sums = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    products, sums = np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
 
     def without(fold: int, ridge: float) -> _Doubles:
         return _solved(products - parts[fold][0], sums - parts[fold][1], ridge)
@@ -179,8 +179,9 @@ def _fit_linear(positions: Positions, folds: NDArray[np.int64], note: Callable[[
 
 
 def _solved(products: _Doubles, sums: _Doubles, ridge: float) -> _Doubles:
-    found: _Doubles = np.linalg.solve(products + ridge * np.eye(FEATURES), sums)
-    return np.clip(found, -MOST / UNIT, MOST / UNIT)
+    found = np.linalg.solve(products + ridge * np.eye(FEATURES), sums)
+    limited: _Doubles = np.clip(found, -MOST / UNIT, MOST / UNIT)
+    return limited
 
 
 def _fit_hidden(

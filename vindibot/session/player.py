@@ -18,7 +18,7 @@ import structlog
 
 from sim.game import DIRECTIONS, Games
 from vindibot.base import counted, log
-from vindibot.client import ClientEvents, ClientSettings, GameClient, Queue
+from vindibot.client import ClientEvents, ClientSettings, GameClient, GameQueue
 from vindibot.config import Bot, shipped_folder, short
 from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import (
@@ -322,7 +322,7 @@ class GamePlayer(ClientEvents):
     def waiting(self, seconds: float) -> None:
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")
 
-    def queued(self, queue: Queue) -> None:
+    def queued(self, queue: GameQueue) -> None:
         """Notify the user of the page that shows our games, and of the number of clients for which our game waits."""
         self._notify_page(f"watch our games on {queue.page or self._client.address.url('/')}")
         if queue.missing and queue.missing != self._missing:
