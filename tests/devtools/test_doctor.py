@@ -64,7 +64,7 @@ async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     )
     traits = "".join(f'[traits.{name.lower()}]\nuse = "mine:{name}"\n' for name in ("Raises", "Sleeps"))
     (project / "sick.toml").write_text(f"{traits}[traits.stay]\n")
-    found = await findings(bot="sick.toml", time__limit_ms="300", time__margin_ms="100")
+    found = await findings(bot="sick.toml", time__limit_ms="900", time__margin_ms="100")
     assert found["trait raises"].level == "broken"
     assert "RuntimeError: no idea" in found["trait raises"].words
     assert found["trait sleeps"].level == "broken"

@@ -90,7 +90,7 @@ def made_up(seed: int, count: int, curved: bool = False) -> Positions:
     return Positions(columns, np.arange(count) * 10 // count, np.arange(7, 10))
 
 
-@pytest.mark.parametrize("hidden", [0, 16])
+@pytest.mark.parametrize("hidden", [0, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_known_value_is_found_again(hidden: int) -> None:
     """Half of the variance is noise, so R2 is at most 0.5."""
     fit = fit_value(made_up(3, 40_000, curved=hidden > 0), hidden)
@@ -102,6 +102,7 @@ def test_a_known_value_is_found_again(hidden: int) -> None:
         assert fit_value(made_up(3, 40_000, curved=True)).quality[-1].r2 < 0.05
 
 
+@pytest.mark.slow
 def test_noise_gives_no_value() -> None:
     """The ridge keeps a fit from explaining noise: on other maps it is hardly worse than the value 0."""
     some = made_up(4, 5000)
@@ -157,6 +158,7 @@ def test_the_quality_is_that_of_predicted_leads() -> None:
     assert rank_correlation(np.array([1.0, 1, 2, 3]), np.array([4.0, 4, 5, 9])) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [0, 16])
 def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(value, "_PASSES", 2)
@@ -193,6 +195,7 @@ def test_the_command_fits_a_value(games: Path, tmp_path: Path) -> None:
                 row += 1
 
 
+@pytest.mark.slow
 def test_a_net_gets_a_value_beside_its_policy(games: Path, tmp_path: Path) -> None:
     policy = Net(random_network(np.random.default_rng(1), 32, 300), None, "clever")
     (tmp_path / "policy.npz").write_bytes(save_nets([policy]))
