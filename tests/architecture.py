@@ -29,6 +29,7 @@ ROOMS = (
     "viewer",
     "terminal",
     "engine",
+    "processes",
     "client",
     "games",
     "config",

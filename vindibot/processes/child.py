@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import select
 import signal
@@ -19,7 +18,7 @@ from typing import Self
 from vindibot.processes.ending import OUT_OF_MEMORY, ChildEnded, ChildLate, Ending, Kind
 from vindibot.processes.forker import END, PID
 from vindibot.processes.frames import DONE, FAILED, OUTPUT, READY, Decoder, Frame, FrameError, encode
-from vindibot.processes.requests import ChildLimits, Needs, Request, close_all
+from vindibot.processes.requests import ChildLimits, Needs, Request, close_all, map_file
 from vindibot.processes.server import ForkServer
 
 #: The number of bytes that are stored of the end of a long output, and the number of lines that an `Ending` has.
@@ -80,7 +79,7 @@ class Child:
         self._killed = False
         file = os.memfd_create("vindibot-child")
         os.truncate(file, memory + len(setup) or 1)
-        mapped = mmap.mmap(file, 0)
+        mapped = map_file(file)
         mapped[memory : memory + len(setup)] = setup
         self.memory = memoryview(mapped)[:memory]
         self._socket, frames_end = socket.socketpair()

@@ -22,7 +22,7 @@ from vindibot.base import adopt_orphans, name_process
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import Decoder, Frame
-from vindibot.processes.requests import ChildLimits, Request
+from vindibot.processes.requests import ChildLimits, Request, map_file
 
 #: Ctrl-C, which the command handles, and the signals that Python ignores, so that a write to a closed pipe raises an error.
 _IGNORED = frozenset({signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ})
@@ -87,8 +87,8 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
         ForkServer.inherit(requests)
     code = 1
     try:
-        mapped = mmap.mmap(memory, 0)
-        shared = [mmap.mmap(one, 0) for one in others]
+        mapped = map_file(memory)
+        shared = [map_file(one) for one in others]
         for descriptor in (memory, *others):
             os.close(descriptor)
         request.limits.apply()
