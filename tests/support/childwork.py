@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -26,10 +27,8 @@ def echo(owner: Owner) -> None:
 def describe(owner: Owner) -> None:
     """Tell what the child sees of its process."""
     described = {
-        "descriptors": [
-            os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd") if number_is_open(number)
-        ],
-        "signals": {number: str(signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)},
+        "descriptors": targets(),
+        "signals": {one.name: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)},
         "mask": len(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         "session": os.getsid(0) == os.getpid() == os.getpgid(0),
         "folder": os.getcwd(),
@@ -37,18 +36,18 @@ def describe(owner: Owner) -> None:
         "shared": [bytes(one[:5]).decode() for one in owner.shared],
         "environment": sorted(name for name in os.environ if name.startswith("VINDIBOT")),
         "limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        "modules": sorted(sys.modules),
     }
     owner.memory[:4] = b"seen"
     owner.send(FIRST_KIND, json.dumps(described).encode())
 
 
-def number_is_open(number: str) -> bool:
-    try:
-        os.fstat(int(number))
-    except OSError:
-        return False
-    return True
+def targets() -> list[str]:
+    """Return what the descriptors of this process refer to."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the folder itself
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return found
 
 
 def prints(owner: Owner) -> None:
