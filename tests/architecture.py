@@ -134,6 +134,7 @@ PURPOSES = {
     "viewer": "the page of a game",
     "terminal": "boards and games as text",
     "engine": "workers, votes, deadline",
+    "processes": "children that run traits",
     "client": "requests to a game server",
     "games": "protocol, recordings, records",
     "config": "settings, bot files, map files",

@@ -61,8 +61,10 @@ class Decoder:
         """Return the frames that are complete with the bytes `data`. Raises `FrameError`."""
         buffer, found, start = self._buffer, [], 0
         buffer += data
-        while len(buffer) - start >= _HEAD.size:
-            mark, kind, channel, length = _HEAD.unpack_from(buffer, start)
+        while start < len(buffer):
+            if len(buffer) - start < _HEAD.size and buffer[start] == MARK:
+                break
+            mark, kind, channel, length = _HEAD.unpack(buffer[start : start + _HEAD.size].ljust(_HEAD.size))
             if mark != MARK or kind not in self._kinds or length > self._longest:
                 raise FrameError(f"bytes are no frame: {bytes(buffer[start : start + 20])!r}")
             end = start + _HEAD.size + length

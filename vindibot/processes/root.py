@@ -31,6 +31,8 @@ from vindibot.processes.requests import Needs, Request, close_all, send
 ROOT, TEMPLATE = "vindibot-forker", "vindibot-traits"
 #: Seconds that a template may take to import its modules.
 LOAD_SECONDS = 15.0
+#: If there is this number of templates, an unused one ends before there is another.
+MOST_TEMPLATES = 16
 
 #: What a template tells the root: the number of a request, and the process id of its child, or 0 for the end of this child. The
 #: number is 0 when the template has imported its modules.
@@ -118,6 +120,8 @@ class _Root(Forker):
             preload.load_kernels()
         if not needs.foreign or needs in self._templates or needs in self._failed:
             return
+        if len(self._templates) >= MOST_TEMPLATES:
+            self._end_unused_template()
         ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         try:
             pid = os.fork()
@@ -132,6 +136,16 @@ class _Root(Forker):
             self._templates[needs] = _Template(pid, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
         theirs.close()
+
+    def _end_unused_template(self) -> None:
+        """End the oldest template that has no children and no requests, if there is one."""
+        for needs, template in self._templates.items():
+            if template.loaded and not template.lent:
+                del self._templates[needs]
+                self._selector.unregister(template.socket)
+                template.socket.close()
+                template.kill()
+                return
 
     def _timed(self) -> Iterable[Timed]:
         return [*super()._timed(), *self._templates.values()]
