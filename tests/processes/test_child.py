@@ -17,7 +17,7 @@ import pytest
 from tests.support.childwork import HERE
 from tests.support.commands import environment
 from tests.support.waiting import is_alive, until
-from vindibot.processes import FIRST_KIND, Child, ChildEnded, ChildLate, ChildLimits, Ending, ForkServer, Needs
+from vindibot.processes import FIRST_KIND, Child, ChildEnded, ChildEnding, ChildLate, ChildLimits, ForkServer, Needs
 from vindibot.processes.child import TAIL
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT, TEMPLATE
@@ -29,7 +29,7 @@ def child(name: str, setup: bytes = b"", **more) -> Child:
     return Child(f"{HERE}:{name}", setup, kinds=[FIRST_KIND], **more)
 
 
-def ending(one: Child) -> Ending:
+def ending(one: Child) -> ChildEnding:
     """Wait for the end of a child, and return it."""
     while True:
         try:
@@ -61,7 +61,7 @@ def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -
         with child("describe", b"words", memory=4, shared=[shared]) as one:
             told = json.loads(one.receive(WAIT).payload)
             assert bytes(one.memory) == b"seen"
-            assert ending(one) == Ending("exited", 0, one.ending.seconds)
+            assert ending(one) == ChildEnding("exited", 0, one.ending.seconds)
     finally:
         for number in (reading, writing, shared):
             os.close(number)
@@ -356,7 +356,7 @@ async def test_a_child_that_ends_its_template_harms_nobody(number: int, needs: C
         assert str(ending(other)) == "exit code 0", "the root has taken over the child"
         assert not any(map(is_alive, daemons))
         one.kill()
-        assert ending(one) == Ending("stopped", -signal.SIGKILL, one.ending.seconds)
+        assert ending(one) == ChildEnding("stopped", -signal.SIGKILL, one.ending.seconds)
 
 
 async def test_the_children_of_a_template_whose_root_ends_are_still_reported(needs: Callable[..., Needs]) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from vindibot.processes.frames import MARK, Decoder, Frame, FrameError, encode
+from vindibot.processes.frames import MARK, ChildFrame, Decoder, FrameError, encode
 
 KINDS = (0, 1, 16, 17)
-FRAMES = st.lists(st.builds(Frame, st.sampled_from(KINDS), st.integers(0, 65535), st.binary(max_size=100)))
+FRAMES = st.lists(st.builds(ChildFrame, st.sampled_from(KINDS), st.integers(0, 65535), st.binary(max_size=100)))
 
 
 @given(FRAMES, st.lists(st.integers(0, 2000)))
-def test_frames_arrive_as_they_were_sent_however_they_are_cut(sent: list[Frame], cuts: list[int]) -> None:
+def test_frames_arrive_as_they_were_sent_however_they_are_cut(sent: list[ChildFrame], cuts: list[int]) -> None:
     data = b"".join(encode(frame.kind, frame.payload, frame.channel) for frame in sent)
     decoder = Decoder(100, KINDS)
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
@@ -44,7 +44,7 @@ def test_a_wrong_kind_length_or_mark_is_an_error(bad: bytes) -> None:
 def test_a_payload_becomes_records_of_the_right_length_only() -> None:
     dtype = np.dtype([("move", "i1"), ("ms", "f4")])
     record = np.array([(3, 1.5)], dtype)
-    frame = Frame(16, 0, record.tobytes())
+    frame = ChildFrame(16, 0, record.tobytes())
     assert frame.records(dtype, 1) == record
     with pytest.raises(FrameError, match="instead of 2 records"):
         frame.records(dtype, 2)

@@ -1,12 +1,12 @@
 from .child import Child as Child
 from .ending import (
     ChildEnded as ChildEnded,
+    ChildEnding as ChildEnding,
     ChildLate as ChildLate,
-    Ending as Ending,
 )
 from .frames import (
     FIRST_KIND as FIRST_KIND,
-    Frame as Frame,
+    ChildFrame as ChildFrame,
 )
 from .inside import Owner as Owner
 from .requests import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import select
 import signal
@@ -15,13 +16,13 @@ from math import ceil, inf
 from types import TracebackType
 from typing import Self
 
-from vindibot.processes.ending import OUT_OF_MEMORY, ChildEnded, ChildLate, Ending, Kind
+from vindibot.processes.ending import OUT_OF_MEMORY, ChildEnded, ChildEnding, ChildLate, Kind
 from vindibot.processes.forker import END, PID
-from vindibot.processes.frames import DONE, FAILED, OUTPUT, READY, Decoder, Frame, FrameError, encode
-from vindibot.processes.requests import ChildLimits, Needs, Request, close_all, map_file
+from vindibot.processes.frames import DONE, FAILED, OUTPUT, READY, ChildFrame, Decoder, FrameError, encode
+from vindibot.processes.requests import ChildLimits, Needs, Request, close_all
 from vindibot.processes.server import ForkServer
 
-#: The number of bytes that are stored of the end of a long output, and the number of lines that an `Ending` has.
+#: The number of bytes that are stored of the end of a long output, and the number of lines that an `ChildEnding` has.
 TAIL, LAST_LINES = 4096, 5
 #: Seconds after which a child that reads nothing is killed. Seconds until a request is sent again.
 SEND_SECONDS, RETRY_AFTER = 1.0, 0.02
@@ -68,18 +69,18 @@ class Child:
     ) -> None:
         self.limits = limits
         self.pid = 0
-        self.ending: Ending | None = None
+        self.ending: ChildEnding | None = None
         self.output_fd = self._pidfd = -1
         self._request = Request(run, needs, limits, memory, len(setup), spawns, name)
         self._decoder = Decoder(limits.frame, {READY, FAILED, OUTPUT, DONE, *kinds})
-        self._frames: deque[Frame] = deque()
+        self._frames: deque[ChildFrame] = deque()
         self._told = b""  # by the forker
         self._output, self._tail = bytearray(), b""
         self._began = time.monotonic()
         self._killed = False
         file = os.memfd_create("vindibot-child")
         os.truncate(file, memory + len(setup) or 1)
-        mapped = map_file(file)
+        mapped = mmap.mmap(file, 0)
         mapped[memory : memory + len(setup)] = setup
         self.memory = memoryview(mapped)[:memory]
         self._socket, frames_end = socket.socketpair()
@@ -132,7 +133,7 @@ class Child:
                         self.kill()
                         return
 
-    def take(self) -> list[Frame]:
+    def take(self) -> list[ChildFrame]:
         """Return the frames that have arrived, and update the attributes. Never block."""
         self._read_control()
         self._read_output()
@@ -141,7 +142,7 @@ class Child:
         self._frames.clear()
         return found
 
-    def receive(self, seconds: float | None = None) -> Frame:
+    def receive(self, seconds: float | None = None) -> ChildFrame:
         """Return the next frame. Raises `ChildEnded` if the child has ended, and `ChildLate` after `seconds` seconds.
 
         A child that closes its end of the socket without an end of the process is killed.
@@ -248,7 +249,7 @@ class Child:
 
     def _end(self, kind: Kind, code: int | None) -> None:
         if self.ending is None:
-            self.ending = Ending(kind, code, time.monotonic() - self._began)  # so that `_read_output` reads all
+            self.ending = ChildEnding(kind, code, time.monotonic() - self._began)  # so that `_read_output` reads all
             self._read_output()
             lines = self.output[-TAIL:].decode(errors="replace").strip().splitlines()
             self.ending = replace(self.ending, last_lines="\n".join(lines[-LAST_LINES:]))

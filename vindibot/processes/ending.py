@@ -16,7 +16,7 @@ Kind = Literal["exited", "killed", "memory", "time", "stopped", "malformed", "no
 
 
 @dataclass(frozen=True)
-class Ending:
+class ChildEnding:
     """The end of a child process.
 
     - `kind`: why the process ended. "exited": it returned or exited. "killed": a signal ended it, or nobody reported its end.
@@ -65,7 +65,7 @@ def code_words(code: int) -> str:
 class ChildEnded(VindibotError):  # noqa: N818  # an event, not always an error
     """A child process has ended. `ending` says why."""
 
-    def __init__(self, ending: Ending) -> None:
+    def __init__(self, ending: ChildEnding) -> None:
         super().__init__(f"a process ended with {ending}" + (f": {ending.last_lines}" if ending.last_lines else ""))
         self.ending = ending
 

@@ -26,7 +26,7 @@ class FrameError(ValueError):
     """Bytes are no frame."""
 
 
-class Frame(NamedTuple):
+class ChildFrame(NamedTuple):
     """A message: its kind, its channel and its payload."""
 
     kind: int
@@ -57,7 +57,7 @@ class Decoder:
         self._longest, self._kinds = longest, frozenset(kinds)
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[Frame]:
+    def feed(self, data: bytes) -> list[ChildFrame]:
         """Return the frames that are complete with the bytes `data`. Raises `FrameError`."""
         buffer, found, start = self._buffer, [], 0
         buffer += data
@@ -70,7 +70,7 @@ class Decoder:
             end = start + _HEAD.size + length
             if len(buffer) < end:
                 break
-            found.append(Frame(kind, channel, bytes(buffer[start + _HEAD.size : end])))
+            found.append(ChildFrame(kind, channel, bytes(buffer[start + _HEAD.size : end])))
             start = end
         del buffer[:start]
         return found

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 from vindibot.base import adopt_orphans, name_process
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
-from vindibot.processes.frames import Decoder, Frame
-from vindibot.processes.requests import ChildLimits, Request, map_file
+from vindibot.processes.frames import ChildFrame, Decoder
+from vindibot.processes.requests import ChildLimits, Request
 
 #: Ctrl-C, which the command handles, and the signals that Python ignores, so that a write to a closed pipe raises an error.
 _IGNORED = frozenset({signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ})
@@ -42,7 +42,7 @@ class Owner:
         self.setup, self.memory, self.shared, self.limits = setup, memory, shared, limits
         self._socket = there
         self._decoder = Decoder(sys.maxsize, range(1 << 8))
-        self._frames: deque[Frame] = deque()
+        self._frames: deque[ChildFrame] = deque()
 
     def setup_object(self) -> Any:
         """Return the object that the owner has pickled as the setup."""
@@ -52,7 +52,7 @@ class Owner:
         """Send a frame. Raises `ConnectionError` if the owner has closed its end."""
         self._socket.sendall(frames.encode(kind, payload, channel))
 
-    def receive(self, seconds: float | None = None) -> Frame:
+    def receive(self, seconds: float | None = None) -> ChildFrame:
         """Return the next frame. Raises `EOFError` if the owner has closed its end, `TimeoutError` after `seconds`."""
         while not self._frames:
             if seconds is not None and not select.select([self._socket], [], [], seconds)[0]:
@@ -63,7 +63,7 @@ class Owner:
             self._frames.extend(self._decoder.feed(data))
         return self._frames.popleft()
 
-    def requests(self) -> Iterator[Frame]:
+    def requests(self) -> Iterator[ChildFrame]:
         """Yield the frames of the owner until it closes its end."""
         with contextlib.suppress(EOFError, ConnectionError):
             while True:
@@ -87,8 +87,8 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
         ForkServer.inherit(requests)
     code = 1
     try:
-        mapped = map_file(memory)
-        shared = [map_file(one) for one in others]
+        mapped = mmap.mmap(memory, 0)
+        shared = [mmap.mmap(one, 0) for one in others]
         for descriptor in (memory, *others):
             os.close(descriptor)
         request.limits.apply()

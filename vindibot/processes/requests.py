@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
 import resource
 import socket
-import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -126,11 +124,6 @@ def receive(here: socket.socket) -> tuple[Request, list[int]] | None:
         close_all(descriptors)  # the owner sees that its end is closed
         raise BlockingIOError
     return (Request.decode(message), descriptors) if message else None
-
-
-def map_file(file: int) -> mmap.mmap:
-    """Return a file as memory. Before Python 3.13 the memory has a copy of the descriptor `file`."""
-    return mmap.mmap(file, 0, trackfd=False) if sys.version_info >= (3, 13) else mmap.mmap(file, 0)
 
 
 def close_all(descriptors: Sequence[int]) -> None:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar
 
 from sim import kernels
 from vindibot.base import VindibotError
@@ -38,7 +38,7 @@ class ForkServer:
     Only `start` and `close` can block. Any thread may call the methods.
     """
 
-    _of_process: Self | None = None
+    _of_process: ClassVar[ForkServer | None] = None
 
     def __init__(self, inherited: socket.socket | None = None) -> None:
         self._prepared: list[tuple[str, Needs]] = []
@@ -50,7 +50,7 @@ class ForkServer:
         self._lock = threading.Lock()
 
     @classmethod
-    def of_process(cls) -> Self:
+    def of_process(cls) -> ForkServer:
         """Return the fork server of this process. In a child that may have children, this is the server of its owner."""
         if cls._of_process is None:
             cls._of_process = cls()

@@ -15,8 +15,8 @@ from math import ceil, inf
 
 from vindibot.base import VindibotError
 from vindibot.processes.child import EXIT_SECONDS, RETRY_AFTER, Child
-from vindibot.processes.ending import ChildEnded, Ending
-from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY, Frame
+from vindibot.processes.ending import ChildEnded, ChildEnding
+from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY, ChildFrame
 from vindibot.processes.inside import Owner
 from vindibot.processes.server import ForkServer
 
@@ -93,7 +93,7 @@ class Tasks:
     # -- in the thread --
 
     def _run(self) -> None:
-        problem: VindibotError = ChildEnded(Ending("stopped", None, 0.0))
+        problem: VindibotError = ChildEnded(ChildEnding("stopped", None, 0.0))
         try:
             while not self._killed and (not self._closing or self._waiting or any(slot.future for slot in self._slots)):
                 self._step()
@@ -153,7 +153,7 @@ class Tasks:
         if ending is None and time.monotonic() >= slot.limit:
             if child.frames_fd < 0:
                 child.end_as_malformed()
-            ending = child.ending or Ending("time", None, time.monotonic() - slot.began)
+            ending = child.ending or ChildEnding("time", None, time.monotonic() - slot.began)
         if ending is None:
             return
         if not slot.ready:
@@ -163,7 +163,7 @@ class Tasks:
                 slot.future.set_running_or_notify_cancel()
         slot.fail(ChildEnded(ending))
 
-    def _handle(self, slot: _Slot, child: Child, frame: Frame) -> None:
+    def _handle(self, slot: _Slot, child: Child, frame: ChildFrame) -> None:
         future = slot.future
         if frame.kind == READY:
             slot.ready, slot.limit, self._failed_starts = True, inf, 0
