@@ -1,3 +1,4 @@
+from . import preload as preload
 from .child import Child as Child
 from .ending import (
     ChildEnded as ChildEnded,
@@ -5,7 +6,11 @@ from .ending import (
     ChildLate as ChildLate,
 )
 from .frames import (
+    DONE as DONE,
+    FAILED as FAILED,
     FIRST_KIND as FIRST_KIND,
+    OUTPUT as OUTPUT,
+    READY as READY,
     ChildFrame as ChildFrame,
 )
 from .inside import Owner as Owner
@@ -16,6 +21,7 @@ from .requests import (
 from .server import (
     ForkServer as ForkServer,
     loading_beside as loading_beside,
+    parameters as parameters,
 )
 from .tasks import (
     Tasks as Tasks,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 #: The file descriptors that imported modules have opened. Children inherit them.
 descriptors: set[int] = set()
 
-_imported: set[str] = set()
+_imported: set[tuple[str, ...]] = set()  # modules, each with its folders
 
 
 def use_cache(folder: str) -> None:
@@ -27,10 +27,10 @@ def use_cache(folder: str) -> None:
 
 def import_modules(modules: Iterable[str], folders: Sequence[str] = ()) -> bool:
     """Import modules, and return whether any of them was not imported before. The modules may be in `folders`."""
-    fresh = [module for module in modules if module not in _imported]
+    fresh = [module for module in modules if (module, *folders) not in _imported]
     if not fresh:
         return False
-    _imported.update(fresh)
+    _imported.update((module, *folders) for module in fresh)
     from behaviours.registry import load_module
 
     with _silently():

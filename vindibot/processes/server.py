@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sim import kernels
 from vindibot.base import VindibotError
@@ -89,9 +89,7 @@ class ForkServer:
                 end, self._gate = os.pipe()
                 inherited.append(end)
             told = {
-                "top": str(_TOP),
-                "path": import_path(),
-                "cache": str(kernels.cache_folder()),
+                **parameters(),
                 "prepared": self._prepared,
                 "requests": theirs.fileno(),
                 "gate": inherited[1] if gate else None,
@@ -149,6 +147,11 @@ class ForkServer:
             keeper.kill()
             keeper.wait()
             _kill_root(roots[-1:])
+
+
+def parameters() -> dict[str, Any]:
+    """Return what a fork server needs to import the same modules as this process: folders, and that of the compiled kernels."""
+    return {"top": str(_TOP), "path": import_path(), "cache": str(kernels.cache_folder())}
 
 
 def _root_pids(ours: socket.socket) -> list[int]:
