@@ -152,7 +152,7 @@ class Workers:
         """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
         for descriptor, _ in self._poll.poll(seconds * 1000):
             if descriptor in self._polled:
-                self._read(self._polled[descriptor])
+                self._take(self._polled[descriptor])
 
     # -- new workers --
 
@@ -187,8 +187,9 @@ class Workers:
             if self._polled.pop(descriptor, None) is not None:
                 self._poll.unregister(descriptor)
         for descriptor in wanted - one.watched:
-            loop.add_reader(descriptor, self._with_log_context, self._read, one)
-            if descriptor == one.child.frames_fd:
+            frames = descriptor == one.child.frames_fd
+            loop.add_reader(descriptor, self._with_log_context, self._take if frames else self._read, one)
+            if frames:
                 self._poll.register(descriptor, select.POLLIN)
                 self._polled[descriptor] = one
         one.watched = wanted
@@ -244,18 +245,26 @@ class Workers:
         self.log_context.run(react, one)
 
     def _read(self, one: WorkerProcess) -> None:
-        """Read what a worker has sent, and whether it has ended."""
+        """Read whether a worker has ended, and what it has sent."""
+        self._handle_all(one, one.child.take())
+
+    def _take(self, one: WorkerProcess) -> None:
+        """Read what a worker has sent."""
+        self._handle_all(one, one.child.take_frames())
+
+    def _handle_all(self, one: WorkerProcess, frames: Sequence[ChildFrame]) -> None:
         child = one.child
         try:
-            for frame in child.take():
+            for frame in frames:
                 self._handle(one, frame)
         except ValueError as problem:
             log.error("worker sent an invalid message", worker=one.index, reason=str(problem))  # noqa: TRY400  # no error of ours
             child.end_as_malformed()
-        if set(child.descriptors) != one.watched:
-            self._watch(one)
-            if child.frames_fd < 0 and child.ending is None:  # its end follows soon, if its forker lives
-                asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
+        if child.frames_fd >= 0 and child.ending is None and child.control_fd in one.watched:
+            return
+        self._watch(one)
+        if child.frames_fd < 0 and child.ending is None:  # its end follows soon, if its forker lives
+            asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
         if child.ending is not None:
             if one in self._ending:
                 asyncio.get_running_loop().call_soon(self._release, one)

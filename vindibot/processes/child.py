@@ -26,7 +26,7 @@ from vindibot.processes.server import ForkServer
 TAIL, LAST_LINES = 4096, 5
 #: Seconds after which a child that reads nothing is killed. Seconds until a request is sent again.
 SEND_SECONDS, RETRY_AFTER = 1.0, 0.02
-#: Seconds that a child may live after it has closed its end of the socket for frames.
+#: Seconds that a child may live after it has closed its pipe for frames.
 EXIT_SECONDS = 0.5
 #: Seconds that a fork server may take to start a child.
 START_SECONDS = 60.0
@@ -83,13 +83,15 @@ class Child:
         mapped = mmap.mmap(file, 0)
         mapped[memory : memory + len(setup)] = setup
         self.memory = memoryview(mapped)[:memory]
-        self._socket, frames_end = socket.socketpair()
+        reading, self._writing = os.pipe()
+        self.frames_fd, writing = os.pipe()
+        for descriptor in (self._writing, self.frames_fd):
+            os.set_blocking(descriptor, False)
         self._control, control_end = socket.socketpair()
-        self._socket.setblocking(False)
         self._control.setblocking(False)
-        self.frames_fd, self.control_fd = self._socket.fileno(), self._control.fileno()
+        self.control_fd = self._control.fileno()
         #: The descriptors for the fork server. This process closes its copies once the server has them.
-        self._theirs = [frames_end.detach(), control_end.detach(), file]
+        self._theirs = [reading, writing, control_end.detach(), file]
         if limits.output:
             self.output_fd, end = os.pipe()
             os.set_blocking(self.output_fd, False)
@@ -123,29 +125,41 @@ class Child:
 
     def send(self, kind: int, payload: bytes = b"", channel: int = 0) -> None:
         """Send a frame. A child that has ended does not get it. A child that reads nothing for `SEND_SECONDS` is killed."""
-        data = memoryview(encode(kind, payload, channel))
-        with contextlib.suppress(ConnectionError):
+        data = encode(kind, payload, channel)
+        try:
             while data:
-                try:
-                    data = data[self._socket.send(data) :]
-                except BlockingIOError:
-                    if not _ready([self._socket.fileno()], select.POLLOUT, SEND_SECONDS):
-                        self.kill()
-                        return
+                data = data[os.write(self._writing, data) :]
+        except BlockingIOError:
+            self._send_slowly(memoryview(data))
+        except ConnectionError:
+            pass
+
+    def _send_slowly(self, data: memoryview) -> None:
+        with contextlib.suppress(ConnectionError):
+            while _ready([self._writing], select.POLLOUT, SEND_SECONDS):
+                data = data[os.write(self._writing, data) :]
+                if not data:
+                    return
+            self.kill()
 
     def take(self) -> list[ChildFrame]:
         """Return the frames that have arrived, and update the attributes. Never block."""
         self._read_control()
         self._read_output()
-        self._read_frames()
-        found = [*self._frames]
+        return self.take_frames()
+
+    def take_frames(self) -> list[ChildFrame]:
+        """Return the frames that have arrived. This is faster than `take`, and enough if only `frames_fd` is readable."""
+        if not self._frames:  # usually
+            return self._read_frames()
+        found = [*self._frames, *self._read_frames()]
         self._frames.clear()
         return found
 
     def receive(self, seconds: float | None = None) -> ChildFrame:
         """Return the next frame. Raises `ChildEnded` if the child has ended, and `ChildLate` after `seconds` seconds.
 
-        A child that closes its end of the socket without an end of the process is killed.
+        A child that closes its pipe without an end of the process is killed.
         """
         limit = inf if seconds is None else time.monotonic() + seconds
         closed = inf
@@ -167,20 +181,22 @@ class Child:
         """The descriptors to watch now: `take` should be called when one of them is readable."""
         return [one for one in (self.frames_fd, self.control_fd, self.output_fd) if one >= 0]
 
-    def _read_frames(self) -> None:
-        """Read frames. If the child has ended, read all that are left."""
+    def _read_frames(self) -> list[ChildFrame]:
+        """Return new frames. If the child has ended, return all that are left."""
+        found: list[ChildFrame] = []
         try:
-            while data := self._socket.recv(_CHUNK):
-                self._frames.extend(self._decoder.feed(data))
+            while self.frames_fd >= 0:
+                data = os.read(self.frames_fd, _CHUNK)
+                if not data:
+                    self.frames_fd = _close(self.frames_fd)
+                found += self._decoder.feed(data)
                 if self.ending is None:
-                    return
+                    break
         except BlockingIOError:
-            return
+            pass
         except FrameError:
             self.end_as_malformed()
-        except ConnectionError:
-            pass
-        self.frames_fd = -1
+        return found
 
     def _read_output(self) -> None:
         """Read output. If the child has ended, read all that is left."""
@@ -188,7 +204,7 @@ class Child:
             while self.output_fd >= 0:
                 data = os.read(self.output_fd, _CHUNK)
                 if not data:
-                    self._close_output()
+                    self.output_fd = _close(self.output_fd)
                 room = self.limits.output - len(self._output)
                 self._output += data[:room]
                 self._tail = (self._tail + data[room:])[-TAIL:]
@@ -255,7 +271,7 @@ class Child:
             self.ending = replace(self.ending, last_lines="\n".join(lines[-LAST_LINES:]))
 
     def end_as_malformed(self) -> None:
-        """Kill the child, because it has sent an invalid message or has closed its end of the socket."""
+        """Kill the child, because it has sent an invalid message or has closed its pipe."""
         self.kill()
         self._end("malformed", None)
 
@@ -276,23 +292,26 @@ class Child:
         """Kill the process if it still runs, and release its descriptors and its memory."""
         self.kill()
         self._close_theirs()
-        self._close_output()
-        self._socket.close()
         self._control.close()
-        close_all([self._pidfd] if self._pidfd >= 0 else [])
-        self.frames_fd = self.control_fd = self._pidfd = -1
+        self.frames_fd, self.output_fd, self._writing, self._pidfd = map(
+            _close, (self.frames_fd, self.output_fd, self._writing, self._pidfd)
+        )
+        self.control_fd = -1
         self.memory = memoryview(b"")  # the memory is released when nobody else has a view of it
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _close_output(self) -> None:
-        close_all([self.output_fd] if self.output_fd >= 0 else [])
-        self.output_fd = -1
-
     def _close_theirs(self) -> None:
         close_all(self._theirs)
         self._theirs = []
+
+
+def _close(descriptor: int) -> int:
+    """Close a descriptor, unless it is -1, and return -1."""
+    if descriptor >= 0:
+        os.close(descriptor)
+    return -1
 
 
 def _ready(descriptors: Sequence[int], events: int, seconds: float) -> bool:

@@ -22,7 +22,7 @@ from typing import NoReturn
 from vindibot.base import children, kill_children
 from vindibot.processes import inside
 from vindibot.processes.changes import Changes
-from vindibot.processes.requests import Request, close_all, receive
+from vindibot.processes.requests import CONTROL, Request, close_all, receive
 
 #: What a control socket carries: first the process id, or the negative number of the error that prevented the start. Then the
 #: exit code, and 1 if the time limit was over.
@@ -110,7 +110,7 @@ class Forker:
         try:
             pid = os.fork()
         except OSError as problem:
-            _tell(descriptors[1], PID.pack(-(problem.errno or 1)))
+            _tell(descriptors[CONTROL], PID.pack(-(problem.errno or 1)))
             self._note(request.number, 0)
         else:
             if not pid:
@@ -119,8 +119,8 @@ class Forker:
                 finally:
                     _exit(1)
             self._note(request.number, pid)
-            self._add(ForkedChild(pid, request, socket.socket(fileno=os.dup(descriptors[1]))))
-            _tell(descriptors[1], PID.pack(pid))
+            self._add(ForkedChild(pid, request, socket.socket(fileno=os.dup(descriptors[CONTROL]))))
+            _tell(descriptors[CONTROL], PID.pack(pid))
             if ours is not None:
                 self._listen(ours)
         close_all(descriptors)

@@ -59,18 +59,24 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[ChildFrame]:
         """Return the frames that are complete with the bytes `data`. Raises `FrameError`."""
-        buffer, found, start = self._buffer, [], 0
-        buffer += data
-        while start < len(buffer):
-            if len(buffer) - start < _HEAD.size and buffer[start] == MARK:
-                break
-            mark, kind, channel, length = _HEAD.unpack(buffer[start : start + _HEAD.size].ljust(_HEAD.size))
+        buffer: bytes | bytearray = data
+        if self._buffer:
+            self._buffer += data
+            buffer = self._buffer
+        found, start, size = [], 0, len(buffer)
+        while start < size:
+            if size - start < _HEAD.size:
+                if buffer[start] == MARK:
+                    break
+                buffer += bytes(_HEAD.size)  # the error follows
+            mark, kind, channel, length = _HEAD.unpack_from(buffer, start)
             if mark != MARK or kind not in self._kinds or length > self._longest:
                 raise FrameError(f"bytes are no frame: {bytes(buffer[start : start + 20])!r}")
             end = start + _HEAD.size + length
-            if len(buffer) < end:
+            if size < end:
                 break
             found.append(ChildFrame(kind, channel, bytes(buffer[start + _HEAD.size : end])))
             start = end
-        del buffer[:start]
+        if start or buffer is data:
+            self._buffer = bytearray(buffer[start:])
         return found

@@ -22,7 +22,7 @@ from vindibot.base import adopt_orphans, name_process
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder
-from vindibot.processes.requests import ChildLimits, Request
+from vindibot.processes.requests import Request
 
 #: Ctrl-C, which the command handles, and the signals that Python ignores, so that a write to a closed pipe raises an error.
 _IGNORED = frozenset({signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ})
@@ -36,11 +36,9 @@ class Owner:
     - `shared`: further memory, one for each file in the request.
     """
 
-    def __init__(
-        self, there: socket.socket, setup: bytes, memory: memoryview, shared: list[mmap.mmap], limits: ChildLimits
-    ) -> None:
-        self.setup, self.memory, self.shared, self.limits = setup, memory, shared, limits
-        self._socket = there
+    def __init__(self, pipes: tuple[int, int], setup: bytes, memory: memoryview, shared: list[mmap.mmap]) -> None:
+        self.setup, self.memory, self.shared = setup, memory, shared
+        self._reading, self._writing = pipes
         self._decoder = Decoder(sys.maxsize, range(1 << 8))
         self._frames: deque[ChildFrame] = deque()
 
@@ -50,14 +48,17 @@ class Owner:
 
     def send(self, kind: int, payload: bytes = b"", channel: int = 0) -> None:
         """Send a frame. Raises `ConnectionError` if the owner has closed its end."""
-        self._socket.sendall(frames.encode(kind, payload, channel))
+        data = frames.encode(kind, payload, channel)
+        written = os.write(self._writing, data)
+        while written < len(data):
+            written += os.write(self._writing, memoryview(data)[written:])
 
     def receive(self, seconds: float | None = None) -> ChildFrame:
         """Return the next frame. Raises `EOFError` if the owner has closed its end, `TimeoutError` after `seconds`."""
         while not self._frames:
-            if seconds is not None and not select.select([self._socket], [], [], seconds)[0]:
+            if seconds is not None and not select.select([self._reading], [], [], seconds)[0]:
                 raise TimeoutError
-            data = self._socket.recv(1 << 16)
+            data = os.read(self._reading, 1 << 16)
             if not data:
                 raise EOFError
             self._frames.extend(self._decoder.feed(data))
@@ -75,8 +76,8 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
 
     `descriptors` are those of the request. `requests` is the socket for requests for further children, if the child may have any.
     """
-    there, _, memory, *others = descriptors
-    keep = {there, memory, *others, *([] if requests is None else [requests.fileno()])}
+    reading, writing, _, memory, *others = descriptors
+    keep = {reading, writing, memory, *others, *([] if requests is None else [requests.fileno()])}
     detach(keep | preload.descriptors)
     use_streams(others.pop(0) if request.limits.output else None)
     name_process(request.name)
@@ -92,13 +93,8 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
         for descriptor in (memory, *others):
             os.close(descriptor)
         request.limits.apply()
-        owner = Owner(
-            socket.socket(fileno=there),
-            mapped[request.memory : request.memory + request.setup],
-            memoryview(mapped)[: request.memory],
-            shared,
-            request.limits,
-        )
+        setup = mapped[request.memory : request.memory + request.setup]
+        owner = Owner((reading, writing), setup, memoryview(mapped)[: request.memory], shared)
         module, _, name = request.run.partition(":")
         getattr(importlib.import_module(module), name)(owner)
         code = 0

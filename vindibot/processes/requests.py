@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 #: The packages of this project. A module of another package is foreign.
 OURS = frozenset({"sim", "behaviours", "vindibot"})
+#: The place of the control socket among the descriptors of a request.
+CONTROL = 2
 #: The largest number of bytes of a request, and of its file descriptors.
 LONGEST, MOST_DESCRIPTORS = 1 << 17, 64
 
@@ -74,8 +76,8 @@ class Request:
     - `spawns`: whether the child may request further children.
     - `number`: the number that the root gives to a request when it passes the request on to a template.
 
-    The file descriptors are the child's end of the socket for frames, the forker's end of the control socket, the file of the
-    child's memory, the writing end of the pipe for output if `limits.output` is not 0, and further shared files.
+    The file descriptors are the child's ends of the pipes for frames to it and from it, the forker's end of the control socket,
+    the file of the child's memory, the writing end of the pipe for output if `limits.output` is not 0, and further shared files.
     """
 
     run: str

@@ -25,7 +25,7 @@ from vindibot.base import adopt_orphans, name_process
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
 from vindibot.processes.forker import ForkedChild, Forker, Timed
-from vindibot.processes.requests import Needs, Request, close_all, send
+from vindibot.processes.requests import CONTROL, Needs, Request, close_all, send
 
 #: Names of the processes, as ``ps`` shows them.
 ROOT, TEMPLATE = "vindibot-forker", "vindibot-traits"
@@ -168,7 +168,7 @@ class _Root(Forker):
         if not send(template.socket, numbered, descriptors):
             self._fork(request, descriptors)
             return
-        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=os.dup(descriptors[1])))
+        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=os.dup(descriptors[CONTROL])))
         close_all(descriptors)
 
     def _lost(self, requests: socket.socket) -> None:
