@@ -97,6 +97,8 @@ class Child:
             os.set_blocking(self.output_fd, False)
             self._theirs.append(end)
         self._theirs += map(os.dup, shared)
+        #: They stay open until `close`, since event loops watch them.
+        self._pipes = [self._writing, self.frames_fd, *([self.output_fd] if limits.output else [])]
 
     # -- the beginning --
 
@@ -188,7 +190,7 @@ class Child:
             while self.frames_fd >= 0:
                 data = os.read(self.frames_fd, _CHUNK)
                 if not data:
-                    self.frames_fd = _close(self.frames_fd)
+                    self.frames_fd = -1
                 found += self._decoder.feed(data)
                 if self.ending is None:
                     break
@@ -204,7 +206,7 @@ class Child:
             while self.output_fd >= 0:
                 data = os.read(self.output_fd, _CHUNK)
                 if not data:
-                    self.output_fd = _close(self.output_fd)
+                    self.output_fd = -1
                 room = self.limits.output - len(self._output)
                 self._output += data[:room]
                 self._tail = (self._tail + data[room:])[-TAIL:]
@@ -293,10 +295,10 @@ class Child:
         self.kill()
         self._close_theirs()
         self._control.close()
-        self.frames_fd, self.output_fd, self._writing, self._pidfd = map(
-            _close, (self.frames_fd, self.output_fd, self._writing, self._pidfd)
-        )
-        self.control_fd = -1
+        close_all(self._pipes)
+        close_all([self._pidfd] if self._pidfd >= 0 else [])
+        self._pipes = []
+        self.frames_fd = self.control_fd = self.output_fd = self._writing = self._pidfd = -1
         self.memory = memoryview(b"")  # the memory is released when nobody else has a view of it
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
@@ -305,13 +307,6 @@ class Child:
     def _close_theirs(self) -> None:
         close_all(self._theirs)
         self._theirs = []
-
-
-def _close(descriptor: int) -> int:
-    """Close a descriptor, unless it is -1, and return -1."""
-    if descriptor >= 0:
-        os.close(descriptor)
-    return -1
 
 
 def _ready(descriptors: Sequence[int], events: int, seconds: float) -> bool:

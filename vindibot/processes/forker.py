@@ -106,8 +106,10 @@ class Forker:
 
     def _fork(self, request: Request, descriptors: list[int]) -> None:
         """Fork a child, and close the descriptors. If that is impossible, tell the owner the negative number of the error."""
-        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET) if request.spawns else (None, None)
+        ours = theirs = None
         try:
+            if request.spawns:
+                ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
             pid = os.fork()
         except OSError as problem:
             _tell(descriptors[CONTROL], PID.pack(-(problem.errno or 1)))
@@ -119,8 +121,8 @@ class Forker:
                 finally:
                     _exit(1)
             self._note(request.number, pid)
-            self._add(ForkedChild(pid, request, socket.socket(fileno=os.dup(descriptors[CONTROL]))))
             _tell(descriptors[CONTROL], PID.pack(pid))
+            self._add(ForkedChild(pid, request, socket.socket(fileno=descriptors.pop(CONTROL))))
             if ours is not None:
                 self._listen(ours)
         close_all(descriptors)

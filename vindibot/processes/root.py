@@ -122,20 +122,17 @@ class _Root(Forker):
             return
         if len(self._templates) >= MOST_TEMPLATES:
             self._end_unused_template()
-        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-        try:
-            pid = os.fork()
-        except OSError:
-            ours.close()
-        else:
-            if not pid:
-                try:
-                    _serve_as_template(theirs, needs)
-                finally:
-                    _exit(1)
+        with contextlib.suppress(OSError):  # then its children import the modules
+            ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+            with theirs:
+                pid = os.fork()
+                if not pid:
+                    try:
+                        _serve_as_template(theirs, needs)
+                    finally:
+                        _exit(1)
             self._templates[needs] = _Template(pid, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
-        theirs.close()
 
     def _end_unused_template(self) -> None:
         """End the oldest template that has no children and no requests, if there is one."""
@@ -168,7 +165,7 @@ class _Root(Forker):
         if not send(template.socket, numbered, descriptors):
             self._fork(request, descriptors)
             return
-        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=os.dup(descriptors[CONTROL])))
+        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=descriptors.pop(CONTROL)))
         close_all(descriptors)
 
     def _lost(self, requests: socket.socket) -> None:

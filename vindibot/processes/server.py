@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,8 @@ from vindibot.processes.root import ROOT
 
 #: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the root.
 END_TIMEOUT = 1.5
+#: The number of the latest bots whose modules a server imports at its start.
+MOST_PREPARED = 8
 
 #: The folder of this project, and the first module of a keeper.
 _TOP = Path(os.path.abspath(__file__)).parents[2]  # noqa: PTH100  # `resolve` would follow links
@@ -41,7 +44,7 @@ class ForkServer:
     _of_process: ClassVar[ForkServer | None] = None
 
     def __init__(self, inherited: socket.socket | None = None) -> None:
-        self._prepared: list[tuple[str, Needs]] = []
+        self._prepared: deque[tuple[str, Needs]] = deque(maxlen=MOST_PREPARED)
         self._environment: Mapping[str, str] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket = inherited
@@ -90,7 +93,7 @@ class ForkServer:
                 inherited.append(end)
             told = {
                 **parameters(),
-                "prepared": self._prepared,
+                "prepared": [*self._prepared],
                 "requests": theirs.fileno(),
                 "gate": inherited[1] if gate else None,
             }
