@@ -14,6 +14,7 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from math import inf
@@ -42,8 +43,8 @@ _NEWS = struct.Struct("<ii")
 def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     """Run the root; never return. When it has loaded its modules, it writes a byte to the pipe `loaded`.
 
-    `told` has the parameters from `vindibot.processes.server`. If its `gate` is a pipe, the root loads the kernels only after the
-    other end of this pipe is closed.
+    `told` has the parameters from `vindibot.processes.server`. If its `gate` is a pipe, the root and the first templates load the
+    kernels only after the other end of this pipe is closed.
     """
     gate = told["gate"]
     inside.detach({0, 1, 2, loaded, told["requests"], *([] if gate is None else [gate])})
@@ -54,16 +55,23 @@ def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     wanted = [(run, Needs(tuple(folders), tuple(modules))) for run, (folders, modules) in told["prepared"]]
     for run, needs in wanted:
         preload.import_modules(_modules(run, needs))
-    if gate is not None:
-        os.read(gate, 1)
-        os.close(gate)
-    preload.load_kernels()
-    os.write(loaded, b"1")
-    os.close(loaded)
+    if gate is None:
+        preload.load_kernels()
     root = _Root(socket.socket(fileno=told["requests"]), changes)
     for run, needs in wanted:
-        root.prepare(run, needs)
+        root.prepare(run, needs, gate)
+    if gate is not None:
+        root.pass_gate(gate)
+    os.write(loaded, b"1")
+    os.close(loaded)
     root.serve()
+
+
+def _pass(gate: int) -> None:
+    """Wait until the other end of the pipe `gate` is closed, then load the kernels."""
+    os.read(gate, 1)
+    os.close(gate)
+    preload.load_kernels()
 
 
 def _modules(run: str, needs: Needs) -> list[str]:
@@ -114,8 +122,8 @@ class _Root(Forker):
         self._failed: set[Needs] = set()  # whose modules end their template
         self._number = 0
 
-    def prepare(self, run: str, needs: Needs) -> None:
-        """Import what the children with these needs shall have at once."""
+    def prepare(self, run: str, needs: Needs, gate: int | None = None) -> None:
+        """Import what the children with these needs shall have at once. A new template loads the kernels after the `gate`."""
         if preload.import_modules(_modules(run, needs)):
             preload.load_kernels()
         if not needs.foreign or needs in self._templates or needs in self._failed:
@@ -128,11 +136,17 @@ class _Root(Forker):
                 pid = os.fork()
                 if not pid:
                     try:
-                        _serve_as_template(theirs, needs)
+                        _serve_as_template(theirs, needs, gate)
                     finally:
                         _exit(1)
             self._templates[needs] = _Template(pid, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
+
+    def pass_gate(self, gate: int) -> None:
+        """Wait for the gate and load the kernels. The time of the templates begins then."""
+        _pass(gate)
+        for template in self._templates.values():
+            template.limit = time.monotonic() + LOAD_SECONDS
 
     def _end_unused_template(self) -> None:
         """End the oldest template that has no children and no requests, if there is one."""
@@ -223,15 +237,18 @@ def _is_child(pid: int) -> bool:
     return pid > 0
 
 
-def _serve_as_template(requests: socket.socket, needs: Needs) -> NoReturn:
-    """Run a template; never return."""
-    inside.detach({requests.fileno()})
+def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None) -> NoReturn:
+    """Run a template; never return. It loads the kernels after the `gate`, if there is one."""
+    inside.detach({requests.fileno(), *preload.descriptors, *([] if gate is None else [gate])})
     inside.use_streams(None)
     name_process(TEMPLATE)
     adopt_orphans()
     changes = Changes()
     preload.import_modules(needs.foreign, needs.folders)
-    preload.load_kernels()
+    if gate is None:
+        preload.load_kernels()
+    else:
+        _pass(gate)
     template = _TemplateForker(requests, changes)
     template.tell_loaded()
     template.serve()
