@@ -246,7 +246,9 @@ class Workers:
 
     def _read(self, one: WorkerProcess) -> None:
         """Read whether a worker has ended, and what it has sent."""
-        self._handle_all(one, one.child.take())
+        frames = one.child.take()
+        self._watch(one)
+        self._handle_all(one, frames)
 
     def _take(self, one: WorkerProcess) -> None:
         """Read what a worker has sent."""
@@ -260,16 +262,14 @@ class Workers:
         except ValueError as problem:
             log.error("worker sent an invalid message", worker=one.index, reason=str(problem))  # noqa: TRY400  # no error of ours
             child.end_as_malformed()
-        if child.frames_fd >= 0 and child.ending is None and child.control_fd in one.watched:
-            return
-        self._watch(one)
-        if child.frames_fd < 0 and child.ending is None:  # its end follows soon, if its forker lives
-            asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
         if child.ending is not None:
             if one in self._ending:
                 asyncio.get_running_loop().call_soon(self._release, one)
             else:
                 self._died(one)
+        elif child.frames_fd < 0:  # its end follows soon, if its forker lives
+            self._watch(one)
+            asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
 
     def _handle(self, one: WorkerProcess, frame: ChildFrame) -> None:
         """Handle a frame of a worker. Raises `ValueError` if it is invalid."""

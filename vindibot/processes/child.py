@@ -145,17 +145,26 @@ class Child:
             self.kill()
 
     def take(self) -> list[ChildFrame]:
-        """Return the frames that have arrived, and update the attributes. Never block."""
+        """Return the frames that have arrived, and update the attributes. Never block. Use this method or `receive`, not both."""
         self._read_control()
         self._read_output()
         return self.take_frames()
 
     def take_frames(self) -> list[ChildFrame]:
         """Return the frames that have arrived. This is faster than `take`, and enough if only `frames_fd` is readable."""
-        if not self._frames:  # usually
-            return self._read_frames()
-        found = [*self._frames, *self._read_frames()]
-        self._frames.clear()
+        found: list[ChildFrame] = []
+        try:
+            while self.frames_fd >= 0:
+                data = os.read(self.frames_fd, _CHUNK)
+                if not data:
+                    self.frames_fd = -1
+                found += self._decoder.feed(data)
+                if self.ending is None:  # else all that are left are read
+                    break
+        except BlockingIOError:
+            pass
+        except FrameError:
+            self.end_as_malformed()
         return found
 
     def receive(self, seconds: float | None = None) -> ChildFrame:
@@ -182,23 +191,6 @@ class Child:
     def descriptors(self) -> list[int]:
         """The descriptors to watch now: `take` should be called when one of them is readable."""
         return [one for one in (self.frames_fd, self.control_fd, self.output_fd) if one >= 0]
-
-    def _read_frames(self) -> list[ChildFrame]:
-        """Return new frames. If the child has ended, return all that are left."""
-        found: list[ChildFrame] = []
-        try:
-            while self.frames_fd >= 0:
-                data = os.read(self.frames_fd, _CHUNK)
-                if not data:
-                    self.frames_fd = -1
-                found += self._decoder.feed(data)
-                if self.ending is None:
-                    break
-        except BlockingIOError:
-            pass
-        except FrameError:
-            self.end_as_malformed()
-        return found
 
     def _read_output(self) -> None:
         """Read output. If the child has ended, read all that is left."""

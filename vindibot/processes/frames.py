@@ -64,11 +64,7 @@ class Decoder:
             self._buffer += data
             buffer = self._buffer
         found, start, size = [], 0, len(buffer)
-        while start < size:
-            if size - start < _HEAD.size:
-                if buffer[start] == MARK:
-                    break
-                buffer += bytes(_HEAD.size)  # the error follows
+        while size - start >= _HEAD.size:
             mark, kind, channel, length = _HEAD.unpack_from(buffer, start)
             if mark != MARK or kind not in self._kinds or length > self._longest:
                 raise FrameError(f"bytes are no frame: {bytes(buffer[start : start + 20])!r}")
@@ -77,6 +73,11 @@ class Decoder:
                 break
             found.append(ChildFrame(kind, channel, bytes(buffer[start + _HEAD.size : end])))
             start = end
-        if start or buffer is data:
-            self._buffer = bytearray(buffer[start:])
+        if start < size and buffer[start] != MARK:
+            raise FrameError(f"bytes are no frame: {bytes(buffer[start:])!r}")
+        if buffer is data:
+            if start < size:
+                self._buffer += data[start:]
+        else:
+            del self._buffer[:start]
         return found
