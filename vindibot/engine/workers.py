@@ -329,5 +329,6 @@ class Workers:
         if one in self._ending:
             self._ending.remove(one)
             one.child.close()
+            del one.board  # releases the memory
             self._watch(one)
             self._changed.set()
