@@ -18,8 +18,9 @@ from sim.generator import generate
 from tests.benchmarks import Row
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
-from vindibot.engine.process import Needs, context
+from vindibot.engine.process import context
 from vindibot.engine.worker import TraitPlan, TurnRequest, encode_turn
+from vindibot.processes import Needs
 
 TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
 STAY = "behaviours.classic.stay:Stay"

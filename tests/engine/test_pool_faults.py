@@ -14,11 +14,12 @@ from structlog.testing import capture_logs
 
 from tests.support.pools import STAY, all_ready, ask, pool_of, statuses, trait
 from tests.support.waiting import is_alive, until
-from vindibot.engine.forkserver import KEEPER, SERVER
 from vindibot.engine.health import STRIKES
 from vindibot.engine.pool import Pool
-from vindibot.engine.process import WorkerProcess
 from vindibot.engine.rehearsal import rehearse
+from vindibot.engine.workers import WorkerProcess
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT as SERVER
 
 
 def process_called(name: str) -> psutil.Process:

@@ -24,7 +24,7 @@ from tests.support.serving import playing, serving
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.engine import in_process_voters
-from vindibot.engine.forkserver import WORKER
+from vindibot.engine.worker import WORKER
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
 from vindibot.games.recording import read_recording
@@ -367,7 +367,6 @@ def test_help_is_readable_and_imports_little(tmp_path: Path, words: Sequence[str
     check = f"""
 import sys
 from vindibot.cli.main import main
-from vindibot.engine.forkserver import WORKER
 sys.argv[1:] = {[*words, "--help"]!r}
 try:
     main()

@@ -16,8 +16,10 @@ import pytest
 from tests.support.commands import begin, ended, environment, family, line_with, recordings
 from tests.support.paths import BOTS
 from tests.support.waiting import is_alive, until
-from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
+from vindibot.engine.worker import WORKER
 from vindibot.games.recording import read_recording
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT as SERVER
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from tests.support.commands import begin, ended, family, line_with, recordings, run
-from vindibot.engine.forkserver import WORKER
+from vindibot.engine.worker import WORKER
 from vindibot.games.recording import Recording, read_recording
 
 BOT = """\

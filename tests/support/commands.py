@@ -11,7 +11,9 @@ from pathlib import Path
 import psutil
 
 from tests.support.paths import TOP
-from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
+from vindibot.engine.worker import WORKER
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT as SERVER
 
 SECRET = "s3cretk8"
 

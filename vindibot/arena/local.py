@@ -13,7 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
-from vindibot.engine import Needs, context, pool_context
+from vindibot.engine import context, pool_context
+from vindibot.processes import Needs
 
 P = ParamSpec("P")
 R = TypeVar("R")

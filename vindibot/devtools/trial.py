@@ -25,7 +25,8 @@ from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
 from vindibot.arena import become_worker
-from vindibot.engine import Needs, TraitPlan, context, parse_answer
+from vindibot.engine import TraitPlan, context, parse_answer
+from vindibot.processes import Needs
 
 #: Largest number of answers that are taken from an anytime trait on one position.
 MOST_ANSWERS = 10_000

@@ -23,9 +23,7 @@ from .pool import (
     Voters as Voters,
 )
 from .process import (
-    Needs as Needs,
     context as context,
-    loading_beside as loading_beside,
     pool_context as pool_context,
 )
 from .rehearsal import rehearse as rehearse
@@ -36,4 +34,7 @@ from .runner import (
     run as run,
 )
 from .warmup import warm as warm
-from .worker import TraitPlan as TraitPlan
+from .worker import (
+    RUN as RUN,
+    TraitPlan as TraitPlan,
+)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,11 +26,11 @@ from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
 from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.process import WorkerProcess
 from vindibot.engine.runner import Vote
 from vindibot.engine.worker import TraitPlan
-from vindibot.engine.workers import START_TIMEOUT, Workers
+from vindibot.engine.workers import START_TIMEOUT, WorkerProcess, Workers
 from vindibot.games import BallotEntry, Status
+from vindibot.processes import DONE, OUTPUT
 
 log = structlog.get_logger("vindibot.engine.pool")
 
@@ -358,8 +357,7 @@ class Pool:
         request = worker.TurnRequest(
             turn.number, turn.me, turn.recent_count, seconds, self.grace, turn.nodes, turn.seed, traits, trial, helps
         )
-        with contextlib.suppress(BrokenPipeError):  # the worker has just died, and `on_death` follows
-            os.write(one.requests, request.encode())
+        one.child.send(worker.TURN, request.encode())  # if the worker has just died, `on_death` follows
 
     # -- `WorkerEvents` --
 
@@ -371,11 +369,11 @@ class Pool:
     def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
         """Handle a worker's message about a request. A message about an earlier turn changes only the health of the trait."""
         health = self.health_records[trait]
-        if kind == worker.DONE:
+        if kind == DONE:
             self._on_done(one, number)
         elif number == self._rehearsal:
             return
-        elif kind == worker.OUTPUT:
+        elif kind == OUTPUT:
             health.prints(text)
         else:
             status: Status = "error" if kind == worker.ERROR else "void"
@@ -472,7 +470,7 @@ class Pool:
             running = _running(one)
             label = self.health_records[running].label if running is not None else None
             log.warning("worker killed", worker=one.index, trait=label, reason="hung")
-            one.kill()
+            one.child.kill()
 
     def on_death(self, one: WorkerProcess) -> bool:
         """Handle the end of a worker: record the trait to blame, and give the worker's other traits to other workers.

@@ -3,24 +3,19 @@
 Each request has all data of the turn. Between requests a worker stores only compiled kernels and tables of the map. So a new
 worker can replace it at any time.
 
-For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. The worker immediately writes
-each vote of a trait to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
-later. The worker reports the end of a request, exceptions and printed text through a second pipe.
+For a turn, the pool writes the game to the shared memory (`Board`), then sends a short frame. The worker immediately writes each
+vote of a trait to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
+later. The worker reports the end of a request, exceptions and printed text by frames.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
-import mmap
-import os
 import pickle
-import select
 import signal
 import struct
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,29 +28,29 @@ from behaviours.classic.mine import MineFinder
 from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME, Games
-from vindibot.base import adopt_orphans, name_process
 from vindibot.config import make_importable
-from vindibot.engine.forkserver import WORKER
 from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
 from vindibot.games import Status
+from vindibot.processes import DONE, FAILED, FIRST_KIND, OUTPUT, READY, ChildFrame, Owner
 
+#: The function of a worker, and the name of its process, as ``ps`` shows it.
+RUN, WORKER = "vindibot.engine.worker:serve", "vindibot-worker"
 #: Number of characters of a trait's output that are stored per turn. Further characters are only counted.
 OUTPUT_LIMIT = 4096
-#: Largest length of the text in a message, in bytes.
-LONGEST_TEXT = 1 << 15
+#: Largest length of the payload of a frame that a worker sends, in bytes.
+LONGEST_PAYLOAD = 1 << 15
 #: A worker that still runs this number of seconds after the grace period ends itself. This happens only if its parent has ended.
 SELF_END_AFTER = 0.5
 
 _REQUEST = struct.Struct("<IddqQ??BBB")
-_MESSAGE = struct.Struct("<IBBI")
-#: Kinds of messages: the traits are built; they could not be built; a request is answered; a trait raised; a vote is invalid;
-#: a trait printed text.
-READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
+_NUMBER = struct.Struct("<I")
+#: Further kinds of frames: a request; a trait raised; a vote is invalid. The channel of a frame is the trait.
+TURN, ERROR, VOID = range(FIRST_KIND, FIRST_KIND + 3)
 #: The value of `Board.running` before the first trait of a request runs.
 NO_TRAIT = -1
-#: The text of the message `READY` if the worker's fork server had already loaded all modules and kernels.
-PRELOADED = "preloaded"
+#: The payload of `READY` if the worker had all modules of the traits from its beginning.
+PRELOADED = b"preloaded"
 
 
 @dataclass(frozen=True)
@@ -196,7 +191,7 @@ class TurnRequest(NamedTuple):
     helps: bool = False
 
     def encode(self) -> bytes:
-        """Return the request as bytes. They are short enough for one atomic write to a pipe."""
+        """Return the request as bytes."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
         flags = self.trial, self.helps
         head = (self.number, self.seconds, self.grace, nodes, seed, *flags, self.me, self.recent_count, len(self.traits))
@@ -210,28 +205,15 @@ class TurnRequest(NamedTuple):
         return cls(number, me, recent_count, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial, helps)
 
 
-def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
-    """Remove the complete messages from the front of `buffer`, and return each as (kind, request number, trait, text).
+def message_of(frame: ChildFrame, traits: int) -> tuple[int, str]:
+    """Return the request number and the text of a frame about a request.
 
-    `traits` is the worker's number of traits. Raises `ValueError` for bytes that such a worker never sends, which means that
-    other code has written to the pipe.
+    `traits` is the worker's number of traits. Raises `ValueError` for a frame that such a worker never sends, which means that
+    other code has sent it.
     """
-    found, start, size = [], 0, _MESSAGE.size
-    while len(buffer) - start >= size:
-        number, kind, trait, length = _MESSAGE.unpack_from(buffer, start)
-        if kind > OUTPUT or trait >= traits or length > LONGEST_TEXT:
-            raise ValueError(f"bytes are no message: {bytes(buffer[start : start + 20])!r}")
-        if len(buffer) - start < size + length:
-            break
-        found.append((kind, number, trait, buffer[start + size : start + size + length].decode(errors="replace")))
-        start += size + length
-    del buffer[:start]
-    return found
-
-
-def _encode(number: int, kind: int, trait: int = 0, text: str = "") -> bytes:
-    body = text.encode(errors="replace")[:LONGEST_TEXT]
-    return _MESSAGE.pack(number, kind, trait, len(body)) + body
+    if len(frame.payload) < _NUMBER.size or frame.channel >= traits:
+        raise ValueError(f"a frame of kind {frame.kind} on channel {frame.channel} with {len(frame.payload)} bytes")
+    return _NUMBER.unpack_from(frame.payload)[0], frame.payload[_NUMBER.size :].decode(errors="replace")
 
 
 class _Captured(io.TextIOBase):
@@ -263,25 +245,6 @@ class _Captured(io.TextIOBase):
         return taken
 
 
-def _write(pipe: int, message: bytes) -> None:
-    while message:
-        message = message[os.write(pipe, message) :]
-
-
-def _end_with(leash: int) -> None:
-    """Kill this process and its process group when the other end of the pipe `leash` is closed.
-
-    The system closes that end when the process that holds it ends.
-    """
-
-    def watch() -> None:
-        with contextlib.suppress(OSError):
-            os.read(leash, 1)
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=watch, name="leash", daemon=True).start()
-
-
 def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout: PartsLayout) -> bytes:
     """Return what a worker needs once, as bytes.
 
@@ -290,39 +253,22 @@ def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout
     return pickle.dumps((list(plans), list(folders), index, layout))
 
 
-def main(requests: int, answers: int, leash: int, memory: int, parts: int, board_size: int, setup_size: int) -> None:
-    """Run a worker until the pipe of requests is closed.
-
-    `requests`, `answers` and `leash` are ends of pipes. `memory` is a file with a `Board` (`board_size` bytes) and the result of
-    `setup` (`setup_size` bytes). `parts` is the file of `Parts`. The worker is killed when the other end of the leash is closed.
-    It has its own process group and adopts orphans, so that every process that it starts can be ended with it.
-    """
-    os.setpgid(0, 0)
-    name_process(WORKER)
-    adopt_orphans()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that plays handles Ctrl-C
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _end_with(leash)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
+def serve(owner: Owner) -> None:
+    """Run a worker until its owner ends. Its memory is a `Board`. If work can be shared, there is also the memory of `Parts`."""
     captured = _Captured()
     sys.stdout = sys.stderr = captured
     try:
-        shared = mmap.mmap(memory, board_size + setup_size)
-        os.close(memory)
-        plans, folders, index, layout = pickle.loads(shared[board_size:])
-        shared_parts = Parts(mmap.mmap(parts, layout.size), layout) if layout.size else None
-        os.close(parts)
+        plans, folders, index, layout = owner.setup_object()
+        parts = Parts(owner.shared[0], layout) if layout.size else None
+        preloaded = all(plan.module in sys.modules for plan in plans)
         make_importable(folders)
         built = [plan.build() for plan in plans]
         kernels.warm()
     except BaseException as problem:
-        _write(answers, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
+        owner.send(FAILED, f"{type(problem).__name__}: {problem}".encode(errors="replace")[:LONGEST_PAYLOAD])
         return
-    _write(answers, _encode(0, READY, text=PRELOADED if "vindibot.engine.preload" in sys.modules else ""))
-    with contextlib.suppress(BrokenPipeError):
-        _Worker(built, requests, answers, captured, Board(memoryview(shared)[:board_size]), index, shared_parts).serve()
+    owner.send(READY, PRELOADED if preloaded else b"")
+    _Worker(built, owner, captured, Board(owner.memory), index, parts).serve()
 
 
 @dataclass
@@ -333,8 +279,7 @@ class _Worker:
     """
 
     built: Sequence[Behaviour]
-    requests: int
-    answers: int
+    owner: Owner
     captured: _Captured
     board: Board
     index: int
@@ -342,11 +287,11 @@ class _Worker:
     _number: int = 0
 
     def serve(self) -> None:
-        """Answer requests until the pipe of requests is closed."""
-        board, answers = self.board, self.answers
+        """Answer requests until the owner ends."""
+        board = self.board
         games, recent = board.games[:1], board.games[1:]
-        while data := os.read(self.requests, select.PIPE_BUF):
-            request = TurnRequest.decode(data)
+        for frame in self.owner.requests():
+            request = TurnRequest.decode(frame.payload)
             self._number = request.number
             signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
             budget = Budget(request.nodes, board.stop)
@@ -362,8 +307,8 @@ class _Worker:
                 MineFinder().vote(view)
             signal.setitimer(signal.ITIMER_REAL, 0)
             for trait, text in self.captured.take():
-                _write(answers, _encode(request.number, OUTPUT, trait, text))
-            _write(answers, _encode(request.number, DONE))
+                self._send(OUTPUT, trait, text)
+            self._send(DONE)
 
     def _before_trait(self, trait: int) -> None:
         self.captured.trait = trait
@@ -392,5 +337,9 @@ class _Worker:
 
     def _report(self, vote: Vote) -> None:
         if vote.status != "ok":
-            kind = ERROR if vote.status == "error" else VOID
-            _write(self.answers, _encode(self._number, kind, vote.trait, vote.note))
+            self._send(ERROR if vote.status == "error" else VOID, vote.trait, vote.note)
+
+    def _send(self, kind: int, trait: int = 0, text: str = "") -> None:
+        """Send a frame about the request."""
+        payload = _NUMBER.pack(self._number) + text.encode(errors="replace")
+        self.owner.send(kind, payload[:LONGEST_PAYLOAD], trait)

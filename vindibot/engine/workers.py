@@ -1,4 +1,4 @@
-"""The workers of a pool. `Workers` gets them from the fork server, reads their messages, replaces dead ones, and ends them.
+"""The workers of a pool. `Workers` gets them from the fork server, reads their frames, replaces dead ones, and ends them.
 
 Answers are read when they arrive. Only `Workers.poll` blocks the event loop.
 """
@@ -18,8 +18,8 @@ import structlog
 from vindibot.base import VindibotError
 from vindibot.engine import worker
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.process import Needs, SharedParts, WorkerProcess, fork_server
 from vindibot.engine.worker import TraitPlan
+from vindibot.processes import FAILED, READY, Child, ChildFrame, ChildLimits, ForkServer, Needs
 
 log = structlog.get_logger("vindibot.engine.pool")
 
@@ -34,6 +34,39 @@ EXIT_CODE_TIMEOUT = 0.05
 RETRY_AFTER = 0.1
 #: Seconds to wait for the end of all workers.
 END_TIMEOUT = 2.0
+
+
+class WorkerProcess:
+    """Handle of a worker: the process, its shared memory, and its last request.
+
+    - `index`: the number of the worker in its pool.
+    - `only`: the one trait that the worker may run, None for any.
+    - `child`: the process.
+    - `ready`: whether the worker has built the traits.
+    - `dead`: whether the worker gets no more work.
+    - `number`: the number of the last request.
+    - `assigned`: the traits of the last request, empty after the answer.
+    - `helps`: whether the last request was to play parts of split traits that another worker leads.
+    - `ran`: the traits whose code has run in this worker.
+    """
+
+    def __init__(self, index: int, child: Child, only: int | None) -> None:
+        self.index, self.only, self.child = index, only, child
+        self.ready = self.dead = False
+        self.number = 0
+        self.assigned: tuple[int, ...] = ()
+        self.helps = False
+        self.ran: set[int] = set()
+        self.board = worker.Board(child.memory)
+        self.watched: set[int] = set()  # the descriptors of the child that the event loop watches
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    @property
+    def idle(self) -> bool:
+        return self.ready and not self.dead and not self.assigned
 
 
 class WorkerEvents(Protocol):
@@ -66,11 +99,15 @@ class Workers:
         self.preloaded = True
         self.log_context = contextvars.copy_context()
         self._events = events
-        self._shared = SharedParts(layout)
-        self._server = fork_server(Needs(tuple(folders), tuple(dict.fromkeys(plan.module for plan in plans))))
+        self._layout = layout
+        self._parts = os.fdopen(os.memfd_create("vindibot-parts"), "r+b", buffering=0)
+        self._parts.truncate(layout.size)
+        self._needs = Needs(tuple(folders), tuple(dict.fromkeys(plan.module for plan in plans)))
+        self._server = ForkServer.of_process()
+        self._server.prepare(worker.RUN, self._needs)
         self._starting: asyncio.Future[None] | None = None
         self._poll = select.poll()
-        self._by_pipe: dict[int, WorkerProcess] = {}
+        self._polled: dict[int, WorkerProcess] = {}  # by the descriptor for frames
         self._ending: list[WorkerProcess] = []  # dismissed, but not yet released
         self._failed_starts: dict[int, int] = {}
         self._died_at: dict[int, float] = {}
@@ -101,7 +138,7 @@ class Workers:
             self.end(one)
         try:
             async with asyncio.timeout(END_TIMEOUT):
-                while any(one.pid for one in self._ending):  # others have not started and will find their leash closed
+                while any(one.pid for one in self._ending):  # others have not started, and are killed when they do
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
@@ -109,13 +146,13 @@ class Workers:
         finally:
             for one in list(self._ending):
                 self._release(one)
-            self._shared.memory.close()
+            self._parts.close()
 
     def poll(self, seconds: float) -> None:
         """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
-        for pipe, _ in self._poll.poll(seconds * 1000):
-            if pipe in self._by_pipe:
-                self._read_answers(self._by_pipe[pipe])
+        for descriptor, _ in self._poll.poll(seconds * 1000):
+            if descriptor in self._polled:
+                self._take(self._polled[descriptor])
 
     # -- new workers --
 
@@ -124,24 +161,45 @@ class Workers:
 
         `only` is the only trait that the worker may run, None for any.
         """
-        one = WorkerProcess(index, self.plans, self.folders, self._shared, only)
+        child = Child(
+            worker.RUN,
+            worker.setup(self.plans, self.folders, index, self._layout),
+            needs=self._needs,
+            limits=ChildLimits(output=0, frame=worker.LONGEST_PAYLOAD),
+            memory=worker.Board.size(len(self.plans)),
+            shared=[self._parts.fileno()] if self._layout.size else [],
+            kinds=(worker.ERROR, worker.VOID),
+            name=worker.WORKER,
+        )
+        one = WorkerProcess(index, child, only)
         self.all.append(one)
-        loop = asyncio.get_running_loop()
-        loop.add_reader(one.answers, self._with_log_context, self._read_answers, one)
-        loop.add_reader(one.status, self._with_log_context, self._read_status, one)
-        self._timeout[one] = loop.call_later(START_TIMEOUT, self._overdue, one)
-        self._poll.register(one.answers, select.POLLIN)
-        self._by_pipe[one.answers] = one
-        if not one.request_from(self._server):
+        self._watch(one)
+        self._timeout[one] = asyncio.get_running_loop().call_later(START_TIMEOUT, self._overdue, one)
+        if not child.start():
             self._retry(one)
         return one
+
+    def _watch(self, one: WorkerProcess) -> None:
+        """Watch the present descriptors of a worker. `poll` watches only the one for frames."""
+        loop, wanted = asyncio.get_running_loop(), set(one.child.descriptors)
+        for descriptor in one.watched - wanted:
+            loop.remove_reader(descriptor)
+            if self._polled.pop(descriptor, None) is not None:
+                self._poll.unregister(descriptor)
+        for descriptor in wanted - one.watched:
+            frames = descriptor == one.child.frames_fd
+            loop.add_reader(descriptor, self._with_log_context, self._take if frames else self._read, one)
+            if frames:
+                self._poll.register(descriptor, select.POLLIN)
+                self._polled[descriptor] = one
+        one.watched = wanted
 
     def _retry(self, one: WorkerProcess) -> None:
         """Request a worker again. If the fork server has ended, first start a new one in a thread."""
         if self._closed or one.dead:
             return
         if self._server.is_running():
-            if not one.request_from(self._server):
+            if not one.child.start():
                 self._retry_later(one)
             return
         starting = self._ensure_server()
@@ -159,7 +217,7 @@ class Workers:
     def _overdue(self, one: WorkerProcess) -> None:
         log.error("a worker was not ready in time", worker=one.index, timeout_s=START_TIMEOUT)
         if one.pid:
-            one.kill()
+            one.child.kill()
         else:  # the fork server does not answer
             asyncio.get_running_loop().run_in_executor(None, self._server.close)
 
@@ -186,33 +244,43 @@ class Workers:
         """Call `react` with a worker. Its log lines name the current game and turn, not those in which the worker was started."""
         self.log_context.run(react, one)
 
-    def _read_answers(self, one: WorkerProcess) -> None:
+    def _read(self, one: WorkerProcess) -> None:
+        """Read whether a worker has ended, and what it has sent."""
+        frames = one.child.take()
+        self._watch(one)
+        self._handle_all(one, frames)
+
+    def _take(self, one: WorkerProcess) -> None:
+        """Read what a worker has sent."""
+        self._handle_all(one, one.child.take_frames())
+
+    def _handle_all(self, one: WorkerProcess, frames: Sequence[ChildFrame]) -> None:
+        child = one.child
         try:
-            data = os.read(one.answers, 1 << 16)
-        except BlockingIOError:
-            return
-        if not data:
-            self._forget_answers(one)
-            if not one.dead:  # the exit code follows soon, if the fork server lives
-                timeout = 0.0 if one.gone else EXIT_CODE_TIMEOUT
-                asyncio.get_running_loop().call_later(timeout, self._with_log_context, self._died, one)
-            return
-        one.buffer += data
-        try:
-            messages = worker.decode_messages(one.buffer, len(self.plans))
+            for frame in frames:
+                self._handle(one, frame)
         except ValueError as problem:
             log.error("worker sent an invalid message", worker=one.index, reason=str(problem))  # noqa: TRY400  # no error of ours
-            self._forget_answers(one)
-            self._died(one)
-            return
-        for kind, number, trait, text in messages:
-            if kind == worker.READY:
-                self._became_ready(one, preloaded=text == worker.PRELOADED)
-            elif kind == worker.FAILED:
-                self._failure = text
-                self._changed.set()
-            elif not one.dead:
-                self._events.on_message(one, kind, number, trait, text)
+            child.end_as_malformed()
+        if child.ending is not None:
+            if one in self._ending:
+                asyncio.get_running_loop().call_soon(self._release, one)
+            else:
+                self._died(one)
+        elif child.frames_fd < 0:  # its end follows soon, if its forker lives
+            self._watch(one)
+            asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
+
+    def _handle(self, one: WorkerProcess, frame: ChildFrame) -> None:
+        """Handle a frame of a worker. Raises `ValueError` if it is invalid."""
+        if frame.kind == READY:
+            self._became_ready(one, preloaded=frame.payload == worker.PRELOADED)
+        elif frame.kind == FAILED:
+            self._failure = frame.text
+            self._changed.set()
+        elif not one.dead:
+            number, text = worker.message_of(frame, len(self.plans))
+            self._events.on_message(one, frame.kind, number, frame.channel, text)
 
     def _became_ready(self, one: WorkerProcess, *, preloaded: bool) -> None:
         if one.dead:
@@ -228,36 +296,21 @@ class Workers:
         self._changed.set()
         self._events.on_ready(one)
 
-    def _read_status(self, one: WorkerProcess) -> None:
-        one.read_status()
-        if one.exit_code is not None:
-            self._died(one)
-        if one.gone:
-            asyncio.get_running_loop().remove_reader(one.status)
-            if one in self._ending:
-                asyncio.get_running_loop().call_soon(self._release, one)
-            elif not one.pid:  # the fork server died with our request
-                self._died(one)
-
     # -- the end --
 
     def _died(self, one: WorkerProcess) -> None:
-        """Remove a worker that has ended or sends invalid messages. Replace it if `on_death` says so."""
+        """Remove a worker that has ended or sends nothing more. Replace it if `on_death` says so."""
         if one.dead:
             return
-        if one.answers in self._by_pipe:
-            self._read_answers(one)  # its last messages
-        if one.dead:
-            return
-        started = one.pid != 0
+        ending = one.child.ending
         self.end(one)
         if self._closed:
             return
-        if not started:
+        if not one.pid:  # the fork server ended with the request
             if one.only is None:
                 asyncio.get_running_loop().call_later(RETRY_AFTER, self._add_unless_closed, one.index)
             return
-        log.warning("worker died", worker=one.index, exit_code=one.exit_code)
+        log.warning("worker died", worker=one.index, exit_code=None if ending is None else ending.code)
         if self._events.on_death(one):
             self._replace(one)
 
@@ -267,20 +320,15 @@ class Workers:
         if not one.ready:
             self._timeout.pop(one).cancel()
         self.all.remove(one)
-        self._forget_answers(one)
-        one.kill()
+        one.child.kill()
         self._ending.append(one)
-        if one.gone or not one.requested:
+        if one.child.ending is not None:
             asyncio.get_running_loop().call_soon(self._release, one)
 
     def _release(self, one: WorkerProcess) -> None:
         if one in self._ending:
             self._ending.remove(one)
-            asyncio.get_running_loop().remove_reader(one.status)
-            one.close()
+            one.child.close()
+            del one.board  # releases the memory
+            self._watch(one)
             self._changed.set()
-
-    def _forget_answers(self, one: WorkerProcess) -> None:
-        if self._by_pipe.pop(one.answers, None) is not None:
-            asyncio.get_running_loop().remove_reader(one.answers)
-            self._poll.unregister(one.answers)

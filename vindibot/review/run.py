@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from vindibot.arena import LocalExecutor
 from vindibot.base import VindibotError, printable, short
 from vindibot.config import Bot, build, cores, digest_of, name_to_load
-from vindibot.engine import Needs, warm
+from vindibot.engine import warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.processes import Needs
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
 from vindibot.review.turns import Reviewer, review_turn

@@ -21,8 +21,9 @@ from sim.generator import generate
 from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import Needs, Voters, loading_beside, rehearse, voters, warm
+from vindibot.engine import RUN, Voters, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
+from vindibot.processes import Needs, loading_beside
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
@@ -378,7 +379,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
     with ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
         needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]
-        with contextlib.nullcontext() if settings.pool.in_process else loading_beside(*needs):
+        with contextlib.nullcontext() if settings.pool.in_process else loading_beside(RUN, *needs):
             bot = load_bot(settings.bot)
             opponent = load_bot(settings.against) if settings.against else None
             if settings.embedded:

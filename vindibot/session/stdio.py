@@ -21,8 +21,9 @@ from rich.console import Console
 from sim.game import DIRECTIONS, STAY, Game
 from vindibot.base import interrupts, log, printable, say, terminal
 from vindibot.config import Bot, cores, load_bot, named_modules
-from vindibot.engine import Agent, Deadline, Needs, Voters, loading_beside, rehearse, voters, warm
+from vindibot.engine import RUN, Agent, Deadline, Voters, rehearse, voters, warm
 from vindibot.games import EXPERT, Ballot, LineGame
+from vindibot.processes import Needs, loading_beside
 
 #: Largest length of a line, in bytes.
 LONGEST_LINE = 4096
@@ -69,7 +70,7 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
     with _own_streams() as (source, target):
         console = terminal(stderr=True)
         with log.configured("info", None, console):
-            with loading_beside(Needs(*named_modules(name))):
+            with loading_beside(RUN, Needs(*named_modules(name))):
                 bot = load_bot(name)
                 warm(console)
             interrupts.at_once_again()

@@ -1,0 +1,84 @@
+"""A pool of children: tasks are done, and a child that ends fails its own task only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from tests.support.childwork import HERE
+from tests.support.waiting import is_alive, until
+from vindibot.processes import Child, ChildEnded, Tasks
+
+WAIT = 60.0
+
+
+@pytest.fixture
+def pool() -> Iterator[Callable[..., Tasks]]:
+    made = []
+
+    def make(workers: int = 2, function: str = "works", **more) -> Tasks:
+        made.append(Tasks(workers, lambda: Child(f"{HERE}:{function}"), **more))
+        return made[-1]
+
+    yield make
+    for tasks in made:
+        tasks.kill()
+
+
+def done(future: Future[bytes]) -> str:
+    return future.result(WAIT).decode()
+
+
+def test_tasks_are_done_in_any_number(pool: Callable[..., Tasks]) -> None:
+    tasks = pool()
+    futures = [tasks.submit(f"{number} ** 2".encode()) for number in range(50)]
+    assert [int(done(future)) for future in futures] == [number**2 for number in range(50)]
+    pids = {done(future) for future in [tasks.submit(b"__import__('os').getpid()") for _ in range(20)]}
+    assert len(pids) <= 2
+    tasks.shutdown()
+
+
+def test_only_the_task_of_a_child_that_ends_fails(pool: Callable[..., Tasks]) -> None:
+    tasks = pool()
+    bad = tasks.submit(b"__import__('os')._exit(3)")
+    good = [tasks.submit(b"1 + 1") for _ in range(10)]
+    assert {done(future) for future in good} == {"2"}
+    with pytest.raises(ChildEnded, match="exit code 3"):
+        bad.result(WAIT)
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        tasks.submit(b"1 / 0").result(WAIT)
+    assert done(tasks.submit(b"3")) == "3"
+
+
+@pytest.mark.parametrize("hang", [b"__import__('time').sleep(1000)", b"__import__('os').kill(__import__('os').getpid(), 19)"])
+def test_a_task_that_takes_too_long_fails(hang: bytes, pool: Callable[..., Tasks]) -> None:
+    tasks = pool(workers=1, timeout=lambda task: None if task == b"1" else 0.2)
+    future, other = tasks.submit(hang), tasks.submit(b"1")
+    with pytest.raises(ChildEnded) as caught:
+        future.result(WAIT)
+    assert caught.value.ending.kind == "time"
+    assert done(other) == "1"
+
+
+def test_children_that_never_become_ready_fail_the_tasks(pool: Callable[..., Tasks]) -> None:
+    futures = [pool(function="never_ready").submit(b"1") for _ in range(2)]
+    for future in futures:
+        with pytest.raises(ChildEnded, match="/nowhere/at/all"):
+            future.result(WAIT)
+
+
+async def test_a_pool_that_is_killed_leaves_nothing(pool: Callable[..., Tasks]) -> None:
+    tasks = pool()
+    pids = [int(done(tasks.submit(b"__import__('os').getpid()"))) for _ in range(4)]
+    hanging = [tasks.submit(b"__import__('time').sleep(1000)") for _ in range(3)]
+    await until(lambda: sum(future.running() for future in hanging) == 2)
+    tasks.kill()
+    for future in hanging[:2]:
+        with pytest.raises(ChildEnded):
+            future.result(WAIT)
+    assert hanging[2].cancelled()
+    await until(lambda: not any(map(is_alive, pids)))
+    with pytest.raises(Exception, match="have ended"):
+        tasks.submit(b"1")

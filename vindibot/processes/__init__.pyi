@@ -1,0 +1,29 @@
+from . import preload as preload
+from .child import Child as Child
+from .ending import (
+    ChildEnded as ChildEnded,
+    ChildEnding as ChildEnding,
+    ChildLate as ChildLate,
+)
+from .frames import (
+    DONE as DONE,
+    FAILED as FAILED,
+    FIRST_KIND as FIRST_KIND,
+    OUTPUT as OUTPUT,
+    READY as READY,
+    ChildFrame as ChildFrame,
+)
+from .inside import Owner as Owner
+from .requests import (
+    ChildLimits as ChildLimits,
+    Needs as Needs,
+)
+from .server import (
+    ForkServer as ForkServer,
+    loading_beside as loading_beside,
+    parameters as parameters,
+)
+from .tasks import (
+    Tasks as Tasks,
+    serve_tasks as serve_tasks,
+)

@@ -1,0 +1,283 @@
+"""The root: the forker that has loaded only modules of this project. It makes a template for each bot with foreign modules.
+
+A **template** is a forker, too. It is a child of the root, and has also imported the foreign modules of one `Needs`. The root
+passes requests with these needs on to it. If a template dies or takes too long while it imports its modules, it is not made
+again. The root then forks the children with these needs, and they import the modules themselves.
+
+The root holds a copy of each control socket that it has passed on, and a template tells the root the process ids of its children.
+So the root takes over the children of a template that dies. A template whose root dies ends after its last child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from math import inf
+from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
+from selectors import EVENT_READ, SelectorKey
+from typing import Any, NoReturn
+
+from vindibot.base import adopt_orphans, name_process
+from vindibot.processes import inside, preload
+from vindibot.processes.changes import Changes
+from vindibot.processes.forker import ForkedChild, Forker, Timed
+from vindibot.processes.requests import CONTROL, Needs, Request, close_all, send
+
+#: Names of the processes, as ``ps`` shows them.
+ROOT, TEMPLATE = "vindibot-forker", "vindibot-traits"
+#: Seconds that a template may take to import its modules.
+LOAD_SECONDS = 15.0
+#: If there is this number of templates, an unused one ends before there is another.
+MOST_TEMPLATES = 16
+
+#: What a template tells the root: the number of a request, and the process id of its child, or 0 for the end of this child. The
+#: number is 0 when the template has imported its modules.
+_NEWS = struct.Struct("<ii")
+
+
+def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
+    """Run the root; never return. When it has loaded its modules, it writes a byte to the pipe `loaded`.
+
+    `told` has the parameters from `vindibot.processes.server`. If its `gate` is a pipe, the root and the first templates load the
+    kernels only after the other end of this pipe is closed.
+    """
+    gate = told["gate"]
+    inside.detach({0, 1, 2, loaded, told["requests"], *([] if gate is None else [gate])})
+    name_process(ROOT)
+    adopt_orphans()
+    changes = Changes()
+    preload.use_cache(told["cache"])
+    wanted = [(run, Needs(tuple(folders), tuple(modules))) for run, (folders, modules) in told["prepared"]]
+    for run, needs in wanted:
+        preload.import_modules(_modules(run, needs))
+    if gate is None:
+        preload.load_kernels()
+    root = _Root(socket.socket(fileno=told["requests"]), changes)
+    for run, needs in wanted:
+        root.prepare(run, needs, gate)
+    if gate is not None:
+        root.pass_gate(gate)
+    os.write(loaded, b"1")
+    os.close(loaded)
+    root.serve()
+
+
+def _pass(gate: int) -> None:
+    """Wait until the other end of the pipe `gate` is closed, then load the kernels."""
+    os.read(gate, 1)
+    os.close(gate)
+    preload.load_kernels()
+
+
+def _modules(run: str, needs: Needs) -> list[str]:
+    """Return the modules of this project that the children with these needs use."""
+    return [run.partition(":")[0], *(module for module in needs.modules if module not in needs.foreign)]
+
+
+class _Template(Timed):
+    """The root's handle of a template. Until the template has imported its modules, `waiting` has the requests for it.
+
+    `lent` has the template's children by the numbers of their requests.
+    """
+
+    def __init__(self, pid: int, socket: socket.socket) -> None:
+        super().__init__(pid, LOAD_SECONDS)
+        self.socket = socket
+        self.loaded = False
+        self.waiting: list[tuple[Request, list[int]]] = []
+        self.lent: dict[int, ForkedChild] = {}
+
+    def read_news(self) -> bool:
+        """Read what the template has told. Return False if it has closed its socket."""
+        while True:
+            try:
+                news = self.socket.recv(_NEWS.size, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return True
+            except ConnectionError:  # it has ended with unread requests; its last news follow
+                continue
+            if not news:
+                return False
+            number, pid = _NEWS.unpack(news)
+            if not number:
+                self.loaded, self.limit = True, inf
+            elif pid:
+                self.lent[number].pid = pid
+            else:
+                self.lent.pop(number).control.close()
+
+
+class _Root(Forker):
+    """The loop of the root."""
+
+    def __init__(self, requests: socket.socket, changes: Changes) -> None:
+        super().__init__(requests, changes)
+        self._requests = requests
+        self._templates: dict[Needs, _Template] = {}
+        self._failed: set[Needs] = set()  # whose modules end their template
+        self._number = 0
+
+    def prepare(self, run: str, needs: Needs, gate: int | None = None) -> None:
+        """Import what the children with these needs shall have at once. A new template loads the kernels after the `gate`."""
+        if preload.import_modules(_modules(run, needs)):
+            preload.load_kernels()
+        if not needs.foreign or needs in self._templates or needs in self._failed:
+            return
+        if len(self._templates) >= MOST_TEMPLATES:
+            self._end_unused_template()
+        with contextlib.suppress(OSError):  # then its children import the modules
+            ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+            with theirs:
+                pid = os.fork()
+                if not pid:
+                    try:
+                        _serve_as_template(theirs, needs, gate)
+                    finally:
+                        _exit(1)
+            self._templates[needs] = _Template(pid, ours)
+            self._selector.register(ours, EVENT_READ, self._hear)
+
+    def pass_gate(self, gate: int) -> None:
+        """Wait for the gate and load the kernels. The time of the templates begins then."""
+        _pass(gate)
+        for template in self._templates.values():
+            template.limit = time.monotonic() + LOAD_SECONDS
+
+    def _end_unused_template(self) -> None:
+        """End the oldest template that has no children and no requests, if there is one."""
+        for needs, template in self._templates.items():
+            if template.loaded and not template.lent:
+                del self._templates[needs]
+                self._selector.unregister(template.socket)
+                template.socket.close()
+                template.kill()
+                return
+
+    def _timed(self) -> Iterable[Timed]:
+        return [*super()._timed(), *self._templates.values()]
+
+    def _handle(self, request: Request, descriptors: list[int]) -> None:
+        self.prepare(request.run, request.needs)
+        template = self._templates.get(request.needs)
+        if not descriptors:
+            return
+        if template is None:
+            self._fork(request, descriptors)
+        elif template.loaded:
+            self._pass_on(template, request, descriptors)
+        else:
+            template.waiting.append((request, descriptors))
+
+    def _pass_on(self, template: _Template, request: Request, descriptors: list[int]) -> None:
+        self._number += 1
+        numbered = replace(request, number=self._number)
+        if not send(template.socket, numbered, descriptors):
+            self._fork(request, descriptors)
+            return
+        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=descriptors.pop(CONTROL)))
+        close_all(descriptors)
+
+    def _lost(self, requests: socket.socket) -> None:
+        if requests is self._requests:
+            self._changes.end()
+
+    def _hear(self, key: SelectorKey) -> None:
+        """Handle the news of a template, or the end of its socket."""
+        template = next(one for one in self._templates.values() if one.socket is key.fileobj)
+        if not template.read_news():
+            self._selector.unregister(template.socket)
+            template.kill()
+        elif template.loaded:
+            while template.waiting:
+                self._pass_on(template, *template.waiting.pop(0))
+
+    def _look_at(self, changed: list[tuple[int, int]]) -> None:
+        statuses = dict(changed)
+        for needs, template in list(self._templates.items()):
+            status = statuses.get(template.pid)
+            if status is None:
+                continue
+            if os.WIFSTOPPED(status):  # nobody can wait until a user continues it
+                template.kill()
+            else:
+                del self._templates[needs]
+                self._take_over(needs, template, statuses)
+
+    def _take_over(self, needs: Needs, template: _Template, statuses: dict[int, int]) -> None:
+        """Take over the children of a template that has ended, and its requests. `statuses` are those of ended processes."""
+        template.read_news()
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(template.socket)
+        template.socket.close()
+        for child in template.lent.values():
+            if child.pid in statuses or _is_child(child.pid):
+                self._add(child)
+            else:  # it was not forked, or nobody knows its exit code
+                child.control.close()
+        if not template.loaded:
+            self._failed.add(needs)
+            for request, descriptors in template.waiting:
+                self._fork(request, descriptors)
+
+    def _others(self) -> list[int]:
+        return [template.pid for template in self._templates.values()]
+
+
+def _is_child(pid: int) -> bool:
+    """Return whether a process is a child of this process, perhaps one that has ended."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except (ChildProcessError, OverflowError):
+        return False
+    return pid > 0
+
+
+def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None) -> NoReturn:
+    """Run a template; never return. It loads the kernels after the `gate`, if there is one."""
+    inside.detach({requests.fileno(), *preload.descriptors, *([] if gate is None else [gate])})
+    inside.use_streams(None)
+    name_process(TEMPLATE)
+    adopt_orphans()
+    changes = Changes()
+    preload.import_modules(needs.foreign, needs.folders)
+    if gate is None:
+        preload.load_kernels()
+    else:
+        _pass(gate)
+    template = _TemplateForker(requests, changes)
+    template.tell_loaded()
+    template.serve()
+
+
+class _TemplateForker(Forker):
+    """The loop of a template."""
+
+    def __init__(self, requests: socket.socket, changes: Changes) -> None:
+        super().__init__(requests, changes)
+        self._root: socket.socket | None = requests
+
+    def tell_loaded(self) -> None:
+        """Tell the root that the modules are imported."""
+        self._note(0, 0)
+
+    def _note(self, number: int, pid: int) -> None:
+        if self._root is not None:
+            with contextlib.suppress(OSError):
+                self._root.send(_NEWS.pack(number, pid))
+
+    def _lost(self, requests: socket.socket) -> None:
+        self._root = None
+        self._end_if_unused()
+
+    def _collect(self, key: SelectorKey) -> None:
+        super()._collect(key)
+        self._end_if_unused()
+
+    def _end_if_unused(self) -> None:
+        if self._root is None and not self._children and not self._ended:
+            self._changes.end()
