@@ -312,8 +312,7 @@ def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
         process = started(tmp_path, *words, start_new_session=True, PYTHONUNBUFFERED="1")
         output = output_until(process, "games in")
         ctrl_c(process)
-        output += output_until(process, "once more to stop at once")
-        ctrl_c(process)
+        ctrl_c(process)  # the first one may have ended it already: no game runs that it would finish
         output += process.communicate(timeout=60)[0]
     assert_interrupted(output, process.returncode, tmp_path)
 

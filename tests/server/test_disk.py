@@ -61,7 +61,7 @@ async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: 
     store = Database(db)
     key = await Users(store).sign_up("seed")
     await store.close()
-    async with server_process(db, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):
+    async with server_process(db, {"heroes_per_key": 60}, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):
         began = time.monotonic()
         told = await asyncio.gather(*(short_game(client, key) for _ in range(52)))
         took = time.monotonic() - began
