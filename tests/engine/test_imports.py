@@ -164,6 +164,8 @@ def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(
         given = {name: told.pop(name) for name in ("VINDINIUM_SERVER", "VINDINIUM_KEY", "VINDIBOT_KEY") if name in told}
         assert len(given) == count
         assert "s3cretk8" not in given.values()
+        if kind == "http":  # its server is on this machine, so no proxy is asked
+            assert {told.pop(name) for name in ("no_proxy", "NO_PROXY")} == {"127.0.0.1,localhost"}
         assert told == users
 
 

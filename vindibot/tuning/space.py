@@ -22,7 +22,7 @@ from pydantic.fields import FieldInfo
 from behaviours import Behaviour
 from behaviours.registry import find, nearest
 from vindibot.base import UsageError
-from vindibot.config import Bot, with_defaults
+from vindibot.config import Bot, make_importable, with_defaults
 
 Floats = NDArray[np.float64]
 
@@ -129,6 +129,7 @@ class ParameterSpace:
 
 def with_values(bot: Bot, values: Mapping[str, Any]) -> Bot:
     """Return a bot with other values of some parameters. `values` has these values by key. The new digest is empty."""
+    make_importable(bot.folders)  # a rival may have been built since
     traits = []
     for spec in bot.traits:
         parameters, weight = copy.deepcopy(dict(spec.parameters)), spec.weight

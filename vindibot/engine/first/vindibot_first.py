@@ -10,6 +10,7 @@ import sys
 
 _told = json.loads(os.environ["VINDIBOT_TOLD"])
 sys.path[:] = [_told["top"], *_told["path"]]
+os.environ["VINDIBOT_KERNEL_CACHE"] = _told["cache"]  # the first import of kernels removes it
 for _package in ("sim", "behaviours", "vindibot"):
     __import__(_package)
 sys.path[:] = _told["path"]
