@@ -10,7 +10,7 @@ import click
 
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import PATH
+from vindibot.cli.parameters import PATH, holdout_option
 
 if TYPE_CHECKING:
     from vindibot.learning import Fit
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 @click.argument("records", nargs=-1, type=PATH)
 @click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
 @click.option("--trait", metavar="LABEL", help="the label of the trait that gets the models  [default: rollout]")
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0.05, 0.9),
-    default=0.3,
-    show_default=True,
-    metavar="SHARE",
-    help="share of the maps that are for validation only",
-)
+@holdout_option
 @click.option(
     "--near",
     type=click.FloatRange(0, 1000, min_open=True),

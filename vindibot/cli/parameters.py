@@ -59,3 +59,13 @@ nodes_option = click.option(
     metavar="N",
     help="limit searches to N nodes, which gives the same result on any machine [default: a limit of 0.9 s]",
 )
+
+#: The option for the share of the maps that only measure a fit.
+holdout_option = click.option(
+    "--holdout",
+    type=click.FloatRange(0.05, 0.9),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="share of the maps that are for validation only",
+)

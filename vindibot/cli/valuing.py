@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vindibot.base import UsageError
-from vindibot.cli.parameters import PATH
+from vindibot.cli.parameters import PATH, holdout_option
 
 
 @click.command("value", short_help="Learn the value of positions from recorded games.")
@@ -23,14 +23,7 @@ from vindibot.cli.parameters import PATH
     metavar="N",
     help="number of rounds from one position of a game to the next",
 )
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0.05, 0.9),
-    default=0.3,
-    show_default=True,
-    metavar="SHARE",
-    help="share of the maps that are for validation only",
-)
+@holdout_option
 def value(records: tuple[Path, ...], out: Path, hidden: int, start: Path | None, every: int, holdout: float) -> None:
     """Learn the value of positions from the results of the games in RECORDS, and write a net with this value.
 

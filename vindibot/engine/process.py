@@ -120,7 +120,6 @@ def load(told: dict[str, Any]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    preload.use_cache(told["cache"])
     preload.import_modules(["vindibot.engine.worker"])
     for folders, modules in told["needs"]:
         preload.import_modules(modules, folders)

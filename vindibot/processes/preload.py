@@ -10,7 +10,6 @@ import contextlib
 import gc
 import io
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 #: The file descriptors that imported modules have opened. Children inherit them.
@@ -20,9 +19,8 @@ _imported: set[tuple[str, ...]] = set()  # modules, each with its folders
 
 
 def use_cache(folder: str) -> None:
-    """Use the compiled kernels in `folder`, unless kernels are imported already."""
-    if "sim.kernels" not in sys.modules:
-        os.environ["VINDIBOT_KERNEL_CACHE"] = folder  # the import removes it
+    """Use the compiled kernels in `folder`. This must be the first import of kernels."""
+    os.environ["VINDIBOT_KERNEL_CACHE"] = folder  # the import removes it
     with _silently():
         import sim.kernels  # noqa: F401
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,7 +45,6 @@ class ForkServer:
 
     def __init__(self, inherited: socket.socket | None = None) -> None:
         self._prepared: deque[tuple[str, Needs]] = deque(maxlen=MOST_PREPARED)
-        self._environment: Mapping[str, str] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket = inherited
         self._gate = -1
