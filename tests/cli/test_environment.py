@@ -43,6 +43,7 @@ def test_a_file_of_settings_that_numba_cannot_use_is_named(text: str, tmp_path: 
     assert "the file .numba_config.yaml" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "dask.yaml").write_text("a: [1")
     for variables in ({"DASK_CONFIG": str(tmp_path / "dask.yaml")}, {"DASK_DISTRIBUTED__LOGGING": "foo"}):
@@ -52,6 +53,7 @@ def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path) -> None:
             assert "the configuration of Dask cannot be used" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_long_folder_for_temporary_files(tmp_path: Path) -> None:
     long = tmp_path / ("x" * 120)
     long.mkdir()
@@ -69,6 +71,7 @@ def test_shared_memory_that_cannot_be_written_is_told_in_one_line(tmp_path: Path
     assert "semaphores in /dev/shm" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / "~x.toml").write_text('extends = "seed"\n')
     done = run(tmp_path, "play", "--bot", "~x.toml", "--rounds", "2", "--display", "none")
@@ -79,6 +82,7 @@ def test_a_file_whose_name_begins_with_the_sign_of_the_home_folder(tmp_path: Pat
     assert len(list((tmp_path / "here").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_names_of_files_that_are_not_utf_8(tmp_path: Path) -> None:
     name = os.fsdecode(b"bot\xe9")
     folder = tmp_path / name

@@ -35,6 +35,7 @@ for words in (["behaviours"], ["behaviours", "search"], ["behaviours", "--bot", 
 """
 
 
+@pytest.mark.slow
 def test_help_needs_no_docstrings(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         'from behaviours import Behaviour\n\nclass Mine(Behaviour):\n    """Votes for nothing.\n\n    More."""\n\n'

@@ -159,6 +159,7 @@ async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> 
             assert record["ending"] == "finished"
 
 
+@pytest.mark.slow
 async def test_a_database_on_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{TOP / 'tests' / 'support' / 'without_locks'}{os.pathsep}{TOP}")
     words = ("serve", "--port", "0", "--db", str(tmp_path / "server.db"))
@@ -244,6 +245,7 @@ async def play(url: str, key: str) -> int:
                 state = await client.post(state.json()["playUrl"], data={"dir": "North"})
 
 
+@pytest.mark.slow
 async def test_a_league_has_one_server(tmp_path: Path) -> None:
     path, roster = tmp_path / "spring.league.json", tmp_path / "class.csv"
     roster.write_text(BARE)
@@ -299,6 +301,7 @@ def test_a_league_that_cannot_be_started(
     assert says in result.output
 
 
+@pytest.mark.slow
 async def test_two_commands_make_a_league(tmp_path: Path) -> None:
     roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
     roster.write_text(BARE)

@@ -75,6 +75,7 @@ async def test_a_wrong_variable_is_named_in_one_line(url: str, name: str, value:
     assert "s3cret" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", [URL, TLS])
 async def test_messages_name_the_proxy_and_its_status(url: str, tmp_path: Path) -> None:
     async with proxy("407 Proxy Authentication Required") as address:

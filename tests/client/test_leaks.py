@@ -71,6 +71,7 @@ async def many_games(count: int, seed: int) -> tuple[list[Reason | None], float]
     return ends, (process.memory_info().rss - memory) / 2**20
 
 
+@pytest.mark.slow
 async def test_thirty_games_with_random_faults_leak_nothing() -> None:
     ends, _ = await many_games(30, 1)
     assert ends.count(Reason.FINISHED) > 20

@@ -64,6 +64,7 @@ async def test_after_kill_9_a_run_goes_on_to_the_same_net(tmp_path: Path) -> Non
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
 
 
+@pytest.mark.slow
 async def test_a_folder_has_one_run(tmp_path: Path) -> None:
     words = ["--decisions", "100000000", "--threads", "1", "--hidden", "16", "--against", "stay"]
     process = await begin(tmp_path, "learn", "selfplay", "mine", *words)
@@ -136,6 +137,7 @@ def test_wrong_usage_is_refused_and_nothing_is_written(tmp_path: Path, words: li
     assert (tmp_path / "full" / "file").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "run.npz").write_bytes(os.urandom(1000))

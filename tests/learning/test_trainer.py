@@ -31,6 +31,7 @@ def iterate(trainer: Trainer, times: int) -> Means:
     return means
 
 
+@pytest.mark.slow
 def test_equal_settings_give_equal_nets() -> None:
     one, other = begun(), begun()
     iterate(one, 2)

@@ -90,7 +90,8 @@ def made_up(seed: int, count: int, curved: bool = False) -> Positions:
     return Positions(columns, np.arange(count) * 10 // count, np.arange(7, 10))
 
 
-@pytest.mark.parametrize("hidden", [0, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [0, 16])
 def test_a_known_value_is_found_again(hidden: int) -> None:
     """Half of the variance is noise, so R2 is at most 0.5."""
     fit = fit_value(made_up(3, 40_000, curved=hidden > 0), hidden)
@@ -169,6 +170,7 @@ def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, 
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("rows", "linear", "out"))
 
 
+@pytest.mark.slow
 def test_the_command_fits_a_value(games: Path, tmp_path: Path) -> None:
     """The table is that of the net in the file, whose values are those of `net_value`."""
     code, said = run(tmp_path, "learn", "value", games, "--out", "sub/v.npz", "--every", 4)

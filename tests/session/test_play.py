@@ -274,6 +274,7 @@ def test_invalid_settings_give_one_message(
     assert not recordings(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_unreachable_server(tmp_path: Path) -> None:
     words = ["--server", "http://127.0.0.1:9", "--connect-timeout-s", "0"]
     done = run(tmp_path, "play", "--rounds", "3", *words, VINDIBOT_KEY=SECRET)
@@ -285,6 +286,7 @@ def test_an_unreachable_server(tmp_path: Path) -> None:
     assert not recordings(tmp_path)
 
 
+@pytest.mark.slow
 async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
     full_up, lost = [Fault("status", body="The server is full", headers={"Retry-After": "0"})] * 4, [Fault("reset")] * 2
     faults = [*full_up, *lost, Fault("status", status=400, body=LEAGUE_OVER)]
@@ -327,6 +329,7 @@ async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Pat
     assert "waiting" not in out
 
 
+@pytest.mark.slow
 async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Path) -> None:
     async with FaultyServer(joins={1: Fault("hang")}) as server:
         words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--join-timeout-s", "4")

@@ -18,6 +18,7 @@ from tests.support.serving import serving
 QUICK = ("--bot", "stay", "--in-process", "--display", "none", "--no-recording")
 
 
+@pytest.mark.slow
 async def test_the_summary_has_the_name_of_the_standings(tmp_path: Path) -> None:
     async with serving() as server:
         server.register("ann", SECRET)

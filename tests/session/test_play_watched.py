@@ -28,6 +28,7 @@ def recorded(folder: Path) -> Recording:
     return read_recording(path)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
     with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "1000", "--margin-ms", "100", folder=tmp_path) as terminal:
         terminal.until(r"1 rounds/s  space pause")
@@ -142,6 +143,7 @@ async def opened(folder: Path, *words: str, **more: str) -> AsyncIterator[tuple[
             await process.wait()
 
 
+@pytest.mark.slow
 async def test_the_browser_sees_each_ply_from_the_first_one_on(tmp_path: Path) -> None:
     async with opened(tmp_path, *GAME, "--rounds", "4", "--against", "stay") as (process, page):
         async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", page.replace("/game/", "/plies/")) as answer:

@@ -56,6 +56,7 @@ def started(folder: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVN
         process.wait()
 
 
+@pytest.mark.slow
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     slow_bot(tmp_path)
     referee = LineReferee(generate(3, size=10), 0, 6)

@@ -157,6 +157,7 @@ def test_a_process_that_cannot_load_a_kernel_leaves_its_file(program: Path, tmp_
     assert run(program, tmp_path / "cache")[0][0] == "cached"
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_called_before_it_is_loaded_has_the_same_file(program: Path, tmp_path: Path) -> None:
     """numba has another name for its arguments then. If they are of other types, the kernel is compiled, but not stored."""
     early = "if sys.argv[1:]:\n    double(eval(sys.argv[1]))\n    print('hit' if double.stats.cache_hits else 'miss')\n"
@@ -169,6 +170,7 @@ def test_a_kernel_that_is_called_before_it_is_loaded_has_the_same_file(program: 
     assert run(program, tmp_path / "cache")[0][0] == "cached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["1", "2"])
 def test_python_that_optimises_has_a_folder_of_its_own(filled: tuple[Path, Path, list[str]], tmp_path: Path, level: str) -> None:
     program, cache, lines = filled
@@ -179,6 +181,7 @@ def test_python_that_optimises_has_a_folder_of_its_own(filled: tuple[Path, Path,
     assert run(program, tmp_path / "cache")[0][0] == "cached"
 
 
+@pytest.mark.slow
 def test_exchanged_files_are_compiled_again(program: Path, tmp_path: Path) -> None:
     second = "@kernels.entry(types.int64(types.int64))\ndef triple(number):\n    return 3 * number\n"
     program.write_text(
@@ -195,6 +198,7 @@ def test_exchanged_files_are_compiled_again(program: Path, tmp_path: Path) -> No
     assert complaints.count("RuntimeWarning") == 1
 
 
+@pytest.mark.slow
 def test_a_complete_cache_that_is_read_only_is_used(filled: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
     program, cache, _ = filled
     shutil.copytree(cache, tmp_path / "cache")
@@ -207,6 +211,7 @@ def test_a_complete_cache_that_is_read_only_is_used(filled: tuple[Path, Path, li
     assert "cannot be written, so kernels are compiled for this run only" in complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_BOUNDSCHECK"])
 def test_another_processor_has_a_folder_of_its_own(filled: tuple[Path, Path, list[str]], tmp_path: Path, name: str) -> None:
     program, cache, lines = filled

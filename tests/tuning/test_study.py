@@ -43,6 +43,7 @@ def result_of(study: TuneStudy) -> SearchResult:
     return study.result
 
 
+@pytest.mark.slow
 def test_ruined_parameters_come_back(tmp_path: Path) -> None:
     """Three of 25 parameters cost 120 points each. The study is interrupted twice."""
     game, path = known_game(), tmp_path / "study.jsonl"
@@ -105,6 +106,7 @@ def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
     assert result_of(play(resume(tmp_path / "d.jsonl", given), game)).point == result_of(first).point
 
 
+@pytest.mark.slow
 def test_cma_es_finds_them_too(tmp_path: Path) -> None:
     game = known_game()
     keys = list(RUINED)
