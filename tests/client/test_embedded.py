@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from sim.game import Game
 from tests.support.clientkit import Player, ReceivedEvents, play, settings_for
 from tests.support.faulty_proxy import FaultyProxy
 from vindibot.client.game_client import GameClient
@@ -78,11 +79,11 @@ async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
     class Checked(Player):
         before: Answer | None = None
 
-        async def __call__(self, answer: Answer, received_at: float) -> int:
+        async def __call__(self, answer: Answer, games: Game, received_at: float) -> int:
             if self.decided:
                 assert answer.hero.last_dir == self.decided[-1][1]
                 assert answer.game.turn == self.decided[-1][0] + 4
-            return await super().__call__(answer, received_at)
+            return await super().__call__(answer, games, received_at)
 
     async with FaultyProxy(server.port, rng, share=0.33) as proxy:
         player = Checked()

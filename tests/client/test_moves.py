@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from sim.game import Game
 from tests.support.clientkit import Pauses, Player, ReceivedEvents, play, settings_for
 from tests.support.faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
 from vindibot.client.game_client import GameClient
@@ -105,14 +106,14 @@ async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pyte
     client = GameClient(settings_for(server), pause=pauses)
     closed = False
 
-    async def decide(answer: Answer, received_at: float) -> int:
+    async def decide(answer: Answer, games: Game, received_at: float) -> int:
         nonlocal closed
         if answer.game.turn == 8 and not closed:
             closed = True
             assert server._server is not None
             server._server.close()
             await server._server.wait_closed()
-        return await player(answer, received_at)
+        return await player(answer, games, received_at)
 
     async def pause(seconds: float) -> None:
         await pauses(seconds)
@@ -282,7 +283,7 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_errors_of_decide_are_raised() -> None:
-    async def broken(answer: Answer, received_at: float) -> int:
+    async def broken(answer: Answer, games: Game, received_at: float) -> int:
         raise RuntimeError("no idea")
 
     async with FaultyServer() as server, GameClient(settings_for(server)) as client:
@@ -291,7 +292,7 @@ async def test_errors_of_decide_are_raised() -> None:
 
 
 async def test_a_protocol_error_of_decide_ends_the_game() -> None:
-    async def decide(answer: Answer, received_at: float) -> int:
+    async def decide(answer: Answer, games: Game, received_at: float) -> int:
         raise ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
 
     async with FaultyServer() as server, GameClient(settings_for(server)) as client:
@@ -308,11 +309,11 @@ async def test_stopping_finishes_the_turn() -> None:
     player = Player()
     async with FaultyServer() as server, GameClient(settings_for(server)) as client:
 
-        async def decide(answer: Answer, received_at: float) -> int:
+        async def decide(answer: Answer, games: Game, received_at: float) -> int:
             if answer.game.turn == 8:
                 client.stop_after_turn()
                 client.stop_after_turn()
-            return await player(answer, received_at)
+            return await player(answer, games, received_at)
 
         result = await client.play(decide)
     assert result.outcome.reason is Reason.INTERRUPTED
@@ -326,7 +327,7 @@ async def test_stopping_finishes_the_turn() -> None:
 async def test_stopping_on_the_last_turn_finishes_the_game() -> None:
     async with FaultyServer(plies=4) as server, GameClient(settings_for(server)) as client:
 
-        async def decide(answer: Answer, received_at: float) -> int:
+        async def decide(answer: Answer, games: Game, received_at: float) -> int:
             client.stop_after_turn()
             return 0
 
@@ -338,7 +339,7 @@ async def test_stopping_out_of_step_ends_at_once() -> None:
         server.move_faults |= {number: Fault("status", status=400, body="Not your turn to move") for number in range(3, 999)}
         async with GameClient(settings_for(server), pause=Pauses()) as client:
 
-            async def decide(answer: Answer, received_at: float) -> int:
+            async def decide(answer: Answer, games: Game, received_at: float) -> int:
                 if answer.game.turn == 4:
                     client.stop_after_turn()
                 return 1
@@ -352,7 +353,7 @@ async def test_stopping_out_of_step_ends_at_once() -> None:
 async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
     reached = asyncio.Event()
 
-    async def decide(answer: Answer, received_at: float) -> int:
+    async def decide(answer: Answer, games: Game, received_at: float) -> int:
         if answer.game.turn == 4 and kind == "thinking":
             reached.set()
             await asyncio.sleep(3600)

@@ -29,7 +29,7 @@ from vindibot.games.protocol import (
     Answer,
     Player,
     ProtocolError,
-    check_answer,
+    answer_games,
     encode_json,
     from_games,
     read_answer,
@@ -183,9 +183,9 @@ def test_a_game_that_contradicts_itself_is_refused(path: str, value: Any, named:
     [("hero.id", 9, "hero.id: "), ("hero.id", 0, "hero.id: "), ("hero.id", 2, "game.turn: "), ("game.turn", 5, "game.turn: ")],
 )
 def test_an_answer_for_a_hero_whose_turn_it_is_not_is_refused(path: str, value: Any, named: str) -> None:
-    check_answer(read_answer(TEXT))
+    answer_games(read_answer(TEXT))
     with pytest.raises(ProtocolError) as caught:
-        check_answer(read_answer(change(path, value)))
+        answer_games(read_answer(change(path, value)))
     assert caught.value.message.startswith(named)
 
 
@@ -289,10 +289,9 @@ def tampered(draw: st.DrawFn) -> bytes:
 def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(body: bytes) -> None:
     try:
         answer = read_answer(body)
-        check_answer(answer)
+        games = answer_games(answer)
     except ProtocolError:
         return
-    games = to_games(answer.game)
     fallback(View(games, answer.hero.id - 1))
     with tempfile.TemporaryDirectory() as folder:
         with Recorder(Path(folder), Header(bot="x", game=answer.game.id, hero=answer.hero.id, mode="arena")) as recorder:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sim.game import Game
 from tests.support.faulty_server import FaultyServer
 from vindibot.client.game_client import ClientEvents, ClientResult, ClientSettings, GameClient
 from vindibot.games.outcome import Reason
@@ -64,7 +65,7 @@ class Player:
         self.decided: list[tuple[int, str]] = []
         self.thinks = thinks
 
-    async def __call__(self, answer: Answer, received_at: float) -> int:
+    async def __call__(self, answer: Answer, games: Game, received_at: float) -> int:
         if self.thinks:
             await asyncio.sleep(self.thinks)
         direction = 1 + len(self.turns) % 4

@@ -20,14 +20,14 @@ from typing import Any, Literal, NoReturn, Self, TypeVar
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
+from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY, Game
 from vindibot.base import ServerAddress, check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
 from vindibot.client.queue import GameQueue, QueueWatch
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
-from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
+from vindibot.games import Answer, Outcome, ProtocolError, Reason, answer_games, check_hero_id
 
 #: The shortest and the longest pause, in seconds, between attempts to join, and between repeats of a move.
 JOIN_PAUSES = (0.25, 30.0)
@@ -46,9 +46,9 @@ MAX_REFUSALS = 2
 _log = structlog.get_logger("vindibot.client.game_client")
 _T = TypeVar("_T")
 
-#: A function that chooses a direction 0..4 for a state. The second argument is the time (of `time.monotonic`) at which the client
-#: received the state.
-Decide = Callable[[Answer, float], Awaitable[int]]
+#: A function that chooses a direction 0..4 for a state. Its arguments are the server's answer, its state as a game of `sim`, and
+#: the time (of `time.monotonic`) at which the client received the answer.
+Decide = Callable[[Answer, Game, float], Awaitable[int]]
 
 
 class ClientSettings(BaseModel):
@@ -184,8 +184,8 @@ class GameClient:
         try:
             answer, received_at = await self._join()
             while True:
-                self._check_end(answer)
-                direction = await decide(answer, received_at)
+                games = self._check_end(answer)
+                direction = await decide(answer, games, received_at)
                 self._moves += 1
                 answer, received_at = await self._exchange(answer, received_at, direction)
         except _Ended as end:
@@ -201,12 +201,12 @@ class GameClient:
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
         return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
-    def _check_end(self, answer: Answer) -> None:
-        """Store a new state. End the game if it is finished, if our hero has crashed, or after a request to stop.
+    def _check_end(self, answer: Answer) -> Game:
+        """Store a new state and return its game. End if it is finished, if our hero has crashed, or after a request to stop.
 
         Raises `ProtocolError` if the state contradicts itself.
         """
-        check_answer(answer)
+        games = answer_games(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
         if answer.hero.crashed:
@@ -216,6 +216,7 @@ class GameClient:
             _end(Reason.FINISHED, f"the game is finished after {answer.game.turn} plies")
         if self._stop.is_set():
             _end(Reason.INTERRUPTED, f"stopped on request, on turn {answer.game.turn}")
+        return games
 
     # ---- Joining ----
 

@@ -56,7 +56,7 @@ from .protocol import (
     Player as Player,
     ProtocolError as ProtocolError,
     UnreadableError as UnreadableError,
-    check_answer as check_answer,
+    answer_games as answer_games,
     check_hero_id as check_hero_id,
     encode_json as encode_json,
     from_games as from_games,

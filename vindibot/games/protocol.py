@@ -195,14 +195,18 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
     raise ProtocolError(f"{path}: {first['msg']}{more}" if path else f"the answer cannot be read: {first['msg']}{more}")
 
 
-def check_answer(answer: Answer) -> None:
-    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if the answer's hero is not the hero to move."""
+def answer_games(answer: Answer) -> Game:
+    """Return the state of an answer as a game of `sim` (see `to_games`).
+
+    Raises `ProtocolError` if the state contradicts itself, or if the answer's hero is not the hero to move.
+    """
     check_hero_id(answer)
     game, number = answer.game, answer.hero.id
-    to_games(game)
+    games = to_games(game)
     mover = game.turn % PLIES_PER_ROUND + 1
     if mover != number and not (game.finished or answer.hero.crashed):
         raise ProtocolError(f"game.turn: hero {mover} moves on turn {game.turn}, but the answer is for hero {number}")
+    return games
 
 
 def check_hero_id(answer: Answer) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from sim.game import DIRECTIONS, Games
+from sim.game import DIRECTIONS, Game, Games
 from vindibot.base import counted, log
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameQueue
 from vindibot.config import Bot, shipped_folder, short
@@ -31,9 +31,9 @@ from vindibot.games import (
     Ply,
     Recorder,
     TraitHeader,
+    answer_games,
     ranks,
     result_text,
-    to_games,
     write_entry,
 )
 from vindibot.terminal import Display, GameDisplay
@@ -207,9 +207,8 @@ class GamePlayer(ClientEvents):
 
     # -- Turns --
 
-    async def _decide(self, answer: Answer, received_at: float) -> int:
+    async def _decide(self, answer: Answer, games: Game, received_at: float) -> int:
         assert self._agent is not None
-        games = to_games(answer.game)
         games["training"] = self.settings.mode == "training"
         log.bind(turn=answer.game.turn)
         ballot = await self._agent.decide(games, received_at, self._client.time_limit, self._client.network_seconds)
@@ -296,7 +295,7 @@ class GamePlayer(ClientEvents):
 
     def _finish(self, report: Report) -> None:
         outcome = report.outcome
-        last = LastState(report.last.game, to_games(report.last.game)) if report.last is not None else None
+        last = LastState(report.last.game, answer_games(report.last)) if report.last is not None else None
         if self._recorder is not None:
             self._recorder.finish(outcome, last.state if last is not None else None)
         if self._observer is not None:
