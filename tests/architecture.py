@@ -63,14 +63,21 @@ def part_of(path: Path) -> str:
     return inner[0] if len(inner) > 1 and floor != "sim" else floor
 
 
+def name_of(path: Path) -> str:
+    """The dotted name of a module."""
+    return ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
+
+
+def file_edges() -> dict[str, set[str]]:
+    """The modules that each module imports, for types alone too."""
+    files = {name_of(path): path for floor in FLOORS for path in modules(floor) if path.name != "__init__.py"}
+    return {name: {one for one in imports(path) if one in files} for name, path in files.items()}
+
+
 @cache
 def edges() -> set[tuple[str, str]]:
     """The rooms that import others, for types alone too."""
-    parts = {}
-    for floor in FLOORS:
-        for path in modules(floor):
-            name = ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
-            parts[name] = part_of(path)
+    parts = {name_of(path): part_of(path) for floor in FLOORS for path in modules(floor)}
     found = set()
     for floor in FLOORS:
         for path in modules(floor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.architecture import (
     drawn,
     edges,
     essential,
+    file_edges,
     imports,
     longest_chain,
     modules,
@@ -89,6 +91,13 @@ def offered(room: str) -> set[str]:
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:
     assert circle(edges()) == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert ("vindibot.games.history", "vindibot.games.curves") in {
+        (name, one) for name, found in file_edges().items() for one in found
+    }
+    TopologicalSorter(file_edges()).prepare()  # raises `CycleError`, which names the files
 
 
 def test_no_chain_of_rooms_is_long() -> None:

@@ -15,7 +15,8 @@ from hypothesis import given, strategies as st
 from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
-from vindibot.config.bots import Bot, TraitSpec, load_bot, make_importable
+from vindibot.config.bots import Bot, load_bot, make_importable
+from vindibot.config.trait_spec import TraitSpec
 
 CHECKOUT = TOP
 COWARD = '''

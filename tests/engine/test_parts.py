@@ -21,7 +21,8 @@ from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, plain_statistics
 from behaviours.registry import BehaviourError, find
 from tests.support.pools import STAY, all_ready, ask, game, pool_of, records, statuses, trait
 from tests.support.waiting import until
-from vindibot.config.bots import Bot, TraitSpec
+from vindibot.config.bots import Bot
+from vindibot.config.trait_spec import TraitSpec
 from vindibot.engine.agent import voters
 from vindibot.engine.health import STRIKES
 from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead, part_of

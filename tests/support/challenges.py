@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 
 from tests.support.serving import MAP
-from vindibot.challenge.host import LOOPBACK, Host
+from vindibot.challenge.command import LOOPBACK, serving
+from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.server import EmbeddedServer
@@ -27,6 +28,6 @@ async def hosting(
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
     notes: list[str] = []
     host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), notes.append)
-    async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+    async with serving(host, LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
         host.notes = notes
         yield host, server, client

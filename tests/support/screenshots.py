@@ -29,7 +29,8 @@ from tests.support.paths import TOP
 from tests.support.reviewed import SAMPLE
 from tests.support.rule_scenes import bundle_of
 from vindibot.base import log
-from vindibot.challenge.host import LOOPBACK, Host
+from vindibot.challenge.command import LOOPBACK, serving
+from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
@@ -140,7 +141,7 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
         board.write_text(generate(seed, size=size).text())
         settings = ChallengeSettings(map=str(board), rounds=300, seed=7, recording=RecordingSettings(enabled=False))
         host = Host(settings, Offers([BOT, AGAINST], str(board)), lambda text: None)
-        async with host.serving(LOOPBACK) as server:
+        async with serving(host, LOOPBACK) as server:
             options = {"size": shot.size, "color_scheme": shot.scheme, "reduced_motion": "reduce"}
             async with visiting(browser, server.url + PATH, **options) as page:
                 await page.get_by_role("img", name="The map").wait_for()

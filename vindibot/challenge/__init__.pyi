@@ -1,2 +1,2 @@
-from .host import challenge as challenge
+from .command import challenge as challenge
 from .settings import ChallengeSettings as ChallengeSettings

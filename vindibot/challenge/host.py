@@ -1,30 +1,25 @@
-"""The host of challenges: a game server on this machine with a page, and the bots that play against visitors of the page."""
+"""The host of challenges: it starts the bots that play against visitors of the page, and keeps the games."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import secrets
-import webbrowser
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 
 import structlog
-from rich.console import Console
 
-from vindibot.base import UsageError, VindibotError, counted, lan_address, log, printable, say
+from vindibot.base import UsageError, VindibotError, counted, log
 from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.request import GameRequest
-from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config import load_bot
-from vindibot.engine import warm
 from vindibot.games import result_text
-from vindibot.server import EmbeddedServer, Room, ServerSettings
+from vindibot.server import EmbeddedServer, Room
 
 #: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 32
-LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 _log = structlog.get_logger("vindibot.challenge")
 
 
@@ -121,25 +116,19 @@ class Host:
     def ended(self, room: Room) -> None:
         """See `RoomObserver`."""
 
-    # -- the server --
-
     @contextlib.asynccontextmanager
-    async def serving(self, host: str) -> AsyncIterator[EmbeddedServer]:
-        """Serve the page and the games within the ``async with`` block. All games end when the block ends.
-
-        `host` is the IP address on which the server listens.
-        """
-        settings = ServerSettings(host=host, port=self.settings.port, keys="registered")
-        async with EmbeddedServer(settings, (self,), (lambda app: add_routes(app, self),)) as self._server:
-            try:
-                yield self._server
-            finally:
-                for game in self._games.values():
-                    game.decisions.end()
-                tasks = list(self._tasks.values())
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+    async def playing_on(self, server: EmbeddedServer) -> AsyncIterator[None]:
+        """Play the games on `server` within the ``async with`` block. All games end when the block ends."""
+        self._server = server
+        try:
+            yield
+        finally:
+            for game in self._games.values():
+                game.decisions.end()
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def result_line(game: ChallengeGame) -> str:
@@ -150,30 +139,3 @@ def result_line(game: ChallengeGame) -> str:
     rivals = list(zip(result.names, result.gold, strict=True))
     _, gold = rivals.pop(seat)
     return f"game {result.game_id}: {result_text(name, gold, rivals)}"
-
-
-def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:
-    """Host challenges until Ctrl-C.
-
-    `bots` are the bots that the page selects first. With `lan`, other machines in the network can reach the page. With
-    `open_page`, the page opens in the browser. Raises `VindibotError` if a bot cannot be loaded or if the server cannot start.
-    """
-    with log.configured(settings.log.level, settings.log.file, console):
-        offers = Offers(bots, settings.map)
-        warm(console)
-        host = Host(settings, offers, lambda text: say(console, printable(text)))
-
-        def show(server: EmbeddedServer) -> None:
-            url = server.url + PATH
-            say(console, f"play at {url} (Ctrl-C ends it)")
-            if lan:
-                say(console, f"in this network: http://{lan_address()}:{server.port}{PATH}", "bold")
-                say(console, "anybody who can reach this address may play, and see the votes of your bots", "yellow")
-            if open_page and not webbrowser.open(url):
-                say(console, "no browser could be opened: open this address yourself", "yellow")
-
-        async def serve() -> None:
-            async with host.serving(ALL_INTERFACES if lan else LOOPBACK) as server:
-                await server.until_signal(show)
-
-        asyncio.run(serve())

@@ -11,7 +11,7 @@ import ipaddress
 import socket
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI, Request
@@ -20,16 +20,14 @@ from pydantic import ValidationError
 
 from sim.maps import Map
 from vindibot.base import VindibotError, render
+from vindibot.challenge.game import ChallengeGame, Decision, GameSetup
+from vindibot.challenge.host import Host
 from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.config import dotted, explain
 from vindibot.games import GameHistory, Player
 from vindibot.server import Refusal, ServerSettings, read_body
 from vindibot.viewer import TYPES, Bundle, VotesWriter, empty_bundle, served_imports, served_policy, static_files
-
-if TYPE_CHECKING:
-    from vindibot.challenge.game import ChallengeGame, Decision, GameSetup
-    from vindibot.challenge.host import Host
 
 #: The path of the page.
 PATH = "/challenge"

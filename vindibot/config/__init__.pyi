@@ -2,7 +2,6 @@ from .bots import (
     LONGEST_NAME as LONGEST_NAME,
     Bot as Bot,
     BotFile as BotFile,
-    TraitSpec as TraitSpec,
     TraitTable as TraitTable,
     import_path as import_path,
     load_bot as load_bot,
@@ -66,3 +65,4 @@ from .signature import (
     file_digest as file_digest,
 )
 from .tables import flat as flat
+from .trait_spec import TraitSpec as TraitSpec

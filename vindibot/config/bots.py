@@ -44,6 +44,7 @@ from vindibot.config.files import TomlFile, find, look_up, read_chain
 from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
 from vindibot.config.tables import Tables
+from vindibot.config.trait_spec import TraitSpec, build_trait
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -95,25 +96,6 @@ class BotFile(BaseModel):
     extends: str = Field("", min_length=1, description="a bot file to inherit from; this file overrides its values")
     reset: list[str] = Field([], description="keys of inherited values or tables that go back to their defaults")
     traits: dict[str, TraitTable] = Field({}, description="a table per trait")
-
-
-@dataclass(frozen=True)
-class TraitSpec:
-    """A trait of a bot as plain data, from which any process can build it.
-
-    `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` holds the
-    parameters that the file sets. The other parameters have the trait's defaults.
-    """
-
-    label: str
-    use: str
-    weight: float
-    class_path: str
-    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def build(self) -> Behaviour:
-        """Build the behaviour. If the trait's module is beside a bot file, call `make_importable` first."""
-        return _build(find_behaviour(self.class_path), self.parameters)
 
 
 @dataclass(frozen=True)
@@ -279,7 +261,7 @@ def _trait(label: str, tables: Tables[TomlFile], last: TomlFile, folders: Sequen
             raise tables.origin((*path, key), last).refuse((*path, key), f"must be finite, not {shown(value)}")
     parameters = with_data_files(kind, parameters, path, lambda key: tables.origin((*path, key), last))
     try:
-        _build(kind, parameters)
+        build_trait(kind, parameters)
     except ValidationError as problem:
         known = [*kind.model_fields, *TraitTable.model_fields]
         raise _refused(problem, path, lambda full: tables.origin(full, last), known) from None
@@ -299,15 +281,6 @@ def _message_if_slow(words: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-
-
-def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
-    """Build a behaviour with strict types: a text is not accepted as a number, nor `true` as a whole number.
-
-    The parameters are converted to JSON first. TOML and JSON have no tuples, enumerations and paths, but lists and texts. With
-    strict types, pydantic converts lists and texts to these types only if they come from JSON.
-    """
-    return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 
 
 def with_defaults(kind: type[BaseModel], parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,15 +15,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import vindibot
 from sim import sources
 from sim.ownsources import follow
 from vindibot.config.data_files import replaced_paths
-
-if TYPE_CHECKING:
-    from vindibot.config.bots import TraitSpec
+from vindibot.config.trait_spec import TraitSpec
 
 #: Number of hexadecimal digits of a digest.
 DIGITS = 16

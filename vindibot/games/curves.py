@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sim.game import PLIES_PER_ROUND
 from sim.sprites import HERO_COLOURS
-
-if TYPE_CHECKING:
-    from vindibot.games.history import GameHistory
-    from vindibot.games.review import ReviewedTurn
-
-#: Largest number of points of a curve.
-_MOST_POINTS = 400
 
 
 @dataclass(frozen=True)
@@ -71,23 +62,3 @@ class Curves:
             points = (f"{x},{self.bottom - tall * row[hero] / most:.1f}" for x, row in zip(across, self.rows, strict=True))
             lines.append((colours["main"], " ".join(points)))
         return lines
-
-
-def gold_curves(history: GameHistory) -> Curves:
-    """Return the curves of the gold of the four heroes. The history must have at least one state."""
-    every = -(-(len(history) + 1) // _MOST_POINTS)
-    shown = sorted({*range(0, len(history) + 1, every), len(history)})
-    rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
-    return Curves("gold", [history.turn(number) for number in shown], rows)
-
-
-def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
-    """Return the curves of the final gold of the four heroes, as a review estimates it after each played move.
-
-    `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
-    """
-    rounds: dict[int, list[Sequence[float]]] = {}
-    for one in turns:
-        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
-    rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
-    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)

@@ -27,7 +27,7 @@ from sim.svg import draw_svg
 from vindibot.base import printable, render
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
-from vindibot.games.curves import gold_curves
+from vindibot.games.curves import Curves
 from vindibot.games.game_file import read_game_file
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
@@ -37,6 +37,8 @@ from vindibot.games.review import Review, read_review
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF
+#: Largest number of points of a curve.
+_MOST_POINTS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,3 +382,11 @@ class GameHistory:
         board = draw_svg(self._last, names=[printable(name) for name in self.names], me=self.me)
         review = "" if self.review is None else self.review._repr_html_()
         return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self), review=review))
+
+
+def gold_curves(history: GameHistory) -> Curves:
+    """Return the curves of the gold of the four heroes. The history must have at least one state."""
+    every = -(-(len(history) + 1) // _MOST_POINTS)
+    shown = sorted({*range(0, len(history) + 1, every), len(history)})
+    rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
+    return Curves("gold", [history.turn(number) for number in shown], rows)

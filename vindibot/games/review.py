@@ -13,9 +13,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.base import VindibotError, render
-from vindibot.games.curves import expected_curves
+from vindibot.games.curves import Curves
 from vindibot.games.lines import fault, is_no_json, read_lines
 from vindibot.games.vote_line import PV_LETTERS
 
@@ -260,3 +261,15 @@ def read_review(path: Path | str, game: str | None = None) -> Review | None:
     Raises `ReviewError` if the file or a review cannot be read.
     """
     return next((one for one in read_reviews(path) if game in (None, one.header.game)), None)
+
+
+def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
+    """Return the curves of the final gold of the four heroes, as a review estimates it after each played move.
+
+    `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
+    """
+    rounds: dict[int, list[Sequence[float]]] = {}
+    for one in turns:
+        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
+    rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
+    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)

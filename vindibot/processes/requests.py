@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 #: The packages of this project. A module of another package is foreign.
 OURS = frozenset({"sim", "behaviours", "vindibot"})
+#: The name of the process that forks, as ``ps`` shows it.
+ROOT = "vindibot-forker"
 #: The place of the control socket among the descriptors of a request.
 CONTROL = 2
 #: The largest number of bytes of a request, and of its file descriptors.

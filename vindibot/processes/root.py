@@ -26,10 +26,10 @@ from vindibot.base import adopt_orphans, name_process
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
 from vindibot.processes.forker import ForkedChild, Forker, Timed
-from vindibot.processes.requests import CONTROL, Needs, Request, close_all, send
+from vindibot.processes.requests import CONTROL, ROOT, Needs, Request, close_all, send
 
-#: Names of the processes, as ``ps`` shows them.
-ROOT, TEMPLATE = "vindibot-forker", "vindibot-traits"
+#: The name of the process of a template, as ``ps`` shows it.
+TEMPLATE = "vindibot-traits"
 #: Seconds that a template may take to import its modules.
 LOAD_SECONDS = 15.0
 #: If there is this number of templates, an unused one ends before there is another.

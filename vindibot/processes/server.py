@@ -22,8 +22,7 @@ from sim import kernels
 from vindibot.base import VindibotError
 from vindibot.config import import_path
 from vindibot.processes import requests
-from vindibot.processes.requests import Needs, Request
-from vindibot.processes.root import ROOT
+from vindibot.processes.requests import ROOT, Needs, Request
 
 #: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the root.
 END_TIMEOUT = 1.5
