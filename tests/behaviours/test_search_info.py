@@ -22,7 +22,7 @@ from vindibot.config.bots import make_importable
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Voters
 from vindibot.engine.runner import Vote, parse_answer
-from vindibot.engine.worker import Board, TraitPlan
+from vindibot.engine.worker import TraitPlan, WorkerMemory
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.recording import Recorder, RecordingError, read_recording
 from vindibot.games.vote_line import VoteLine, write_entry
@@ -130,18 +130,18 @@ async def test_wrong_search_info_is_void_and_named(in_process: bool) -> None:
 
 def test_a_slot_never_gives_half_of_a_vote() -> None:
     """A writer that is stopped anywhere within a write: the reader still has what was said before."""
-    board = Board(bytearray(Board.size(2)))
+    memory = WorkerMemory(bytearray(WorkerMemory.size(2)))
     first = Vote(1, PLAIN_VOTES, 1.0, False, info=plain_info(WHOLE))
-    board.put(7, first)
-    heads = board._heads
-    board._heads = memoryview(bytearray(len(heads) * 8)).cast("Q")  # the second write's head never gets there
-    board.put(7, Vote(1, (9.0,) * 5, 2.0, True, info=SearchInfo((9.0,) * 5, depth=1)))
-    board._heads = heads
-    assert board.get(7, 1) == first
-    board.put(7, Vote(1, None, 3.0, True, status="void"))
-    assert board.get(7, 1) == Vote(1, None, 3.0, True, status="void")
-    assert board.get(8, 1) is None
-    assert board.get(7, 0) is None
+    memory.put(7, first)
+    heads = memory._heads
+    memory._heads = memoryview(bytearray(len(heads) * 8)).cast("Q")  # the second write's head never gets there
+    memory.put(7, Vote(1, (9.0,) * 5, 2.0, True, info=SearchInfo((9.0,) * 5, depth=1)))
+    memory._heads = heads
+    assert memory.get(7, 1) == first
+    memory.put(7, Vote(1, None, 3.0, True, status="void"))
+    assert memory.get(7, 1) == Vote(1, None, 3.0, True, status="void")
+    assert memory.get(8, 1) is None
+    assert memory.get(7, 0) is None
 
 
 directions = st.integers(0, 4)
@@ -161,9 +161,9 @@ infos = st.builds(
 def test_every_search_info_comes_through_a_slot_and_a_file(info: SearchInfo) -> None:
     assert plain_info(info) == info
     votes, said = parse_answer(info)
-    board = Board(bytearray(Board.size(1)))
-    board.put(1, Vote(0, votes, 1.5, True, info=said))
-    vote = board.get(1, 0)
+    memory = WorkerMemory(bytearray(WorkerMemory.size(1)))
+    memory.put(1, Vote(0, votes, 1.5, True, info=said))
+    vote = memory.get(1, 0)
     assert vote == Vote(0, votes, 1.5, True, info=said)
     before = BallotEntry("search", 2.0, None if votes is None else list(votes), 1.5, info=said)
     assert VoteLine.model_validate(json.loads(json.dumps(write_entry(before)))).entry() == before

@@ -1,7 +1,7 @@
 """Print what one bot did in results of the arena, with intervals: ``python -m tests.support.compare BOT RESULTS ...``.
 
 With ``--base RESULTS ...`` the bot of each results file is compared with the bot of the same label in a second file, in the games
-that both files have. The tables of ``docs/strength/notes.md`` with intervals of games won, deaths and stalled rounds are from here.
+that both files have. The tables of ``docs/strength`` with intervals of games won, deaths and stalled rounds are from here.
 
 The bot has one seat in every game. Games that could not be played are left out. Intervals are 95 % intervals of Student's t over
 blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a

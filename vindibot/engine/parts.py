@@ -49,9 +49,9 @@ class Parts:
     """The shared memory with the statistics of helpers. It has a slot for each pair of a worker (0, 1, ...) and a split trait.
 
     A slot has the latest statistics of its worker. Only this worker writes the slot. The layout is the same as for a slot of
-    `vindibot.engine.worker.Board`: a head of one word (request number, count of writes, state), and two bodies that are written
-    alternately. The reader compares the head before and after it copies a body, so it never takes half-written statistics. The
-    statistics stay when their worker dies.
+    `vindibot.engine.worker.WorkerMemory`: a head of one word (request number, count of writes, state), and two bodies that are
+    written alternately. The reader compares the head before and after it copies a body, so it never takes half-written
+    statistics. The statistics stay when their worker dies.
     """
 
     def __init__(self, memory: Any, layout: PartsLayout) -> None:

@@ -250,11 +250,11 @@ class Pool:
         """
         turn.over = True
         for one in [*self._working(turn), *self._helping(turn)]:
-            one.board.stop[0] = 1
+            one.memory.stop[0] = 1
             asyncio.get_running_loop().call_later(self.grace, self._kill_if_hung, one, turn.number)
         for one in self._working(turn):
             self._collect(turn, one)
-            running = int(one.board.running[0])
+            running = int(one.memory.running[0])
             if not turn.is_final(running) and not (self.health_records[running].anytime and running in turn.votes):
                 turn.failures[running] = "late", STILL_RUNNING
 
@@ -273,7 +273,7 @@ class Pool:
         """Give the waiting traits to the idle workers. If no trait is left, the workers that are still idle become helpers."""
         if self._assign(turn):
             for one in self._helping(turn):
-                one.board.stop[0] = 1
+                one.memory.stop[0] = 1
         elif self._split and turn.nodes is None and not turn.over:
             self._help(turn)
 
@@ -350,8 +350,8 @@ class Pool:
 
     def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
         one.assigned, one.number, one.helps = tuple(traits), turn.number, helps
-        one.board.stop[0], one.board.running[0] = 0, worker.NO_TRAIT
-        one.board.put_turn(turn.games)
+        one.memory.stop[0], one.memory.running[0] = 0, worker.NO_TRAIT
+        one.memory.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
         trial = one.only is not None
         request = worker.TurnRequest(
@@ -390,7 +390,7 @@ class Pool:
             return
         current = self._current(one)
         for trait in () if one.helps else one.assigned:
-            vote = one.board.get(number, trait)
+            vote = one.memory.get(number, trait)
             if vote is None:
                 continue
             if current is not None and not current.is_final(trait):
@@ -414,7 +414,7 @@ class Pool:
         A helper has no votes.
         """
         for trait in () if one.helps else one.assigned:
-            vote = one.board.get(turn.number, trait)
+            vote = one.memory.get(turn.number, trait)
             if vote is not None and not turn.is_final(trait):
                 turn.votes[trait] = vote
 
@@ -462,7 +462,7 @@ class Pool:
     def _set_stop(self, turn: _Turn) -> None:
         for one in self.workers:
             if one.number == turn.number:
-                one.board.stop[0] = 1
+                one.memory.stop[0] = 1
 
     def _kill_if_hung(self, one: WorkerProcess, number: int) -> None:
         """Kill a worker that has not answered request `number`."""
@@ -515,7 +515,7 @@ def _running(one: WorkerProcess) -> int | None:
     If the number in the shared memory is not an assigned trait, a trait has overwritten it. Then the result is the first assigned
     trait.
     """
-    running = int(one.board.running[0])
+    running = int(one.memory.running[0])
     if running == worker.NO_TRAIT or not one.assigned:
         return None
     return running if running in one.assigned else one.assigned[0]

@@ -3,9 +3,9 @@
 Each request has all data of the turn. Between requests a worker stores only compiled kernels and tables of the map. So a new
 worker can replace it at any time.
 
-For a turn, the pool writes the game to the shared memory (`Board`), then sends a short frame. The worker immediately writes each
-vote of a trait to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
-later. The worker reports the end of a request, exceptions and printed text by frames.
+For a turn, the pool writes the game to the shared memory (`WorkerMemory`), then sends a short frame. The worker immediately
+writes each vote of a trait to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the
+trait hangs later. The worker reports the end of a request, exceptions and printed text by frames.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _REQUEST = struct.Struct("<IddqQ??BBB")
 _NUMBER = struct.Struct("<I")
 #: Further kinds of frames: a request; a trait raised; a vote is invalid. The channel of a frame is the trait.
 TURN, ERROR, VOID = range(FIRST_KIND, FIRST_KIND + 3)
-#: The value of `Board.running` before the first trait of a request runs.
+#: The value of `WorkerMemory.running` before the first trait of a request runs.
 NO_TRAIT = -1
 #: The payload of `READY` if the worker had all modules of the traits from its beginning.
 PRELOADED = b"preloaded"
@@ -70,7 +70,7 @@ class TraitPlan:
         return find(self.class_path)(**self.parameters)
 
 
-class Board:
+class WorkerMemory:
     """The shared memory of a worker: the stop word, the number of the running trait, the turn, and a slot per trait.
 
     The pool writes the turn (the game, then the games of our last turns) while the worker is idle. Only the worker writes slots.
@@ -101,7 +101,7 @@ class Board:
 
     @classmethod
     def size(cls, traits: int) -> int:
-        """Return the size in bytes of a board for this number of traits."""
+        """Return the size in bytes of the memory for this number of traits."""
         return cls.WORDS * 8 + cls.TURN + traits * cls.SLOT
 
     def put_turn(self, turn: bytes) -> None:
@@ -254,7 +254,7 @@ def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout
 
 
 def serve(owner: Owner) -> None:
-    """Run a worker until its owner ends. Its memory is a `Board`. If work can be shared, there is also the memory of `Parts`."""
+    """Run a worker until its owner ends. Its memory is a `WorkerMemory`; if work can be shared, there is that of `Parts` too."""
     captured = _Captured()
     sys.stdout = sys.stderr = captured
     try:
@@ -268,7 +268,7 @@ def serve(owner: Owner) -> None:
         owner.send(FAILED, f"{type(problem).__name__}: {problem}".encode(errors="replace")[:LONGEST_PAYLOAD])
         return
     owner.send(READY, PRELOADED if preloaded else b"")
-    _Worker(built, owner, captured, Board(owner.memory), index, parts).serve()
+    _Worker(built, owner, captured, WorkerMemory(owner.memory), index, parts).serve()
 
 
 @dataclass
@@ -281,20 +281,20 @@ class _Worker:
     built: Sequence[Behaviour]
     owner: Owner
     captured: _Captured
-    board: Board
+    memory: WorkerMemory
     index: int
     parts: Parts | None
     _number: int = 0
 
     def serve(self) -> None:
         """Answer requests until the owner ends."""
-        board = self.board
-        games, recent = board.games[:1], board.games[1:]
+        memory = self.memory
+        games, recent = memory.games[:1], memory.games[1:]
         for frame in self.owner.requests():
             request = TurnRequest.decode(frame.payload)
             self._number = request.number
             signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
-            budget = Budget(request.nodes, board.stop)
+            budget = Budget(request.nodes, memory.stop)
             view = View(games, request.me, recent=recent[: request.recent_count], budget=budget, seed=request.seed)
             traits = [(trait, self.built[trait]) for trait in request.traits]
             if request.helps:
@@ -312,7 +312,7 @@ class _Worker:
 
     def _before_trait(self, trait: int) -> None:
         self.captured.trait = trait
-        self.board.running[0] = trait
+        self.memory.running[0] = trait
 
     def _ask(self, trait: int, behaviour: Behaviour, view: View) -> Any:
         """Return the answer of a trait. Lead a split trait (see `parts.lead`), unless there is a budget of nodes."""
@@ -322,7 +322,7 @@ class _Worker:
 
     def _publish(self, vote: Vote) -> None:
         self._report(vote)
-        self.board.put(self._number, vote)
+        self.memory.put(self._number, vote)
 
     def _help(self, trait: int, behaviour: Behaviour, view: View) -> Any:
         """Return a generator that plays this worker's part of a split trait."""

@@ -57,7 +57,7 @@ class WorkerProcess:
         self.assigned: tuple[int, ...] = ()
         self.helps = False
         self.ran: set[int] = set()
-        self.board = worker.Board(child.memory)
+        self.memory = worker.WorkerMemory(child.memory)
         self.watched: set[int] = set()  # the descriptors of the child that the event loop watches
 
     @property
@@ -166,7 +166,7 @@ class Workers:
             worker.setup(self.plans, self.folders, index, self._layout),
             needs=self._needs,
             limits=ChildLimits(output=0, frame=worker.LONGEST_PAYLOAD),
-            memory=worker.Board.size(len(self.plans)),
+            memory=worker.WorkerMemory.size(len(self.plans)),
             shared=[self._parts.fileno()] if self._layout.size else [],
             kinds=(worker.ERROR, worker.VOID),
             name=worker.WORKER,
@@ -329,6 +329,6 @@ class Workers:
         if one in self._ending:
             self._ending.remove(one)
             one.child.close()
-            del one.board  # releases the memory
+            del one.memory  # releases the memory
             self._watch(one)
             self._changed.set()
