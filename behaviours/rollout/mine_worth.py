@@ -22,10 +22,10 @@ def mine_worth(view: View, keep: float) -> NDArray[np.float64]:
     if not left:
         return np.ones(len(view.cells))
     rate = (1.0 + view.past["changes"]) / (keep + view.past["owned"])
-    return _kept(rate, left) / _kept(np.array(1.0 / keep), left)
+    return _rounds_owned(rate, left) / _rounds_owned(np.array(1.0 / keep), left)
 
 
-def _kept(rate: NDArray[np.float64], left: int) -> NDArray[np.float64]:
+def _rounds_owned(rate: NDArray[np.float64], left: int) -> NDArray[np.float64]:
     """Return the rounds, of `left`, for which a mine is kept that is lost at the rate `rate` per round."""
     kept: NDArray[np.float64] = -np.expm1(-rate * left) / rate
     return kept
