@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from behaviours.base import LONGEST_PV, SearchInfo, VoteError, plain_info, plain_votes
+from behaviours.base import LONGEST_PV, SearchInfo, View, VoteError, plain_info, plain_votes
 from sim.game import EAST, NORTH, SOUTH, WEST, square
 from tests.support.paths import BOTS
 from tests.support.pools import STAY, game, pool_of, records, trait
@@ -95,7 +95,7 @@ async def asked(in_process: bool, *plans: TraitPlan) -> AsyncIterator[Voters]:
 
 
 async def ask(voters: Voters) -> list[BallotEntry]:
-    return await voters.ask(game(4), 0, game()[:0], deadline=time.monotonic() + 30.0, seed=1)
+    return await voters.ask(View(game(4), 0, recent=game()[:0], seed=1), deadline=time.monotonic() + 30.0)
 
 
 IN_PROCESS = pytest.mark.parametrize("in_process", [False, True], ids=["pool", "inline"])

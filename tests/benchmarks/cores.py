@@ -14,8 +14,9 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from behaviours.base import View
 from sim import kernels
-from sim.game import GAME, Games
+from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
 from tests.benchmarks import Row
@@ -57,7 +58,7 @@ def processor_seconds(pool: Pool) -> float:
 async def counted(pool: Pool, games: Games) -> tuple[int, float]:
     """Return the plies of one turn, and the processor seconds that all workers took for it."""
     before = processor_seconds(pool)
-    (entry, *_) = await pool.ask(games, 0, np.zeros(0, GAME), deadline=time.monotonic() + SECONDS, seed=1)
+    (entry, *_) = await pool.ask(View(games, 0, seed=1), deadline=time.monotonic() + SECONDS)
     while any(one.assigned for one in pool.workers):  # noqa: ASYNC110  # the pool has no event for it
         await asyncio.sleep(0.001)
     return (entry.info.nodes or 0) if entry.info is not None else 0, processor_seconds(pool) - before

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import structlog
 
+from behaviours.base import View
 from sim import kernels
 from sim.game import Games
 from sim.generator import generate
+from sim.past import past_of
 from tests.benchmarks import Row
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
@@ -73,7 +75,8 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
     plans = [TraitPlan(STAY, {})] * TRAITS
     pool = Pool(plans, [TraitHealth(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
     await pool.start()
-    remembered, turn_bytes = encode_turn(games, history)
+    view = View(games, 0, recent=history, past=past_of(history), seed=1)
+    remembered, turn_bytes = encode_turn(view)
     request = TurnRequest(0, 0, remembered, 1.0, 0.1, None, 0, [0, 1, 2]).encode() + turn_bytes
     pipes = BarePipes(request, answer=TRAITS // WORKERS * 64)
     through, bare = [], []
@@ -81,7 +84,7 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
         began = time.perf_counter()
         pipes.round_trip()
         between = time.perf_counter()
-        await pool.ask(games, 0, history, deadline=time.monotonic() + 1.0, seed=1)
+        await pool.ask(view, deadline=time.monotonic() + 1.0)
         if turn >= 200:
             bare.append(between - began)
             through.append(time.perf_counter() - between)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from behaviours import RECENT_TURNS, Behaviour, View
 from sim.board import parse
-from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST, Games
+from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.paths import BOTS
@@ -164,9 +164,7 @@ class Busy:
 
     async def close(self) -> None: ...
 
-    async def ask(
-        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
-    ) -> list[BallotEntry]:
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         self.deadlines.append(deadline)
         lateness = self.late.pop(0)
         while time.monotonic() < deadline + lateness:

@@ -16,8 +16,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from behaviours import RECENT_TURNS, Behaviour
-from sim.game import GAME
+from behaviours import RECENT_TURNS, Behaviour, View
 from sim.rules import step
 from tests.support.paths import TOP
 from tests.support.pools import STAY, TURN, all_ready, ask, game, pool_of, records, statuses, trait
@@ -291,7 +290,7 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
                 if turns == 5:
                     os.kill(pool.workers[0].pid, signal.SIGKILL)
                 deadline = time.monotonic() + TURN
-                entries = await pool.ask(games, 0, np.zeros(0, GAME), deadline=deadline, seed=1)
+                entries = await pool.ask(View(games, 0, seed=1), deadline=deadline)
                 assert time.monotonic() < deadline + 1.0
                 turns += 1
                 if all(health.benched for health in pool.health_records[1:]):

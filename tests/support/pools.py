@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import numpy as np
-
+from behaviours.base import View
 from sim.board import parse
-from sim.game import GAME, Games
+from sim.game import Games
 from tests.support.paths import BOTS
 from vindibot.config.bots import make_importable
 from vindibot.engine.health import TraitHealth
@@ -59,9 +58,8 @@ def game(turn: int = 0) -> Games:
 
 
 async def ask(pool: Pool, turn: int = 0, seconds: float = TURN, recent: Games | None = None, **more: Any) -> list[BallotEntry]:
-    past = recent if recent is not None else np.zeros(0, GAME)
     deadline = time.monotonic() + seconds
-    entries = await pool.ask(game(turn), 0, past, deadline=deadline, seed=1, **more)
+    entries = await pool.ask(View(game(turn), 0, recent=recent, seed=1), deadline=deadline, **more)
     # The call returns at the deadline, whatever the traits do. One second more is for a busy machine.
     assert time.monotonic() < deadline + 1.0
     return entries

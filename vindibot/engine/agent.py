@@ -18,6 +18,7 @@ from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
+from sim.past import no_past, observe
 from vindibot.config import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
@@ -50,6 +51,7 @@ class Agent:
     def __post_init__(self) -> None:
         self._seen: Games = np.zeros(4 * RECENT_TURNS, GAME)  # the states of our turns: the first `_count` rows, oldest first
         self._count = 0
+        self._past = no_past()
         self._map: Map | None = None
 
     @property
@@ -66,7 +68,7 @@ class Agent:
         view = self._view(games)
         prepared = fallback(view)
         deadline = self.deadline.moment(received_at, limit, network)
-        entries = await self.voters.ask(view.games, self.me, view.recent, deadline=deadline, seed=self.seed, nodes=self.nodes)
+        entries = await self.voters.ask(view, deadline=deadline, nodes=self.nodes)
         now = time.monotonic()
         self.deadline.decided(deadline, now)
         margin_ms = (received_at + limit - network - now) * 1000
@@ -95,9 +97,13 @@ class Agent:
             self._seen[:number] = recent
         self._seen[number : number + 1] = games
         self._count = number + 1
+        if len(recent):
+            self._past = self._past.copy()  # traits may still read the old one
+            observe(self._past, recent, len(recent) - 1, self._seen, number)
         if self._map is None:
             self._map = map_of(games)
-        return View(self._seen[number : number + 1], self.me, recent=recent, budget=budget, seed=self.seed, map=self._map)
+        now = self._seen[number : number + 1]
+        return View(now, self.me, recent=recent, past=self._past, budget=budget, seed=self.seed, map=self._map)
 
 
 def fallback(view: View) -> int:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from behaviours.base import Behaviour, Budget, View
-from sim.game import Games
 from vindibot.engine.deadline import STOP_AHEAD, StopWord
 from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
 from vindibot.engine.runner import Vote, run
@@ -58,7 +57,7 @@ class Inline:
         """End the thread that sets the stop word. Call this instead of `close` if only `vote_now` was used."""
         self._stop.close()
 
-    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
+    async def rehearse(self, view: View, *, nodes: int) -> None:
         """Do nothing: a trait that runs in this process may be under a debugger, and cannot be stopped."""
 
     def begin_game(self) -> None:
@@ -86,11 +85,9 @@ class Inline:
             self._stop.rest()
         return self._entries(votes)
 
-    async def ask(
-        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
-    ) -> list[BallotEntry]:
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
-        view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
+        view.budget = self.budget(nodes)
         votes: dict[int, Vote] = {}
         free = self._busy is None or self._busy.done()  # else a trait still works on an earlier turn
         with _exit_if_stuck(deadline):

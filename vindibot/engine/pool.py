@@ -20,7 +20,7 @@ from typing import Protocol
 
 import structlog
 
-from sim.game import Games
+from behaviours.base import View
 from vindibot.engine import worker
 from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
@@ -58,19 +58,16 @@ class Voters(Protocol):
     async def start(self) -> None:
         """Build the traits. Raises `VindibotError` if that fails."""
 
-    async def ask(
-        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
-    ) -> list[BallotEntry]:
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (of `time.monotonic`).
 
-        If all votes are final, this method returns before the deadline. `games` is the state, and `me` is our hero (0..3).
-        `recent` has the states of our last turns. `seed` is the seed of the traits' random choices. `nodes` is the search budget
-        of each trait in nodes; if it is None, a trait may search until the deadline.
+        If all votes are final, this method returns before the deadline. The budget of `view` is ignored: `nodes` is the search
+        budget of each trait in nodes; if it is None, a trait may search until the deadline.
         """
         raise NotImplementedError
 
-    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
-        """Let each worker run all traits once on the state `games`, before a game. Ignore the votes and the failures.
+    async def rehearse(self, view: View, *, nodes: int) -> None:
+        """Let each worker run all traits once on `view`, before a game. Ignore the votes and the failures.
 
         The parameters are those of `ask`. There is no rehearsal of traits that run in this process.
         """
@@ -164,13 +161,11 @@ class Pool:
             await self.close()
             raise
 
-    async def ask(
-        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
-    ) -> list[BallotEntry]:
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         self._number += 1
-        recent_count, shared = worker.encode_turn(games, recent)
-        turn = _Turn(self._number, shared, recent_count, me, deadline, seed, nodes)
+        recent_count, shared = worker.encode_turn(view)
+        turn = _Turn(self._number, shared, recent_count, view.me, deadline, view.seed, nodes)
         hung = {_running(one) for one in self.workers if one.assigned and not one.helps}
         turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
@@ -188,15 +183,15 @@ class Pool:
             entry(health, turn.votes.get(trait), turn.failures.get(trait)) for trait, health in enumerate(self.health_records)
         ]
 
-    async def rehearse(self, games: Games, me: int, recent: Games, *, nodes: int) -> None:
+    async def rehearse(self, view: View, *, nodes: int) -> None:
         """Let each worker run all traits once; see `Voters.rehearse`. Return when all workers are idle.
 
         A worker that has not answered after `REHEARSAL_TIMEOUT` seconds is replaced. Its replacement has no rehearsal.
         """
         self._number += 1
         self._rehearsal = self._number
-        recent_count, shared = worker.encode_turn(games, recent)
-        turn = _Turn(self._number, shared, recent_count, me, time.monotonic() + REHEARSAL_TIMEOUT, 0, nodes)
+        recent_count, shared = worker.encode_turn(view)
+        turn = _Turn(self._number, shared, recent_count, view.me, time.monotonic() + REHEARSAL_TIMEOUT, 0, nodes)
         traits: list[int] = []
         self._spread(range(len(self.plans)), [traits])
         for one in self.workers:

@@ -34,7 +34,7 @@ async def rehearse(voters: Voters) -> None:
     state = read_game(encode_json(from_games(games, game_id="rehearsal", players=[Player("")] * 4)))
     view = View(to_games(state), 0, recent=recent)
     move = fallback(view)
-    await voters.rehearse(games, 0, recent, nodes=NODES)
+    await voters.rehearse(view, nodes=NODES)
     tally([], view.moves, lambda: view.rng("tie"), fallback=move)
     voters.begin_game()
 

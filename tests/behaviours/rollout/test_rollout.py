@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
+from sim.past import Past, no_past
 from sim.rules import effective_moves, step
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
@@ -92,10 +94,12 @@ def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
     return games
 
 
-def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
+def played_out(
+    games: Games, plans: NDArray[np.int16], begin: int, end: int, past: Past | None = None, **changes: Any
+) -> NDArray[np.void]:
     """Return the statistics of all plans, if every rival follows the second of two policies."""
     trait = Rollout(**{"epsilon": 0, **changes})
-    view = View(games, mover(games))
+    view = View(games, mover(games), past=past)
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
     players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats(), no_situations())
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
@@ -104,9 +108,24 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     return stats
 
 
-def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
+def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past: Past) -> tuple[float, int]:
     """Return the outcome and the first move of one playout, step by step in Python."""
     games, me = games.copy(), mover(games)
+    left = View(games, me).rounds_left
+    own = [square for square in range(1024) if int(games[0].cell[square]) & 15 == 4 + me]
+
+    def kept(square: int) -> float:
+        rate = (1 + int(past["changes"][0, square])) / (trait.weights.keep + int(past["owned"][0, square]))
+        usual = 1 / trait.weights.keep
+        return (1 - math.exp(-rate * left)) / rate / ((1 - math.exp(-usual * left)) / usual)
+
+    def further_mines() -> float:
+        if not trait.past_mines:
+            return 0.0
+        now = [square for square in range(1024) if int(games[0].cell[square]) & 15 == 4 + me]
+        won, lost = set(now) - set(own), set(own) - set(now)
+        return sum(kept(square) - 1 for square in won) - sum(kept(square) - 1 for square in lost)
+
     tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
@@ -121,7 +140,8 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> t
             life = int(heroes[hero].life)
             vigour = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-100 / weights.life_curve))
             safe = 1 - weights.frailty * np.exp(-life / weights.frail)
-            values.append(heroes[hero].gold + heroes[hero].mines * income * safe + vigour * min(1, left / weights.life_season))
+            mines = heroes[hero].mines + (further_mines() if hero == me else 0)
+            values.append(heroes[hero].gold + mines * income * safe + vigour * min(1, left / weights.life_season))
         others = [one for hero, one in enumerate(values) if hero != me]
         lead, scale = values[me] - max(others), max(1.0, trait.lead_scale * rounds_left)
         utility = trait.lead_weight * scale * np.arcsinh(lead / scale) if rounds_left <= trait.lead_rounds else 0
@@ -166,6 +186,8 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> t
 @pytest.mark.parametrize("seed", range(6))
 def test_playouts_equal_those_played_by_hand(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
+    past, rng = no_past(), np.random.default_rng(seed)
+    past["changes"], past["owned"] = rng.integers(0, 9, 1024), rng.integers(0, 200, 1024)
     given: dict[str, Any] = {
         "rounds": 20,
         "round_discount": 0.8,
@@ -174,11 +196,12 @@ def test_playouts_equal_those_played_by_hand(seed: int) -> None:
         "lead_rounds": 200,
         "lead_weight": 2,
         "lead_scale": 0.1,
+        "past_mines": seed % 2 == 1,
     }
     trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
-    stats = played_out(games, plans, 0, 1, **given)
+    stats = played_out(games, plans, 0, 1, past, **given)
     for plan, stat in zip(plans.tolist(), stats, strict=True):
-        outcome, first = by_hand(games, plan, trait, 0.8)
+        outcome, first = by_hand(games, plan, trait, 0.8, past)
         assert stat["first"] == first
         assert stat["count"] == 1
         assert stat["total"] == pytest.approx(outcome, abs=1e-6)
