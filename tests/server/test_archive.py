@@ -20,8 +20,8 @@ from tests.support.serving import MAP, Bot, playing, server_process, serving
 from vindibot.games import GameHistory
 from vindibot.games.game_record import GameRecord, loads
 from vindibot.server import EmbeddedServer
-from vindibot.server.game_rows import list_games
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
+from vindibot.server.store.game_rows import list_games
 
 #: Hero 1 stands beside a mine, and so does nobody else.
 RICH = "@1$-  @4\n        \n        \n@2    @3"

@@ -11,10 +11,10 @@ import pytest
 
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
-from vindibot.server.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
-from vindibot.server.database import Database
-from vindibot.server.game_rows import list_games
-from vindibot.server.rating_curve import POINTS, rating_curve
+from vindibot.server.site.rating_curve import POINTS, rating_curve
+from vindibot.server.store.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_rows import list_games
 
 GAMES = [
     ArchivedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),

@@ -22,9 +22,9 @@ from sim.generator import generate
 from tests.support.serving import serving
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Reason
-from vindibot.server.database import Database
-from vindibot.server.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
-from vindibot.server.schema import MIGRATIONS, VERSION, DatabaseError, migrate
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
+from vindibot.server.store.schema import MIGRATIONS, VERSION, DatabaseError, migrate
 from vindibot.server.users import Users
 
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from tests.support.serving import MAP, server_process
-from vindibot.server.database import Database
 from vindibot.server.league.league import League
+from vindibot.server.store.database import Database
 from vindibot.server.users import Users
 
 #: Each sync of a file takes longer, by so many milliseconds as a variable of the environment says.

@@ -20,8 +20,8 @@ import pytest
 from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, rounds_of_the_loop, serving
 from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, League, LeagueSettings
-from vindibot.server.database import THREAD_NAME, Database
 from vindibot.server.league.roster import roster_from_list
+from vindibot.server.store.database import THREAD_NAME, Database
 from vindibot.server.users import Users
 
 #: The address of the client that misbehaves. All addresses 127.x.y.z belong to this machine.

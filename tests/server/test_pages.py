@@ -22,9 +22,9 @@ from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, League, LeagueSettings
 from vindibot.server.league.roster import RosterEntry
-from vindibot.server.running_games import LISTED
-from vindibot.server.site import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
-from vindibot.server.thumbnail import thumbnail
+from vindibot.server.site.routes import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
+from vindibot.server.site.running_games import LISTED
+from vindibot.server.site.thumbnail import thumbnail
 
 #: Twenty characters each, as long as a name may be.
 NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
@@ -378,7 +378,7 @@ async def test_the_style() -> None:
 
 
 async def test_a_server_without_a_file_forgets_its_oldest_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.archive.MEMORY_GAMES", 3)
+    monkeypatch.setattr("vindibot.server.store.archive.MEMORY_GAMES", 3)
 
     async def play(server: EmbeddedServer, bot: Bot) -> str:
         await bot.join(turns=1, map=generate(1, size=8).text())
@@ -486,8 +486,8 @@ async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeyp
         drawn.append(thumbnail(games))
         return drawn[-1]
 
-    monkeypatch.setattr("vindibot.server.running_games.thumbnail", draw)
-    monkeypatch.setattr("vindibot.server.running_games.FRESH_SECONDS", 1000.0)
+    monkeypatch.setattr("vindibot.server.site.running_games.thumbnail", draw)
+    monkeypatch.setattr("vindibot.server.site.running_games.FRESH_SECONDS", 1000.0)
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)
         for path in ("/", "/running", "/", f"/ai/{bot.state['hero']['userId']}"):
@@ -496,7 +496,7 @@ async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeyp
 
 
 async def test_last_boards_are_drawn_from_the_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.final_boards.STORED", 2)
+    monkeypatch.setattr("vindibot.server.site.final_boards.STORED", 2)
     async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
         games = []
         for _ in range(3):

@@ -21,8 +21,8 @@ from tests.support.waiting import until
 from vindibot.games import GameHistory, loads
 from vindibot.games.protocol import from_games
 from vindibot.server import EmbeddedServer
-from vindibot.server.encoder import Encoder, PlainEncoder, WireEncoder
-from vindibot.server.feed import Feed
+from vindibot.server.site.encoder import Encoder, PlainEncoder, WireEncoder
+from vindibot.server.site.feed import Feed
 
 Event = tuple[int | None, Any]
 
@@ -146,7 +146,7 @@ async def test_nothing_more_after_the_end_and_odd_numbers_begin_anew() -> None:
 
 
 async def test_a_reader_that_takes_each_line_for_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.feed.QUIET_SECONDS", 0.01)
+    monkeypatch.setattr("vindibot.server.site.feed.QUIET_SECONDS", 0.01)
     async with serving(db=tmp_path / "a.db") as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         path = f"/events/{bot.game['id']}"
@@ -255,7 +255,7 @@ async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None
 
 
 async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.feed.BUFFER_BYTES", 5000)
+    monkeypatch.setattr("vindibot.server.site.feed.BUFFER_BYTES", 5000)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=30, map=MAP)
         feed = running_feed(server, bot.game["id"])
@@ -318,7 +318,7 @@ async def test_the_end_of_the_server_ends_the_streams() -> None:
 
 
 async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.feed.QUIET_SECONDS", 0.01)
+    monkeypatch.setattr("vindibot.server.site.feed.QUIET_SECONDS", 0.01)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         for path in ("/now-playing", f"/events/{bot.game['id']}"):

@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
-from vindibot.server.game_rows import User
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.organiser import add_organiser
 from vindibot.server.league.pages import add_league_pages
@@ -22,15 +21,16 @@ from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.limits import ClientLimits
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
-from vindibot.server.original_pages import add_original_pages
-from vindibot.server.pages import address_of, not_found
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, RoomSeat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site import add_site
-from vindibot.server.streams import SEND, Streams, add_streams
+from vindibot.server.site.original_pages import add_original_pages
+from vindibot.server.site.pages import address_of, not_found
+from vindibot.server.site.routes import add_site
+from vindibot.server.site.streams import SEND, Streams, add_streams
+from vindibot.server.store.game_rows import User
 
 #: A function that adds routes to the application.
 AddRoutes = Callable[[FastAPI], None]

@@ -159,7 +159,7 @@ def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None]
     """
 
     async def serve() -> None:
-        compile_templates("base", "viewer", "server")  # slow: done here so that no game has to wait for it
+        compile_templates("base", "viewer", "server.site")  # slow: done here so that no game has to wait for it
         async with EmbeddedServer(settings) as server:
             await server.until_signal(ready)
 

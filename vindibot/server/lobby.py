@@ -11,14 +11,14 @@ from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
 from vindibot.games import Player
-from vindibot.server.archive import Archive
-from vindibot.server.database import Database
-from vindibot.server.game_rows import User
 from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
+from vindibot.server.store.archive import Archive
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_rows import User
 from vindibot.server.users import KEY_LENGTH, Users, random_word
 
 #: Name of the server's random bots. In the seats of a private match, this name stands for such a bot.

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vindibot.base import VindibotError
-from vindibot.server.database import Database
-from vindibot.server.game_rows import User, add_bot, load_bots
 from vindibot.server.names import name_problem
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_rows import User, add_bot, load_bots
 
 #: The characters that ids, new keys and tokens consist of.
 ALPHABET = string.digits + string.ascii_lowercase

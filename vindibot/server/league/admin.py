@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from sim.game import SEATS
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
-from vindibot.server.game_rows import User
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import NAME
 from vindibot.server.league.organiser import act
@@ -36,6 +35,7 @@ from vindibot.server.parameters import read_body
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
+from vindibot.server.store.game_rows import User
 from vindibot.server.users import RegistrationError
 
 #: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.

@@ -21,10 +21,10 @@ from vindibot.server.league.director import Director
 from vindibot.server.league.league import State
 from vindibot.server.league.pages import league_values, overview
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.pages import html, not_found
 from vindibot.server.parameters import read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
+from vindibot.server.site.pages import html, not_found
 
 #: The state of a league that each action sets. One more action, "undo", deletes decisions against absent bots.
 STATES: dict[str, State] = {"start": "running", "pause": "paused", "resume": "running", "end": "over"}

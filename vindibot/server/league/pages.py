@@ -14,8 +14,8 @@ from vindibot.server.league.fixtures import Fixture
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.settings import play_command
 from vindibot.server.league.standings import as_csv
-from vindibot.server.pages import address_of, html, not_found
-from vindibot.server.running_games import RunningGames
+from vindibot.server.site.pages import address_of, html, not_found
+from vindibot.server.site.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
