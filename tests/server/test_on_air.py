@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.serving import MAP, playing, serving
 from tests.support.waiting import until
-from vindibot.server.site.on_air import interest, most_interesting
+from vindibot.server.site.original_pages import interest, most_interesting
 
 STRONG, WEAK = (1500, 1500, 1500, 1500), (1200, 1200, 1200, 1200)
 

@@ -24,7 +24,7 @@ from vindibot.server import EmbeddedServer, League, LeagueSettings
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.site.routes import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
 from vindibot.server.site.running_games import LISTED
-from vindibot.server.site.thumbnail import thumbnail
+from vindibot.server.site.thumbnails import thumbnail
 
 #: Twenty characters each, as long as a name may be.
 NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
@@ -496,7 +496,7 @@ async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeyp
 
 
 async def test_last_boards_are_drawn_from_the_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.site.final_boards.STORED", 2)
+    monkeypatch.setattr("vindibot.server.site.thumbnails.STORED", 2)
     async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
         games = []
         for _ in range(3):

@@ -13,16 +13,14 @@ from starlette.types import Receive, Scope, Send
 
 from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
-from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.organiser import add_organiser
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.limits import ClientLimits
+from vindibot.server.limits import ClientLimits, client_address
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
-from vindibot.server.parameters import read_int, read_parameters
-from vindibot.server.ratelimit import client_address
+from vindibot.server.parameters import DIR, KEY, MAP, TURN, TURNS, operation, read_int, read_parameters
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, RoomSeat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings

@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from vindibot.base import VindibotError
-from vindibot.server.names import name_problem
+from vindibot.base import VindibotError, unseen_character
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_rows import User, add_bot, load_bots
 
 #: The characters that ids, new keys and tokens consist of.
 ALPHABET = string.digits + string.ascii_lowercase
+#: Smallest and largest number of characters of a name.
+SHORTEST_NAME, LONGEST_NAME = 3, 20
 #: Number of characters of a key, as clients expect.
 KEY_LENGTH = 8
 #: The cost of a slow digest: about ten milliseconds and four megabytes. With this cost, trying all possible keys takes centuries.
@@ -42,6 +43,23 @@ class RegistrationError(VindibotError):
 def random_word(length: int) -> str:
     """Return a random word of `length` digits and small letters, from a secure random source."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
+
+
+def name_problem(name: str, shortest: int = SHORTEST_NAME) -> str | None:
+    """Return a message that says why the name of a bot is not valid, None if it is valid.
+
+    `shortest` is the smallest number of characters. The messages about the length are those of the original server.
+    """
+    if len(name) < shortest:
+        return "Name is too short"
+    if len(name) > LONGEST_NAME:
+        return "Name is too long"
+    unseen = unseen_character(name)
+    if unseen is not None:
+        return f"Name has an invisible character: {unseen}"
+    if name != name.strip():
+        return "Name begins or ends with a space"
+    return None
 
 
 class Users:

@@ -29,10 +29,10 @@ from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.limits import client_address
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
-from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.store.game_rows import User

@@ -10,19 +10,18 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from vindibot.games import GameHistory, GameRecord, dumps
-from vindibot.server.description import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby
-from vindibot.server.parameters import read_int, read_parameters
-from vindibot.server.ratelimit import client_address
+from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries, read_int, read_parameters
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
-from vindibot.server.site.final_boards import FinalBoards
 from vindibot.server.site.pages import HEADERS, address_of, find_asset, game_page, html, next_steps, not_found
 from vindibot.server.site.rating_curve import rating_curve
 from vindibot.server.site.running_games import LISTED, RunningGames
 from vindibot.server.site.streams import Streams
+from vindibot.server.site.thumbnails import FinalBoards
 from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.store.game_rows import User, find_record, list_games
 from vindibot.server.users import RegistrationError

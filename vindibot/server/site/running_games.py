@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from sim.game import SEATS
 from vindibot.server.lobby import Lobby
 from vindibot.server.room import Room
-from vindibot.server.site.thumbnail import thumbnail
+from vindibot.server.site.thumbnails import thumbnail
 
 #: Number of running games that a list shows with their boards. Further games are rows of a table.
 CARDS = 12

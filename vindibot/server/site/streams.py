@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.games import GameHistory
-from vindibot.server.limits import ClientLimits, Place
-from vindibot.server.ratelimit import client_address
+from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
