@@ -21,7 +21,7 @@ from vindibot.games import GameHistory
 from vindibot.games.game_record import GameRecord, loads
 from vindibot.server import EmbeddedServer
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
-from vindibot.server.store.game_rows import list_games
+from vindibot.server.store.game_table import list_games
 
 #: Hero 1 stands beside a mine, and so does nobody else.
 RICH = "@1$-  @4\n        \n        \n@2    @3"
@@ -68,7 +68,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
         users = {user.name: user for user in server.lobby.users}
         assert {user.games for user in users.values()} == {3}
         assert all(user.sigma < FIRST_SIGMA for user in users.values())
-        games = await server.lobby.database.read(list_games)
+        games = await server.database.read(list_games)
         assert [(game.id, game.state) for game in games] == [
             (running, "interrupted"),
             *((game_id, "finished") for game_id in reversed(finished)),
@@ -164,7 +164,7 @@ async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> N
         await asyncio.gather(*(join_and_play(player) for player in same))
         [user] = server.lobby.users
         assert (user.elo, user.games, user.mu) == (1200, 0, FIRST_MU)
-        [game] = await server.lobby.database.read(list_games)
+        [game] = await server.database.read(list_games)
         assert game.player_ids == (user.id,) * 4
 
 
@@ -210,7 +210,7 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
     monkeypatch.setattr("vindibot.server.room.MAX_END_SECONDS", 0.05)
     db = tmp_path / "league.db"
     async with serving(db=db) as server, playing(server, "seed") as [bot]:
-        await server.lobby.database.read(lambda connection: connection.execute("PRAGMA busy_timeout = 100"))
+        await server.database.read(lambda connection: connection.execute("PRAGMA busy_timeout = 100"))
         with closing(sqlite3.connect(db, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await bot.join(turns=1, map=MAP)

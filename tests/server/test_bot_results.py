@@ -14,7 +14,7 @@ from tests.support.waiting import until
 from vindibot.server.site.rating_curve import POINTS, rating_curve
 from vindibot.server.store.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_rows import list_games
+from vindibot.server.store.game_table import list_games
 
 GAMES = [
     ArchivedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),
@@ -67,7 +67,7 @@ async def test_the_page_of_a_bot_shows_its_results() -> None:
         user = server.lobby.users.by_name("ann")
         assert user is not None
         await until(lambda: user.games == 2)
-        played = await server.lobby.database.read(lambda connection: latest_games(connection, user.id))
+        played = await server.database.read(lambda connection: latest_games(connection, user.id))
         assert [bool(game.elo) for game in played] == [True, True, False]
         assert played[1].elo[user.id] == user.elo
         assert {game.size for game in played} >= {5}

@@ -23,8 +23,9 @@ from tests.support.serving import serving
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Reason
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
+from vindibot.server.store.game_table import begin_game, end_game, find_record, forget_games, list_games
 from vindibot.server.store.schema import MIGRATIONS, VERSION, DatabaseError, migrate
+from vindibot.server.store.user_table import UserTable, load_bots
 from vindibot.server.users import Users
 
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
@@ -59,12 +60,12 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
 async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
     store = Database(path)
-    users = Users(store)
+    users = Users(UserTable(store))
     key = await users.sign_up("seed")
     await store.close()
     await store.close()
     again = Database(path)
-    users = Users(again)
+    users = Users(UserTable(again))
     assert [user.name for user in users] == ["seed"]
     assert users.find("00000000") is None
     found = await users.look_up(key)
@@ -80,7 +81,7 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
 async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
     store = Database(path)
-    users = Users(store)
+    users = Users(UserTable(store))
     keys = [await users.sign_up("first"), users.add("second", "k3yk3yk3")]
     await store.close()
     everything = everything_in(tmp_path)
@@ -94,7 +95,7 @@ async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
     digests = set()
     for name in ("one.db", "two.db"):
         store = Database(tmp_path / name)
-        Users(store).add("seed", "samekey1")
+        Users(UserTable(store)).add("seed", "samekey1")
         await store.close()
         digests |= set(rows(tmp_path / name, "SELECT key FROM bots"))
     assert len(digests) == 2
@@ -103,7 +104,7 @@ async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
 async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = Database()
-    Users(store).add("seed")
+    Users(UserTable(store)).add("seed")
     assert len(await store.read(load_bots)) == 1
     assert not store.persistent
     await store.close()
@@ -154,7 +155,7 @@ async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: in
     assert [(game.id, game.state) for game in games] == [("running1", "interrupted"), ("finished", "finished")]
     kept = await store.read(lambda connection: find_record(connection, "finished"))
     assert kept == replace(record("finished", (1, 2, 3, 4)), extra={"rated": {"u1": 1234}})
-    Users(store).add("new")
+    Users(UserTable(store)).add("new")
     await store.close()
     assert rows(path, "PRAGMA user_version") == [(VERSION,)]
     assert rows(path, "SELECT count(*) FROM bots") == [(3,)]

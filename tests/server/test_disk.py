@@ -18,6 +18,7 @@ import pytest
 from tests.support.serving import MAP, server_process
 from vindibot.server.league.league import League
 from vindibot.server.store.database import Database
+from vindibot.server.store.user_table import UserTable
 from vindibot.server.users import Users
 
 #: Each sync of a file takes longer, by so many milliseconds as a variable of the environment says.
@@ -59,7 +60,7 @@ async def short_game(client: httpx.AsyncClient, key: str) -> str:
 async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db = tmp_path / "league.db"
     store = Database(db)
-    key = await Users(store).sign_up("seed")
+    key = await Users(UserTable(store)).sign_up("seed")
     await store.close()
     async with server_process(db, {"heroes_per_key": 60}, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):
         began = time.monotonic()
@@ -95,7 +96,7 @@ async def test_kill_9_on_a_slow_disk_loses_no_bot_that_was_told(tmp_path: Path, 
             await process.wait()
     assert len(told) == 42
     store = Database(db)
-    users = Users(store)
+    users = Users(UserTable(store))
     found = {key: users.find(key) for key in told}
     await store.close()
     assert {key: user.name if user else None for key, user in found.items()} == told

@@ -61,7 +61,7 @@ async def test_the_second_head_on_a_connection_has_its_own_time() -> None:
 
 
 async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.embedded.KEEP_ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr("vindibot.server.game_server.KEEP_ALIVE_SECONDS", 0.1)
     async with serving() as server, connection(server) as (reader, _):
         assert await reader.read() == b""
 

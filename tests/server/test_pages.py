@@ -254,7 +254,7 @@ async def test_running_and_finished_games_on_the_first_page() -> None:
         assert f"/{played}" in home.links
         assert f"/ai/{bots[0].state['hero']['userId']}" in home.links
         server.lobby.close()
-        await server.lobby.database.read(lambda connection: None)
+        await server.database.read(lambda connection: None)
         assert "interrupted" in (await get(bots[0].client, "/")).words
 
 

@@ -74,7 +74,7 @@ async def archived_events(server: EmbeddedServer, game_id: str) -> list[Event]:
 
 
 def running_feed(server: EmbeddedServer, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed:
-    feed = server.app.state.streams.feed(game_id, encoder)
+    feed = server.streams.feed(game_id, encoder)
     assert feed is not None
     return feed
 
@@ -165,7 +165,7 @@ async def test_a_reader_that_takes_each_line_for_a_state(tmp_path: Path, monkeyp
         assert [state["turn"] for state in live] == list(range(1, 21))
         assert live[-1]["finished"]
         assert await read() == live
-        server.app.state.lobby.rooms.clear()
+        server.lobby.rooms.clear()
         assert await read() == live  # and from the archive
 
 
@@ -240,7 +240,7 @@ async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket
 @pytest.mark.slow
 async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None:
     async with serving(stalled_seconds=0.2) as server, playing(server, "seed") as [bot]:
-        pace = server.app.state.streams.pace
+        pace = server.streams.pace
         await bot.join(turns=600, map=parse_map("@1" + " " * 52 + "@4" + "\n" * 27 + "@2" + " " * 52 + "@3").text())
         path = f"/events/{bot.game['id']}"
         async with deaf_reader(server, path):
@@ -260,7 +260,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
         await bot.join(turns=30, map=MAP)
         feed = running_feed(server, bot.game["id"])
 
-        async with aclosing(feed.follow(0, server.app.state.streams.pace)) as pieces:
+        async with aclosing(feed.follow(0, server.streams.pace)) as pieces:
             first = asyncio.ensure_future(anext(pieces))
             await rounds_of_the_loop()
             for _ in range(8):  # it has read a piece, and the game goes on without it
@@ -293,7 +293,7 @@ async def test_memory_for_a_watched_game_is_bounded() -> None:
 
 async def test_a_reader_that_disconnects_frees_its_place() -> None:
     async with serving(max_streams=2) as server, httpx.AsyncClient(base_url=server.url) as client:
-        pace = server.app.state.streams.pace
+        pace = server.streams.pace
         for _ in range(3):
             async with watching(server, "/now-playing") as one, watching(server, "/now-playing") as two:
                 assert await anext(one) == await anext(two) == (None, [])
@@ -311,7 +311,7 @@ async def test_the_end_of_the_server_ends_the_streams() -> None:
             for _ in range(4):
                 await anext(game)
             server.lobby.close()
-            server.app.state.streams.close()
+            server.streams.close()
             assert await anext(listing, None) is None
             assert await anext(game, None) is None
         assert (await bot.client.get("/now-playing")).status_code == 503
@@ -361,7 +361,7 @@ async def test_the_list_of_arena_games_newest_first_at_each_change() -> None:
     async with serving(rounds=2) as server, playing(server, *"abcdefgh") as bots:
         user = server.lobby.users.by_name("a")
         assert user is not None
-        listing = server.app.state.streams.listing
+        listing = server.streams.listing
         async with (
             watching(server, "/now-playing") as everything,
             watching(server, f"/ai/{user.id}/now-playing") as of_a,
@@ -388,7 +388,7 @@ async def test_the_list_of_arena_games_newest_first_at_each_change() -> None:
 
 async def test_a_slow_reader_of_the_list_gets_the_newest_one() -> None:
     async with serving(rounds=1) as server, playing(server, *"abcd") as bots:
-        streams = server.app.state.streams
+        streams = server.streams
         async with aclosing(streams.listing.follow(None, streams.pace)) as pieces:
             assert await anext(pieces) == b"data: []\n\n"
             for _ in range(5):

@@ -94,8 +94,8 @@ async def test_an_interrupted_stream_has_no_end() -> None:
     async with serving() as server, match_of_four(server) as (bots, _):
         game = bots[0].game["id"]
         watcher = asyncio.create_task(bots[0].client.get(f"/plies/{game}"))
-        await until(lambda: server.app.state.streams.feed(game, PageEncoder).readers)
-        server.app.state.streams.close()
+        await until(lambda: server.streams.feed(game, PageEncoder).readers)
+        server.streams.close()
         assert "event: end" not in (await watcher).text
 
 

@@ -12,7 +12,7 @@ from vindibot.games import Reason
 from vindibot.server.limits import Place
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter
-from vindibot.server.store.game_rows import User
+from vindibot.server.users import User
 
 #: Time limits of the seats if every seat has the time limit of the match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS

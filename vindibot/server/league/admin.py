@@ -35,8 +35,7 @@ from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.store.game_rows import User
-from vindibot.server.users import RegistrationError
+from vindibot.server.users import RegistrationError, User
 
 #: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.
 MAX_MATCHES = 1000

@@ -21,7 +21,7 @@ from vindibot.server.league.league import League, State
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Claim, Match, MatchResult
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
-from vindibot.server.store.game_rows import User
+from vindibot.server.users import User
 
 #: Seconds between two checks for absent bots.
 CHECK_SECONDS = 1.0

@@ -17,6 +17,7 @@ from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
 from vindibot.base import render
 from vindibot.games import Player, Reason
+from vindibot.server.app import address_of
 from vindibot.server.ratings import winner_of
 from vindibot.server.settings import ServerSettings
 from vindibot.viewer import TYPES, static_files
@@ -48,11 +49,6 @@ def find_asset(name: str) -> tuple[bytes, str] | None:
     """Return the content and the content type of the file ``/assets/NAME``, or None if there is no such file."""
     content = static_files("server.site").get(name)
     return None if content is None else (content, TYPES[PurePath(name).suffix])
-
-
-def address_of(request: Request) -> str:
-    """Return the address of this server as the sender of this request knows it, for example ``http://127.0.0.1:9000``."""
-    return f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
 
 
 def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:

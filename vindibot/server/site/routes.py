@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from heapq import nsmallest
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
 
 from vindibot.games import GameHistory, GameRecord, dumps
-from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.app import address_of
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries, read_int, read_parameters
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
-from vindibot.server.site.pages import HEADERS, address_of, find_asset, game_page, html, next_steps, not_found
+from vindibot.server.site.pages import HEADERS, find_asset, game_page, html, next_steps, not_found
 from vindibot.server.site.rating_curve import rating_curve
 from vindibot.server.site.running_games import LISTED, RunningGames
 from vindibot.server.site.streams import Streams
 from vindibot.server.site.thumbnails import FinalBoards
 from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
-from vindibot.server.store.game_rows import User, find_record, list_games
-from vindibot.server.users import RegistrationError
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_table import find_record, list_games
+from vindibot.server.users import RegistrationError, User
 from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
 
 #: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
@@ -37,7 +40,7 @@ RECENT_DAYS = 7
 DAY = 86_400
 
 
-async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
+async def _archived(database: Database, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
     """Return a list of archived games as two values for a template.
 
     - `archived`: at most `limit` games, newest first.
@@ -45,26 +48,31 @@ async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot:
 
     With `before`, the list has only games with a number below it. With `bot` (an id), it has only games of this bot.
     """
-    rows = await lobby.database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
+    rows = await database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
     return {"archived": rows[:limit], "more": rows[limit - 1].number if len(rows) > limit else None}
 
 
-async def _find_record(lobby: Lobby, game_id: str) -> GameRecord | None:
-    return await lobby.database.read(lambda connection: find_record(connection, game_id))
+async def _find_record(database: Database, game_id: str) -> GameRecord | None:
+    return await database.read(lambda connection: find_record(connection, game_id))
 
 
-def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegistry) -> None:
+#: Returns the state of each league, by the league's name.
+LeagueStates = Callable[[], Mapping[str, str]]
+
+
+def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, leagues: LeagueStates) -> None:
     """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game."""
-    running, boards = RunningGames(lobby), FinalBoards(lobby.database)
+    running, boards = RunningGames(lobby), FinalBoards(database)
+    app.add_exception_handler(HTTPException, _missing)
     _add_registration(app, lobby)
     _add_files(app)
-    _add_lists(app, lobby, running, boards, leagues)
-    _add_bots(app, lobby, running, boards)
+    _add_lists(app, lobby, database, running, boards, leagues)
+    _add_bots(app, lobby, database, running, boards)
 
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
         """The record of an archived game, as JSON."""
-        found = await _find_record(lobby, game_id)
+        found = await _find_record(database, game_id)
         return not_found() if found is None else Response(dumps(found), media_type="application/json")
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
@@ -79,13 +87,17 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegist
             return viewer_page(lobby.rooms[game_id])
         room = lobby.rooms.get(game_id)
         if room is None or room.finished:
-            found = await _find_record(lobby, game_id)
+            found = await _find_record(database, game_id)
             if found is not None:
                 return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.before_first_ply(found))
         if room is None:
             return not_found()
         players, plies = room.history.players, len(room.history)
         return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return not_found()
 
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
@@ -136,18 +148,20 @@ def _file(content: bytes, kind: str) -> Response:
     return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
-def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBoards, leagues: LeagueRegistry) -> None:
+def _add_lists(
+    app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards, leagues: LeagueStates
+) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def home(request: Request) -> Response:
         """The home page: the running games, the latest archived games, the best bots, and the leagues."""
-        archived = await _archived(lobby, SHOWN)
+        archived = await _archived(database, SHOWN)
         return html(
             "home.html",
             running=running.newest(),
             **archived,
             boards=await boards.draw([game.id for game in archived["archived"]]),
             best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
-            leagues={name: director.league.state for name, director in leagues.directors.items()},
+            leagues=leagues(),
             **next_steps(request, lobby.settings),
         )
 
@@ -166,7 +180,7 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
         """Archived games, newest first. Parameter: before (only games with a number below this)."""
-        archived = await _archived(lobby, LISTED, before=_number(request, "before"))
+        archived = await _archived(database, LISTED, before=_number(request, "before"))
         return html("games.html", **archived, **next_steps(request, lobby.settings))
 
 
@@ -175,7 +189,7 @@ def _place(user: User) -> tuple[int, str, str]:
     return -user.elo, user.name, user.id
 
 
-def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBoards) -> None:
+def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards) -> None:
     @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
         """The table of bots, best first. Parameters: days (only bots whose last game ended within this number of days), page."""
@@ -205,8 +219,8 @@ def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBo
         if user is None:
             return not_found()
         before = _number(request, "before")
-        archived = await _archived(lobby, SHOWN_OF_BOT, before=before, bot=user_id)
-        results = await lobby.database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))
+        archived = await _archived(database, SHOWN_OF_BOT, before=before, bot=user_id)
+        results = await database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))
         rivals = [(row, rival) for row in results.rivals if (rival := lobby.users.by_id(row.rival)) is not None]
         start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
         return html(

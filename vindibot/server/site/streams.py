@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.games import GameHistory
+from vindibot.server.app import SEND
 from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
@@ -20,11 +21,8 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.site.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.site.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_rows import find_record
+from vindibot.server.store.game_table import find_record
 
-#: Key in a request's scope. Its value is the connection's own `send`, without the middleware. Streams use this function since it
-#: is faster and gives access to the transport.
-SEND = "vindibot.send"
 #: The encoders that each running game has: for whole states with and without ids, and for patches.
 ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
 TYPE = "text/event-stream"
@@ -115,7 +113,7 @@ class EventResponse(Response):
     async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The head goes through the middleware, since the middleware must see that an answer has begun.
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        send = scope.get(SEND, send)
+        send = scope.get(SEND, send)  # without the middleware: this is faster and gives access to the transport
         self._pace.readers += 1
         sending = asyncio.ensure_future(self._send(send))
         ends = (asyncio.ensure_future(_disconnected(receive)), asyncio.ensure_future(self._stalled()))

@@ -11,7 +11,7 @@ from sim.game import HERO_SHIFT, STRIDE, TILE_BITS, Game
 from vindibot.base import render
 from vindibot.games import GameHistory, GameRecord, GameRecordError
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_rows import find_record
+from vindibot.server.store.game_table import find_record
 
 #: Largest number of pictures in memory, of about 3 kB each. If there are more, the least recently used pictures are dropped.
 STORED = 500

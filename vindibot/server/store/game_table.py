@@ -1,32 +1,14 @@
-"""Queries for bots and games. Each query takes the database's connection and must run in the database's thread."""
+"""Queries for games. Each query takes the database's connection and must run in the database's thread."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass
 
 from vindibot.games import GameRecord, Reason, dumps, loads
-from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA, winner_of
-
-
-@dataclass(eq=False)
-class User:
-    """A registered bot with its current ratings. `games` is the number of its rated games.
-
-    `created` and `played` are times in seconds since 1970. `played` is the end of the bot's last game, None before the first.
-    """
-
-    id: str
-    name: str
-    elo: int = FIRST_ELO
-    games: int = 0
-    mu: float = FIRST_MU
-    sigma: float = FIRST_SIGMA
-    created: float = field(default_factory=time.time)
-    played: float | None = None
+from vindibot.server.ratings import winner_of
 
 
 @dataclass(frozen=True)
@@ -60,27 +42,6 @@ class GameRow:
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
         """A tuple per hero: number (1..4), name, id of its registered bot or None, gold or None if unknown."""
         return list(zip(range(1, 5), self.names, self.player_ids, self.gold or (None,) * 4, strict=True))
-
-
-#: All columns of a bot except its key, in the order of `User`'s fields.
-_COLUMNS = ", ".join(column.name for column in fields(User))
-
-
-def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
-    """Return all bots by the digests of their keys, in the order of their registration."""
-    rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
-    return {key: User(*row) for key, *row in rows}
-
-
-def add_bot(connection: sqlite3.Connection, user: User, key: bytes) -> None:
-    """Add a bot. `key` is the digest of the bot's key."""
-    sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
-    connection.execute(sql, (key, *astuple(user)))
-
-
-def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, mu: float, sigma: float) -> None:
-    """Store the new ratings of a bot."""
-    connection.execute("UPDATE bots SET elo = ?, games = ?, mu = ?, sigma = ? WHERE id = ?", (elo, games, mu, sigma, bot_id))
 
 
 def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
