@@ -81,6 +81,14 @@ def edges() -> set[tuple[str, str]]:
     return found
 
 
+def file_edges(room: str) -> set[tuple[str, str]]:
+    """The modules of a room of `vindibot` that import other modules of it, for types alone too."""
+    files = sorted((TOP / "vindibot" / room).rglob("*.py"))
+    names = {path: ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__") for path in files}
+    modules = set(names.values())
+    return {(names[path], name) for path in files for name in imports(path) & modules if name != names[path]}
+
+
 def essential(every: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The edges that do not follow from the others: without a -> c where a -> b -> c. There must be no circle."""
     return {(above, below) for above, below in every if below not in _reached(every - {(above, below)}, above)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.architecture import (
     drawn,
     edges,
     essential,
+    file_edges,
     imports,
     longest_chain,
     modules,
@@ -29,6 +31,12 @@ FORBIDDEN = {
 }
 #: The longest chain of rooms of `vindibot` that import each other.
 LONGEST = 8
+#: The rooms whose folders are small enough to know, and whose files import each other in one direction.
+ORDERED = ("server",)
+#: Modules that may lie in a folder of such a room, its `__init__.py` not counted.
+MOST_MODULES = 14
+#: What people see, what is stored, and leagues: folders that the core of the server does not know.
+FOLDERS_OF_THE_SERVER = ("vindibot.server.site", "vindibot.server.store", "vindibot.server.league")
 #: Files that may lie in `vindibot` itself, its type marker not counted.
 MOST_FILES = 6
 
@@ -94,6 +102,27 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
 def test_no_chain_of_rooms_is_long() -> None:
     chain = longest_chain({(above, below) for above, below in edges() if {above, below} <= set(ROOMS)})
     assert len(chain) <= LONGEST, chain
+
+
+@pytest.mark.parametrize("room", ORDERED)
+def test_a_folder_has_few_modules(room: str) -> None:
+    found = Counter(path.parent for path in (HOUSE / room).rglob("*.py") if path.name != "__init__.py")
+    assert found
+    assert {str(folder.relative_to(TOP)): count for folder, count in found.items() if count > MOST_MODULES} == {}
+
+
+@pytest.mark.parametrize("room", ORDERED)
+def test_no_files_of_a_room_import_each_other_in_a_circle(room: str) -> None:
+    every = file_edges(room)
+    assert every
+    assert circle(every) == []
+
+
+def test_the_core_of_the_server_imports_nothing_that_people_see() -> None:
+    """Only `embedded`, which puts the whole server together, knows the folders."""
+    for path in sorted((HOUSE / "server").glob("*.py")):
+        above = {name for name in imports(path) if name.startswith(FOLDERS_OF_THE_SERVER)}
+        assert path.name == "embedded.py" or not above, f"{path.relative_to(TOP)} imports {above}"
 
 
 def test_click_is_imported_by_commands_alone() -> None:

@@ -24,7 +24,7 @@ from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map
 from vindibot.engine import RUN, Voters, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
-from vindibot.server import EmbeddedServer, GameServer, Room, ServerSettings
+from vindibot.server import GameServer, Room, ServerSettings
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display, keyboard
@@ -97,8 +97,7 @@ class Session:
             if settings.embedded:
                 pace: Literal["original", "none"] = "original" if settings.pace == "original" else "none"
                 server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=pace)
-                # Without a person who may open its address, the server needs no pages and no archive.
-                kind = EmbeddedServer if paced or settings.open or self.console.is_terminal else GameServer
+                kind = _kind_of_server(watched=paced or settings.open or self.console.is_terminal)
                 self.server = await stack.enter_async_context(kind(server, [_PlyFeed(self._playing)] * paced))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
             elif settings.mode == "arena":
@@ -352,6 +351,15 @@ class _PlyFeed:
 
     def ended(self, room: Room) -> None:
         """Do nothing."""
+
+
+def _kind_of_server(*, watched: bool) -> type[GameServer]:
+    """Return the class of our own server: with pages if a person watches, else the core, which starts faster."""
+    if not watched:
+        return GameServer
+    from vindibot.server import EmbeddedServer
+
+    return EmbeddedServer
 
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
