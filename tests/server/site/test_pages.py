@@ -253,7 +253,7 @@ async def test_running_and_finished_games_on_the_first_page() -> None:
         assert f"/{running}" in home.links
         assert f"/{played}" in home.links
         assert f"/ai/{bots[0].state['hero']['userId']}" in home.links
-        server.lobby.close()
+        server.end_games()
         await server.database.read(lambda connection: None)
         assert "interrupted" in (await get(bots[0].client, "/")).words
 
