@@ -36,7 +36,8 @@ class GameServer:
             key = server.register("seed")
             ...  # play on server.url
 
-    It has no pages and no streams, and stores nothing: `EmbeddedServer` adds these. It starts in a few milliseconds.
+    It has no pages and no streams, and stores nothing: `EmbeddedServer` adds these. So the settings of the database, of leagues
+    and of the administrator have no effect here.
 
     At the start of the ``async with`` block the rules are loaded as machine code. If they are not compiled yet, this takes some
     seconds. At the end of the block all games end and all open requests are answered. `server.lobby.arrange` makes private
