@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from graphlib import TopologicalSorter
 
 import pytest
@@ -31,6 +32,11 @@ FORBIDDEN = {
 }
 #: The longest chain of rooms of `vindibot` that import each other.
 LONGEST = 8
+#: Modules that may lie in a folder, its `__init__.py` not counted, and the folders that have more.
+MOST_MODULES = 14
+LARGE = {"sim", "vindibot/arena", "vindibot/base", "vindibot/cli", "vindibot/games", "vindibot/tuning"}
+#: What people see, what is stored, and leagues: folders that the core of the server does not know.
+FOLDERS_OF_THE_SERVER = ("vindibot.server.site", "vindibot.server.store", "vindibot.server.league")
 #: Files that may lie in `vindibot` itself, its type marker not counted.
 MOST_FILES = 6
 
@@ -103,6 +109,19 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 def test_no_chain_of_rooms_is_long() -> None:
     chain = longest_chain({(above, below) for above, below in edges() if {above, below} <= set(ROOMS)})
     assert len(chain) <= LONGEST, chain
+
+
+def test_a_folder_has_few_modules() -> None:
+    found = Counter(path.parent for floor in FLOORS for path in modules(floor) if path.name != "__init__.py")
+    many = {str(folder.relative_to(TOP)): count for folder, count in found.items() if count > MOST_MODULES}
+    assert set(many) == LARGE, many
+
+
+def test_the_core_of_the_server_imports_nothing_that_people_see() -> None:
+    """Only `embedded`, which puts the whole server together, knows the folders."""
+    for path in sorted((HOUSE / "server").glob("*.py")):
+        above = {name for name in imports(path) if name.startswith(FOLDERS_OF_THE_SERVER)}
+        assert path.name == "embedded.py" or not above, f"{path.relative_to(TOP)} imports {above}"
 
 
 def test_click_is_imported_by_commands_alone() -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tests.support.paths import TOP
 from tests.support.serving import serving
 from vindibot.cli.main import main
-from vindibot.server.rule_scenes import SCENES, RuleScene
+from vindibot.server.site.rule_scenes import SCENES, RuleScene
 
 RULES = (TOP / "docs" / "rules.md").read_text()
 

@@ -20,12 +20,13 @@ TEMPLATES = sorted((TOP / "vindibot").rglob("templates/*"))
 AS_THEY_ARE = {"board", "imports", "mark", "review", "style"}
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(TOP / "vindibot").parts[0]
+def package_of(path: Path) -> str:
+    """The package of `vindibot` that has a template: ``server.site``."""
+    return ".".join(path.relative_to(TOP / "vindibot").parts[:-2])
 
 
 def test_a_value_is_text_in_an_element_and_in_an_attribute() -> None:
-    page = render("server/register.html", message=NAME, given=NAME)
+    page = render("server.site/register.html", message=NAME, given=NAME)
     assert page.count("<script") == page.count('<script type="module"')
     assert NAME in unescape(page.partition('<p class="error">')[2].partition("</p>")[0])
     assert unescape(page.partition('value="')[2].partition('"')[0]) == NAME
@@ -33,15 +34,15 @@ def test_a_value_is_text_in_an_element_and_in_an_attribute() -> None:
 
 def test_a_value_that_is_missing_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="given"):
-        render("server/register.html", message="x")
+        render("server.site/register.html", message="x")
 
 
 def test_all_templates_can_be_compiled() -> None:
     assert len(TEMPLATES) > 20
-    compile_templates(*{room_of(path) for path in TEMPLATES})
+    compile_templates(*{package_of(path) for path in TEMPLATES})
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{room_of(path)}/{path.name}")
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{package_of(path)}/{path.name}")
 def test_a_template_escapes_and_refers_to_rooms_below(path: Path) -> None:
     tree = Environment().parse(path.read_text())
     for used in tree.find_all(nodes.Filter):
@@ -49,12 +50,12 @@ def test_a_template_escapes_and_refers_to_rooms_below(path: Path) -> None:
             assert isinstance(used.node, nodes.Name)
             assert used.node.name in AS_THEY_ARE
     assert not list(tree.find_all((nodes.ScopedEvalContextModifier, nodes.EvalContextModifier)))
-    below = ROOMS[ROOMS.index(room_of(path)) :]
+    below = ROOMS[ROOMS.index(package_of(path).partition(".")[0]) :]
     for other in find_referenced_templates(tree):
         assert other is not None, "a template names others by their names"
-        room, _, file = other.partition("/")
-        assert room in below
-        assert (TOP / "vindibot" / room / "templates" / file).is_file()
+        package, _, file = other.partition("/")
+        assert package.partition(".")[0] in below
+        assert (TOP / "vindibot" / package.replace(".", "/") / "templates" / file).is_file()
 
 
 def test_no_page_is_put_together_outside_of_templates() -> None:

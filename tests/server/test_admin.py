@@ -52,7 +52,7 @@ async def test_without_the_key_there_is_nothing_to_see(path: str) -> None:
                 answers.add((await client.request(method, f"/api/admin/{path}", headers=headers)).status_code)
             assert answers in ({401}, {404}), (method, answers)
         assert KEY not in repr(server.settings)
-        assert KEY not in repr(vars(server.app.state))
+        assert KEY not in repr(vars(server))
 
 
 @pytest.mark.parametrize("path", PATHS)

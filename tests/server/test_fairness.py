@@ -20,8 +20,9 @@ import pytest
 from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, rounds_of_the_loop, serving
 from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, League, LeagueSettings
-from vindibot.server.database import THREAD_NAME, Database
 from vindibot.server.league.roster import roster_from_list
+from vindibot.server.store.database import THREAD_NAME, Database
+from vindibot.server.store.user_table import UserTable
 from vindibot.server.users import Users
 
 #: The address of the client that misbehaves. All addresses 127.x.y.z belong to this machine.
@@ -200,7 +201,7 @@ async def registered(path: Path, count: int) -> list[str]:
     """Store this number of bots in a new database, and return their keys. No server has used these keys yet."""
     store = Database(path)
     keys = [f"key{number:05}" for number in range(count)]
-    await Users(store).add_all([(f"bot {number}", key) for number, key in enumerate(keys)])
+    await Users(UserTable(store)).add_all([(f"bot {number}", key) for number, key in enumerate(keys)])
     await store.close()
     return keys
 

@@ -17,7 +17,7 @@ from fastapi import Request
 
 from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, rounds_of_the_loop, serving
 from tests.support.waiting import until
-from vindibot.server.ratelimit import RateLimit, client_address
+from vindibot.server.limits import RateLimit, client_address
 
 FULL = "Vindinium - The server is full, try again later"
 
@@ -61,7 +61,7 @@ async def test_the_second_head_on_a_connection_has_its_own_time() -> None:
 
 
 async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.embedded.KEEP_ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr("vindibot.server.game_server.KEEP_ALIVE_SECONDS", 0.1)
     async with serving() as server, connection(server) as (reader, _):
         assert await reader.read() == b""
 
@@ -155,7 +155,7 @@ def test_a_rate_limit_pays_off_and_forgets(monkeypatch: pytest.MonkeyPatch) -> N
     assert limit.wait("b") == 0
     now += 7
     assert [limit.take("a") for _ in range(2)] == [0, 1]
-    monkeypatch.setattr("vindibot.server.ratelimit.MAX_KEYS", 2)
+    monkeypatch.setattr("vindibot.server.limits.MAX_KEYS", 2)
     limit.take("b")
     limit.take("c")
     assert limit.wait("a") == 0, "the key that was used least lately is forgotten"

@@ -17,7 +17,7 @@ from vindibot.server import EmbeddedServer
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import roster_from_csv, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
-from vindibot.server.names import name_problem
+from vindibot.server.users import name_problem
 
 #: A name with it, and how the character is called.
 UNSEEN = [

@@ -329,6 +329,19 @@ async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Pat
     assert "waiting" not in out
 
 
+@pytest.mark.parametrize(("pace", "status"), [("original", 404), ("watch", 200)])
+async def test_our_own_server_has_pages_if_a_person_watches(tmp_path: Path, pace: str, status: int) -> None:
+    words = ("--bot", "stay", "--games", "2", "--pace", pace, "--in-process", "--display", "none")
+    client = await begin(tmp_path, "play", *words)
+    url = (await line_with(client, "our own server listens on ")).rpartition(" ")[2]
+    async with httpx.AsyncClient(base_url=url) as browser:
+        assert (await browser.get("/")).status_code == status
+        assert (await browser.post("/api/training")).status_code == 400, "the routes for players are always there"
+    client.send_signal(signal.SIGINT)
+    out = await ended(client)
+    assert client.returncode in (0, 130), out
+
+
 @pytest.mark.slow
 async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Path) -> None:
     async with FaultyServer(joins={1: Fault("hang")}) as server:

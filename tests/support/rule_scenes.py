@@ -1,8 +1,8 @@
-"""The scenes of `vindibot.server.rule_scenes` as games of the viewer, for the pictures in docs/rules.md."""
+"""The scenes of `vindibot.server.site.rule_scenes` as games of the viewer, for the pictures in docs/rules.md."""
 
 from __future__ import annotations
 
-from vindibot.server.rule_scenes import RuleScene
+from vindibot.server.site.rule_scenes import RuleScene
 from vindibot.viewer import Bundle, StateWriter, empty_bundle, result_of
 
 

@@ -35,7 +35,7 @@ from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
-from vindibot.server.rule_scenes import SCENES
+from vindibot.server.site.rule_scenes import SCENES
 from vindibot.viewer.page import whole_page
 from vindibot.viewer.replay import replay_file
 

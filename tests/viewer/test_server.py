@@ -12,7 +12,7 @@ import httpx
 from tests.support.serving import MAP, match_of_four, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import loads
-from vindibot.server.encoder import PageEncoder
+from vindibot.server.site.encoder import PageEncoder
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import served_page, static_files
 
@@ -94,8 +94,8 @@ async def test_an_interrupted_stream_has_no_end() -> None:
     async with serving() as server, match_of_four(server) as (bots, _):
         game = bots[0].game["id"]
         watcher = asyncio.create_task(bots[0].client.get(f"/plies/{game}"))
-        await until(lambda: server.app.state.streams.feed(game, PageEncoder).readers)
-        server.app.state.streams.close()
+        await until(lambda: server.streams.feed(game, PageEncoder).readers)
+        server.streams.close()
         assert "event: end" not in (await watcher).text
 
 

@@ -23,7 +23,7 @@ from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import Reason
-from vindibot.server import EmbeddedServer, Room, ServerSettings
+from vindibot.server import GameServer, Room, ServerSettings
 
 #: Seconds between two checks of the programs.
 CHECK_SECONDS = 0.02
@@ -72,7 +72,7 @@ class HostedGame:
         """Play the game to its end, then kill all programs. Return the game with its moves."""
         began = time.monotonic()
         settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
-        async with EmbeddedServer(settings, (self,)) as server, contextlib.AsyncExitStack() as stack:
+        async with GameServer(settings, (self,)) as server, contextlib.AsyncExitStack() as stack:
             stack.callback(self._close)
             self._start(server)
             # If a task fails because of an error in the arena itself, the group raises the error, and the game ends.
@@ -94,7 +94,7 @@ class HostedGame:
 
     # -- before the game --
 
-    def _start(self, server: EmbeddedServer) -> None:
+    def _start(self, server: GameServer) -> None:
         """Reserve the four seats on the server, and start the seats and the programs."""
         task, self._server = self._task, server
         self._keys = [server.register(seat.entrant.label) for seat in task.seats]

@@ -1,7 +1,7 @@
 """Pages (HTML) and drawings (SVG) from templates that escape all values.
 
-A template is a file in the folder ``templates`` of a **room** (a package inside `vindibot`). The template's name begins with the
-room: ``server/home.html``. A template may use templates of the same room and of the rooms that this room may import.
+A template is a file in the folder ``templates`` of a package of `vindibot`. The template's name begins with the package:
+``server.site/home.html``. A template may use templates of the same room and of the rooms that this room may import.
 ``base/page.html`` is the frame of all pages.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> Markup:
-    """Return the page that a template makes from these values: ``render("server/missing.html")``.
+    """Return the page that a template makes from these values: ``render("server.site/missing.html")``.
 
     Escapes each value, except markup that another template has made. Raises `jinja2.UndefinedError` if a value is missing.
     """
@@ -31,22 +31,22 @@ def render(template: str, **values: Any) -> Markup:
     return Markup(_environment().get_template(template).render(values))  # noqa: S704  # the template has escaped what it inserts
 
 
-def compile_templates(*rooms: str) -> None:
+def compile_templates(*packages: str) -> None:
     """Compile all templates of these packages of `vindibot` in advance, so that the first page is made as fast as later pages."""
     environment = _environment()
-    for room in rooms:
-        for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
-            environment.get_template(f"{room}/{name}")
+    for package in packages:
+        for name in environment.loader.mapping[package].list_templates():  # type: ignore[union-attr]
+            environment.get_template(f"{package}/{name}")
 
 
 class _Loaders(dict[str, "PackageLoader"]):
     """The loaders of templates, by package of `vindibot`. Each loader is created at its first use."""
 
-    def __missing__(self, room: str) -> PackageLoader:
+    def __missing__(self, package: str) -> PackageLoader:
         from jinja2 import PackageLoader
 
-        self[room] = PackageLoader(f"vindibot.{room}")
-        return self[room]
+        self[package] = PackageLoader(f"vindibot.{package}")
+        return self[package]
 
 
 @cache

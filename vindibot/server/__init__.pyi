@@ -1,7 +1,10 @@
 from .embedded import (
     EmbeddedServer as EmbeddedServer,
-    ServerError as ServerError,
     run_server as run_server,
+)
+from .game_server import (
+    GameServer as GameServer,
+    ServerError as ServerError,
 )
 from .league.league import (
     ORGANISER_SUFFIX as ORGANISER_SUFFIX,

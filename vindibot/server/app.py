@@ -1,9 +1,9 @@
-"""The server as an ASGI application: the routes that players use, and the responses to errors."""
+"""The application (ASGI) of a server: the routes that players use, and the responses to errors."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import structlog
 from fastapi import FastAPI, Request
@@ -13,31 +13,24 @@ from starlette.types import Receive, Scope, Send
 
 from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
-from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
-from vindibot.server.game_rows import User
-from vindibot.server.league.admin import add_administration
-from vindibot.server.league.organiser import add_organiser
-from vindibot.server.league.pages import add_league_pages
-from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.limits import ClientLimits
+from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
-from vindibot.server.original_pages import add_original_pages
-from vindibot.server.pages import address_of, not_found
-from vindibot.server.parameters import read_int, read_parameters
-from vindibot.server.ratelimit import client_address
+from vindibot.server.parameters import DIR, KEY, MAP, TURN, TURNS, operation, read_int, read_parameters
 from vindibot.server.refusal import Refusal, game_error
-from vindibot.server.room import Room, RoomObserver, RoomSeat, Snapshot, Waiter
-from vindibot.server.settings import ServerSettings
-from vindibot.server.site import add_site
-from vindibot.server.streams import SEND, Streams, add_streams
-
-#: A function that adds routes to the application.
-AddRoutes = Callable[[FastAPI], None]
+from vindibot.server.room import Room, RoomSeat, Snapshot, Waiter
+from vindibot.server.users import User
 
 NO_KEY = "Did you forget the key parameter?"
+#: Key in a request's scope. Its value is the connection's own `send`, without the middleware.
+SEND = "vindibot.send"
 #: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets this status.
 CLIENT_CLOSED = 499
+
+
+def address_of(request: Request) -> str:
+    """Return the address of this server as the sender of this request knows it, for example ``http://127.0.0.1:9000``."""
+    return f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
 
 
 class StateResponse(Response):
@@ -76,29 +69,11 @@ class _App(FastAPI):
         await super().__call__(scope, receive, send)
 
 
-def create_app(
-    settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = (), routes: Sequence[AddRoutes] = ()
-) -> FastAPI:
-    """Return a new server as a FastAPI application. Its lobby is ``app.state.lobby``.
-
-    Use the server in one event loop only. Each function in `routes` adds further routes to the server. The path of such a route
-    has at least two parts, or one part that cannot be the id of a game.
-    """
-    settings = settings or ServerSettings()
+def create_app(lobby: Lobby) -> FastAPI:
+    """Return a FastAPI application with the routes for players. Use it in one event loop only."""
+    settings = lobby.settings
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
-    limits = ClientLimits(settings)
-    streams = app.state.streams = Streams(settings, limits)
-    lobby = app.state.lobby = Lobby(settings, limits, (streams, *observers))
-    leagues = app.state.leagues = LeagueRegistry(lobby, settings.league)
     _add_game_routes(app, lobby)
-    administration = add_administration(app, lobby, leagues, settings)
-    add_league_pages(app, leagues)
-    add_organiser(app, leagues, settings, administration.allows if administration is not None else lambda key: False)
-    add_streams(app, streams, lobby.database)
-    for add_routes in routes:
-        add_routes(app)
-    add_original_pages(app, lobby, streams)
-    add_site(app, lobby, streams, leagues)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:
@@ -112,7 +87,7 @@ def create_app(
 
     @app.exception_handler(HTTPException)
     async def missing(request: Request, error: HTTPException) -> Response:
-        return not_found()
+        return PlainTextResponse("This server has no such address", 404)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:

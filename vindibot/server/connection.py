@@ -18,8 +18,8 @@ from fastapi.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from vindibot.server.limits import network_of
 from vindibot.server.listener import Listener
-from vindibot.server.ratelimit import network_of
 
 #: Key in a request's scope. Its value is the loop's time at which the request's first byte arrived. The key is missing if the
 #: request arrived before the answer to an earlier request was sent.

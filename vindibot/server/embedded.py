@@ -1,44 +1,39 @@
-"""The server over HTTP, either in the event loop of another program or as a program of its own."""
+"""The whole server: the core, a database, pages, streams for spectators, and leagues. It is also a program of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from fastapi import FastAPI
+
 from sim.kernels import warm
-from vindibot.base import AsgiServer, VindibotError, compile_templates, interrupts
-from vindibot.server.app import AddRoutes, create_app
-from vindibot.server.connection import connection_class
+from vindibot.base import VindibotError, compile_templates
+from vindibot.server.game_server import GameServer
+from vindibot.server.league.admin import add_administration
+from vindibot.server.league.organiser import add_organiser
+from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.listener import Listener
-from vindibot.server.lobby import Lobby
-from vindibot.server.match import Claim, Match
-from vindibot.server.room import Room, RoomObserver
+from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
+from vindibot.server.site.original_pages import add_original_pages
+from vindibot.server.site.routes import add_pages
+from vindibot.server.site.streams import Streams, add_streams
+from vindibot.server.store.archive import Archive
+from vindibot.server.store.database import Database
+from vindibot.server.store.user_table import UserTable
 
-#: Seconds for which an idle connection stays open. Clients close idle connections earlier. So the server never closes a
-#: connection while a client sends a new request on it.
-KEEP_ALIVE_SECONDS = 75
+#: A function that adds routes to the application.
+AddRoutes = Callable[[FastAPI], None]
 
 
-class ServerError(VindibotError):
-    """The server cannot start."""
+class EmbeddedServer(GameServer):
+    """A `GameServer` that also has pages, streams for spectators, leagues, and a database with its bots and games.
 
-
-class EmbeddedServer:
-    """A game server that runs in the current event loop::
-
-        async with EmbeddedServer() as server:
-            key = server.register("seed")
-            ...  # play on server.url
-
-    At the start of the ``async with`` block the rules are loaded as machine code. If they are not compiled yet, this takes some
-    seconds. At the end of the block all games end and all open requests are answered. `server.lobby.arrange` makes private
-    matches.
+    Each function in `routes` adds further routes to the server. The path of such a route has at least two parts, or one part that
+    cannot be the id of a game.
     """
 
     def __init__(
@@ -47,109 +42,48 @@ class EmbeddedServer:
         observers: Sequence[RoomObserver] = (),
         routes: Sequence[AddRoutes] = (),
     ) -> None:
-        self.settings = settings or ServerSettings()
-        self.app = create_app(self.settings, observers, routes)
-        self.lobby: Lobby = self.app.state.lobby
-        self.leagues: LeagueRegistry = self.app.state.leagues
-        self.port = self.settings.port
-        self._asgi: AsgiServer | None = None
+        settings = settings or ServerSettings()
+        self.database = Database(settings.db)
+        super().__init__(settings, users=UserTable(self.database))
+        self.archive = Archive(self.database, self.lobby.users, settings.seed)
+        self.streams = Streams(settings, self.lobby.limits)
+        self.leagues = LeagueRegistry(self.lobby, settings.league)
+        self.lobby.observe(self.archive, self.streams, *observers)
+        self._add_routes(routes)
 
-    @property
-    def url(self) -> str:
-        """The address of the server, without a slash at the end."""
-        host = "127.0.0.1" if self.settings.host in ("0.0.0.0", "::") else self.settings.host
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
-
-    def register(self, name: str, key: str | None = None) -> str:
-        """Add a bot, and return its key of 8 characters once the bot is stored. If `key` is None, make a new key.
-
-        Several bots may have the same name. The call blocks until the bot is stored.
-        """
-        return self.lobby.users.add(name, key)
-
-    async def join(self, key: str) -> Claim:
-        """Let the bot with this key wait for its next game. Return the bot's claim (its place in the queue).
-
-        The game is a private match with a seat for the bot, else a game of its league, else an arena game. Raises `Refusal`.
-        """
-        return self.lobby.join_arena(await self.lobby.user(key))
-
-    def room(self, game_id: str) -> Room:
-        """Return the room of a game that runs or has just ended. Raises `Refusal` if there is no such game."""
-        return self.lobby.room(game_id)
-
-    def rooms(self) -> list[Room]:
-        """Return the rooms of all games that run or have just ended."""
-        return list(self.lobby.rooms.values())
-
-    def end(self, match: Match) -> None:
-        """Cancel a match that has not begun. If the match runs already, each hero crashes on its next turn."""
-        self.lobby.cancel(match)
-        if match.room is not None:
-            for seat in match.room.seats:
-                match.room.withdraw(seat)
+    def _add_routes(self, routes: Sequence[AddRoutes]) -> None:
+        app, lobby, leagues = self.app, self.lobby, self.leagues
+        administration = add_administration(app, lobby, leagues, self.settings)
+        add_league_pages(app, leagues)
+        add_organiser(app, leagues, self.settings, administration.allows if administration is not None else lambda key: False)
+        add_streams(app, self.streams, self.database)
+        for add_routes in routes:
+            add_routes(app)
+        add_original_pages(app, lobby, self.streams)
+        add_pages(app, lobby, self.database, self.streams, leagues.states)
 
     def end_games(self) -> None:
-        """Stop all games immediately, without results, and answer all open requests."""
-        self.lobby.close()
+        """Stop all games immediately, and answer all open requests. Games without results are stored as interrupted."""
+        super().end_games()
+        self.archive.close()
 
     async def __aenter__(self) -> Self:
-        warm()
+        warm()  # before the leagues, because their clocks run as soon as they are open
         try:
             self.leagues.open()
-            listener = _listen(self.settings)
+            return await super().__aenter__()
         except VindibotError:
             await self.leagues.close()
-            await self.lobby.database.close()
+            await self.database.close()
             raise
-        listener.respect_open_files()
-        self.port = listener.getsockname()[1]
-        self._asgi = AsgiServer(
-            self.app,
-            http=connection_class(self.settings.head_seconds, listener),
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        )
-        if not await self._asgi.begin(listener):
-            raise ServerError("the server ended before it began to listen")
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.leagues.close()
-        self.end_games()
-        self.app.state.streams.close()
-        if self._asgi is not None:
-            await self._asgi.end()
-        await self.lobby.database.close()
-
-    async def until_signal(self, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-        """Call `ready` with this server, then wait for SIGINT or SIGTERM."""
-        stop = asyncio.Event()
-        with interrupts.calling(stop.set, asyncio.get_running_loop()):
-            if ready is not None:
-                ready(self)
-            await stop.wait()
-
-
-def _listen(settings: ServerSettings) -> Listener:
-    """Return a socket bound to the address of the settings. Raises `ServerError`."""
-    where = settings.host
-    listener = None
-    try:
-        family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        listener = Listener(family, settings.max_connections, settings.connections_per_address)
-        where += f", port {settings.port}"
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        return listener
-    except OSError as error:
-        if listener is not None:
-            listener.close()
-        reason = error.strerror or error
-        if error.errno == errno.EADDRINUSE:
-            reason = "the port is in use; choose another one, or 0 for any"
-        raise ServerError(f"cannot listen on {where}: {reason}") from None
+        self.streams.close()
+        await super().__aexit__(kind, error, traceback)
+        await self.database.close()
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
@@ -159,7 +93,7 @@ def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None]
     """
 
     async def serve() -> None:
-        compile_templates("base", "viewer", "server")  # slow: done here so that no game has to wait for it
+        compile_templates("base", "viewer", "server.site")  # slow: done here so that no game has to wait for it
         async with EmbeddedServer(settings) as server:
             await server.until_signal(ready)
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import structlog
 
-from vindibot.server.limits import Share
-from vindibot.server.ratelimit import network_of
+from vindibot.server.limits import Share, network_of
 
 #: Number of open files that are left for the database, pages and pictures.
 RESERVED_FILES = 32

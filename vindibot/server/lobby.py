@@ -11,15 +11,12 @@ from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
 from vindibot.games import Player
-from vindibot.server.archive import Archive
-from vindibot.server.database import Database
-from vindibot.server.game_rows import User
 from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import KEY_LENGTH, Users, random_word
+from vindibot.server.users import KEY_LENGTH, User, Users, random_word
 
 #: Name of the server's random bots. In the seats of a private match, this name stands for such a bot.
 RANDOM_BOT = "random"
@@ -40,23 +37,25 @@ def training_turns(turns: int | None, default: int) -> int:
 class Lobby:
     """All rooms, all clients that wait for a game, and all private matches. Use a lobby in one event loop only."""
 
-    def __init__(self, settings: ServerSettings, limits: ClientLimits, observers: Sequence[RoomObserver] = ()) -> None:
+    def __init__(self, settings: ServerSettings, users: Users, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
-        self.database = Database(settings.db)
-        self.users = Users(self.database)
-        self.limits = limits
-        self.archive = Archive(self.database, self.users, settings.seed)
+        self.users = users
+        self.limits = ClientLimits(settings)
         self.rooms: dict[str, Room] = {}
         self.waiting: list[Claim] = []
         self.matches: list[Match] = []
         self.matchmakers: list[Matchmaker] = []
-        self._observers: tuple[RoomObserver, ...] = (self, self.archive, *observers)
+        self._observers: tuple[RoomObserver, ...] = (self, *observers)
         self._random = random.Random(settings.seed)
         self._matching = False
         self._running: dict[Room, Match] = {}
         self._removals: dict[str, asyncio.TimerHandle] = {}
         self._latest_arena: Room | None = None
         self._closed = False
+
+    def observe(self, *observers: RoomObserver) -> None:
+        """Let these objects observe the rooms of all later games."""
+        self._observers += observers
 
     # ---- Finding ----
 
@@ -415,7 +414,6 @@ class Lobby:
             self.cancel(match)
         for match in self._running.values():
             match.set_ended()
-        self.archive.close()
         for room in list(self.rooms.values()):
             room.close()
             self._remove(room)

@@ -9,10 +9,10 @@ from typing import Protocol
 from sim.game import SEATS
 from sim.maps import Map
 from vindibot.games import Reason
-from vindibot.server.game_rows import User
 from vindibot.server.limits import Place
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter
+from vindibot.server.users import User
 
 #: Time limits of the seats if every seat has the time limit of the match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS

@@ -1,9 +1,10 @@
 """Users (registered bots): each user has a name, ratings, and a digest of its key.
 
-All users are in memory. The database has a copy of each user, which is written later. A database file has no keys, only digests
-that are slow to compute (scrypt with the file's salt). So a person with a stolen file cannot find the keys by trying all words of
-8 characters. When a key is used for the first time since the start, the server also stores a fast digest of it in memory. The
-fast digest depends on a secret of the process. No slow digest is computed in the database's thread, because games wait for it.
+All users are in memory. A server may also have a store with a copy of each user, which is written later. The file of a store has
+no keys, only digests that are slow to compute (scrypt with the file's salt). So a person with a stolen file cannot find the keys
+by trying all words of 8 characters. When a key is used for the first time since the start, the server also keeps a fast digest of
+it in memory. The fast digest depends on a secret of the process. No slow digest is computed in the thread of the store, because
+games wait for it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-import sqlite3
 import string
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from vindibot.base import VindibotError
-from vindibot.server.database import Database
-from vindibot.server.game_rows import User, add_bot, load_bots
-from vindibot.server.names import name_problem
+from vindibot.base import VindibotError, unseen_character
+from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
 #: The characters that ids, new keys and tokens consist of.
 ALPHABET = string.digits + string.ascii_lowercase
+#: Smallest and largest number of characters of a name.
+SHORTEST_NAME, LONGEST_NAME = 3, 20
 #: Number of characters of a key, as clients expect.
 KEY_LENGTH = 8
 #: The cost of a slow digest: about ten milliseconds and four megabytes. With this cost, trying all possible keys takes centuries.
@@ -44,14 +47,90 @@ def random_word(length: int) -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
-class Users:
-    """All users by key and by id, loaded from a database. A new user appears here once it is stored on the disk."""
+def name_problem(name: str, shortest: int = SHORTEST_NAME) -> str | None:
+    """Return a message that says why the name of a bot is not valid, None if it is valid.
 
-    def __init__(self, database: Database | None = None) -> None:
-        self._database = database or Database()
+    `shortest` is the smallest number of characters. The messages about the length are those of the original server.
+    """
+    if len(name) < shortest:
+        return "Name is too short"
+    if len(name) > LONGEST_NAME:
+        return "Name is too long"
+    unseen = unseen_character(name)
+    if unseen is not None:
+        return f"Name has an invisible character: {unseen}"
+    if name != name.strip():
+        return "Name begins or ends with a space"
+    return None
+
+
+@dataclass(eq=False)
+class User:
+    """A registered bot with its current ratings. `games` is the number of its rated games.
+
+    `created` and `played` are times in seconds since 1970. `played` is the end of the bot's last game, None before the first.
+    """
+
+    id: str
+    name: str
+    elo: int = FIRST_ELO
+    games: int = 0
+    mu: float = FIRST_MU
+    sigma: float = FIRST_SIGMA
+    created: float = field(default_factory=time.time)
+    played: float | None = None
+
+
+@dataclass
+class NewUsers:
+    """Users that are to be stored, all or none: each user with its key and the slow digest of the key.
+
+    If `dropped`, later attempts to store these users do nothing.
+    """
+
+    users: list[tuple[User, str, bytes]] = field(repr=False)
+    dropped: bool = False
+
+
+class UserStore(Protocol):
+    """Keeps a copy of all users.
+
+    `salt` is the salt of the slow digests of keys. If it is None, the fast digests are stored in place of slow digests.
+    """
+
+    salt: bytes | None
+
+    def load(self) -> dict[bytes, User]:
+        """Return all stored users by the slow digests of their keys, in the order of their registration."""
+
+    def add(self, new: NewUsers) -> Future[bool]:
+        """Store users later. Return a future whose result says whether the first attempt has stored them."""
+
+
+class _Nowhere:
+    """Keeps no copies of users. It is a `UserStore`."""
+
+    salt: bytes | None = None
+
+    def load(self) -> dict[bytes, User]:
+        """See `UserStore`."""
+        return {}
+
+    def add(self, new: NewUsers) -> Future[bool]:
+        """See `UserStore`."""
+        stored: Future[bool] = Future()
+        stored.set_result(True)
+        return stored
+
+
+class Users:
+    """All users by key and by id, loaded from a store. A new user appears here once it is stored. None stands for no store."""
+
+    def __init__(self, store: UserStore | None = None) -> None:
+        self._store = store or _Nowhere()
         self._pepper = secrets.token_bytes(32)
         self._by_key: dict[bytes, User] = {}
-        self._by_slow_digest = self._database.read_now(load_bots)
+        self._by_slow_digest = self._store.load()
         self._by_id: dict[str, User] = {}
         self._names: dict[str, User] = {}
         self._reserved_names: set[str] = set()
@@ -76,13 +155,13 @@ class Users:
         return hashlib.blake2b(key.encode(), key=self._pepper, digest_size=DIGEST_BYTES).digest()
 
     def _slow_digest(self, key: str) -> bytes:
-        """Return the digest of a key for the database. If the database is a file, this takes ten milliseconds of CPU time."""
-        if not self._database.persistent:
+        """Return the digest of a key for the store. If the store has a salt, this takes ten milliseconds of CPU time."""
+        salt = self._store.salt
+        if salt is None:
             return self._digest(key)
         computed = self._unknown.get(self._digest(key))
         if computed is not None:
             return computed
-        salt = self._database.salt
         return hashlib.scrypt(key.encode(), salt=salt, n=SCRYPT_N, r=SCRYPT_R, p=SCRYPT_P, dklen=DIGEST_BYTES)
 
     # ---- Finding ----
@@ -165,8 +244,8 @@ class Users:
             raise RegistrationError(f"a key has {KEY_LENGTH} characters, not {len(key)}")
         elif self.find(key) is not None:
             raise RegistrationError("this key is already in use")
-        new = _NewUsers([(User(random_word(8), name), key, self._slow_digest(key))])
-        self._finish(new, self._database.write("a new bot", new.insert).result())
+        new = NewUsers([(User(random_word(8), name), key, self._slow_digest(key))])
+        self._finish(new, self._store.add(new).result())
         return key
 
     async def add_all(self, bots: Sequence[tuple[str, str]]) -> None:
@@ -175,10 +254,10 @@ class Users:
         Raises `RegistrationError` if the users cannot be stored.
         """
         digests = await asyncio.to_thread(lambda: [self._slow_digest(key) for _, key in bots])
-        new = _NewUsers([(User(random_word(8), name), key, slow) for (name, key), slow in zip(bots, digests, strict=True)])
-        self._finish(new, await asyncio.wrap_future(self._database.write("new bots", new.insert)))
+        new = NewUsers([(User(random_word(8), name), key, slow) for (name, key), slow in zip(bots, digests, strict=True)])
+        self._finish(new, await asyncio.wrap_future(self._store.add(new)))
 
-    def _finish(self, new: _NewUsers, stored: bool) -> None:
+    def _finish(self, new: NewUsers, stored: bool) -> None:
         if not stored:
             new.dropped = True
             raise RegistrationError("The server cannot store registrations now, try again later")
@@ -202,26 +281,9 @@ class Users:
 
     async def _admit(self, key: str, name: str) -> User:
         user = User(random_word(8), name)
-        new = _NewUsers([(user, key, await asyncio.to_thread(self._slow_digest, key))])
+        new = NewUsers([(user, key, await asyncio.to_thread(self._slow_digest, key))])
         with suppress(TimeoutError):
             async with asyncio.timeout(MAX_STORING_SECONDS):
-                await asyncio.shield(asyncio.wrap_future(self._database.write("a new bot", new.insert)))
+                await asyncio.shield(asyncio.wrap_future(self._store.add(new)))
         self._insert(user, key)
         return user
-
-
-@dataclass
-class _NewUsers:
-    """Users that are to be stored, all or none: each user with its key and the slow digest of the key.
-
-    If `dropped`, later attempts to store these users do nothing.
-    """
-
-    users: list[tuple[User, str, bytes]] = field(repr=False)
-    dropped: bool = False
-
-    def insert(self, connection: sqlite3.Connection) -> None:
-        """Store the users."""
-        if not self.dropped:
-            for user, _, slow in self.users:
-                add_bot(connection, user, slow)

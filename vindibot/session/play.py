@@ -24,7 +24,7 @@ from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map
 from vindibot.engine import RUN, Voters, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
-from vindibot.server import EmbeddedServer, Room, ServerSettings
+from vindibot.server import GameServer, Room, ServerSettings
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display, keyboard
@@ -63,7 +63,7 @@ class Session:
     opponent: Bot | None
     seed: int
     display: Display | None = None
-    server: EmbeddedServer | None = None
+    server: GameServer | None = None
     viewer: LiveViewer | None = None
     pace: GamePace | None = None
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
@@ -97,7 +97,8 @@ class Session:
             if settings.embedded:
                 pace: Literal["original", "none"] = "original" if settings.pace == "original" else "none"
                 server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=pace)
-                self.server = await stack.enter_async_context(EmbeddedServer(server, [_PlyFeed(self._playing)] * paced))
+                kind = _kind_of_server(watched=paced or settings.open or self.console.is_terminal)
+                self.server = await stack.enter_async_context(kind(server, [_PlyFeed(self._playing)] * paced))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
             elif settings.mode == "arena":
                 self._note(f"waiting for a game on {settings.server}: it begins when four clients wait")
@@ -212,7 +213,7 @@ class Session:
             notify_page=None if embedded else self._note_once,
         )
 
-    def _arrange(self, server: EmbeddedServer, participants: list[Participant], number: int) -> None:
+    def _arrange(self, server: GameServer, participants: list[Participant], number: int) -> None:
         """Reserve the seats of game `number` on our own server.
 
         Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
@@ -350,6 +351,15 @@ class _PlyFeed:
 
     def ended(self, room: Room) -> None:
         """Do nothing."""
+
+
+def _kind_of_server(*, watched: bool) -> type[GameServer]:
+    """Return the class of our own server: with pages if a person watches, else the core, which starts faster."""
+    if not watched:
+        return GameServer
+    from vindibot.server import EmbeddedServer
+
+    return EmbeddedServer
 
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:

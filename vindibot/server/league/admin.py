@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from sim.game import SEATS
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
-from vindibot.server.game_rows import User
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import NAME
 from vindibot.server.league.organiser import act
@@ -30,13 +29,13 @@ from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.limits import client_address
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
-from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import RegistrationError
+from vindibot.server.users import RegistrationError, User
 
 #: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.
 MAX_MATCHES = 1000

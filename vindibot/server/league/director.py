@@ -16,12 +16,12 @@ from datetime import datetime
 import structlog
 
 from vindibot.base import UsageError, VindibotError
-from vindibot.server.game_rows import User
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.league import League, State
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Claim, Match, MatchResult
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
+from vindibot.server.users import User
 
 #: Seconds between two checks for absent bots.
 CHECK_SECONDS = 1.0

@@ -22,8 +22,7 @@ from vindibot.server.league.pairing import most_fixtures, next_fixtures, number_
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import StandingsRow, standings
-from vindibot.server.names import name_problem
-from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
+from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R, name_problem
 
 #: The suffix of the name of a league's file, and of the file with the organiser's key.
 SUFFIX = ".league.json"

@@ -16,15 +16,14 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from vindibot.base import UsageError
-from vindibot.server.description import operation
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import State
 from vindibot.server.league.pages import league_values, overview
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.pages import html, not_found
-from vindibot.server.parameters import read_parameters
+from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
+from vindibot.server.site.pages import html, not_found
 
 #: The state of a league that each action sets. One more action, "undo", deletes decisions against absent bots.
 STATES: dict[str, State] = {"start": "running", "pause": "paused", "resume": "running", "end": "over"}

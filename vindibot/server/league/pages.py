@@ -9,13 +9,14 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
+from vindibot.server.app import address_of
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.settings import play_command
 from vindibot.server.league.standings import as_csv
-from vindibot.server.pages import address_of, html, not_found
-from vindibot.server.running_games import RunningGames
+from vindibot.server.site.pages import html, not_found
+from vindibot.server.site.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5

@@ -31,6 +31,10 @@ class LeagueRegistry:
         self._path = path
         self._locks = ExitStack()
 
+    def states(self) -> dict[str, str]:
+        """Return the state of each league, by the league's name."""
+        return {name: director.league.state for name, director in self.directors.items()}
+
     def open(self) -> None:
         """Lock and read the files of the leagues, and let their bots join. Raises `VindibotError`."""
         if self._path is not None:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.base import UsageError, create, decode_json
-from vindibot.server.names import name_problem
-from vindibot.server.users import KEY_LENGTH, random_word
+from vindibot.server.users import KEY_LENGTH, name_problem, random_word
 
 MAX_ENTRANTS = 500
 MAX_BYTES = 1_000_000

@@ -1,0 +1,528 @@
+"""The pages: what they show, and that names and boards are text and nothing else, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import shlex
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from sim.game import MINE, TAVERN, TILE_BITS, WALL, Games, square
+from sim.generator import generate
+from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.waiting import until
+from vindibot.server import EmbeddedServer, League, LeagueSettings
+from vindibot.server.league.roster import RosterEntry
+from vindibot.server.site.routes import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
+from vindibot.server.site.running_games import LISTED
+from vindibot.server.site.thumbnails import thumbnail
+
+#: Twenty characters each, as long as a name may be.
+NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
+#: Elements that our pages consist of.
+KNOWN = {"html", "head", "meta", "link", "title", "body", "nav", "h1", "h2", "p", "a", "code", "table", "tr", "th", "td"}
+KNOWN |= {"bdi", "strong", "pre", "form", "label", "input", "button"}
+KNOWN |= {"div", "section", "span", "ul", "li", "progress", "svg", "path", "circle", "script"}
+KNOWN |= {"figure", "figcaption", "rect", "g", "defs", "use", "ellipse"}
+KNOWN |= {"main", "header", "h3", "ol", "caption", "noscript", "polyline", "text"}
+VOID = {"meta", "link", "input"}
+#: Scripts of every page.
+SCRIPTS = ["/viewer/theme.js", "/assets/copy.js"]
+
+
+class Page(HTMLParser):
+    """A page as a browser reads it: `words` is its text, `elements` all elements with their attributes.
+
+    `copied` has the texts beside the buttons that copy.
+    """
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.words = ""
+        self.copied: list[str] = []
+        self.shown = ""
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(markup)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in KNOWN, tag
+        assert not any(name.startswith("on") or name == "style" for name, _ in attrs), attrs
+        assert len({name for name, _ in attrs}) == len(attrs)
+        self.elements.append((tag, dict(attrs)))
+        if tag == "pre":
+            self.shown = ""
+        if tag == "button" and ("class", "copy") in attrs:
+            self.copied.append(self.shown)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in {"path", "circle", "polyline", "rect", "ellipse", "use"}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+        if "pre" in self.open:
+            self.shown += data
+
+    @property
+    def links(self) -> list[str]:
+        """Where its links lead."""
+        return [attributes["href"] or "" for tag, attributes in self.elements if tag == "a"]
+
+    def rows(self) -> list[tuple[str, dict[str, str | None]]]:
+        return [element for element in self.elements if element[0] == "tr"]
+
+
+async def get(client: httpx.AsyncClient, path: str, status: int = 200) -> Page:
+    response = await client.get(path)
+    assert response.status_code == status, response.text
+    return checked(response)
+
+
+def checked(response: httpx.Response) -> Page:
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    page = Page(response.text)
+    styles = [attributes["href"] for tag, attributes in page.elements if tag == "link" and attributes["rel"] == "stylesheet"]
+    assert styles == ["/viewer/theme.css", "/assets/style.css"]
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    assert [script["src"] for script in scripts] in (SCRIPTS, [*SCRIPTS, "/assets/refresh.js"])
+    assert {script["type"] for script in scripts} == {"module"}
+    assert response.text.count("<script") == len(scripts)
+    return page
+
+
+async def play_arena(bots: list[Bot], direction: str = "Stay") -> str:
+    async def play(bot: Bot) -> None:
+        await bot.join("arena")
+        await bot.play_on(direction)
+
+    await asyncio.gather(*(play(bot) for bot in bots))
+    return str(bots[0].game["id"])
+
+
+async def test_registration_hands_out_a_key_once() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        form = await get(client, "/register")
+        assert [attributes["name"] for tag, attributes in form.elements if tag == "input"] == ["name"]
+        answer = await client.post("/register", data={"name": "Ünïcode ☃ bot"})
+        page = checked(answer)
+        assert answer.headers["cache-control"] == "no-store"
+        assert "Ünïcode ☃ bot" in page.words
+        assert f"vindibot play --config arena --server {server.url}" in page.words, "the next command to type"
+        found = re.search(r'<pre id="user-key">([0-9a-z]{8})</pre>', answer.text)
+        assert found is not None
+        joined = await client.post("/api/training", data={"key": found.group(1), "turns": 1})
+        assert joined.json()["hero"]["name"] == "Ünïcode ☃ bot"
+        for name, message in [
+            ("ab", "Name is too short"),
+            ("x" * 21, "Name is too long"),
+            ("Ünïcode ☃ bot", "Name already taken"),
+        ]:
+            refused = await client.post("/register", data={"name": name})
+            assert refused.status_code == 400
+            assert message in checked(refused).words
+            assert [a["value"] for tag, a in checked(refused).elements if tag == "input"] == [name]
+        listed = "".join(
+            [(await client.get(path)).text for path in ("/ai", "/", "/games", f"/ai/{joined.json()['hero']['userId']}")]
+        )
+        assert found.group(1) not in listed
+
+
+@pytest.mark.parametrize("host", ["[::1]:9000", "a b;$(date)'\"&c"])
+async def test_a_shell_reads_the_address_in_commands_as_one_word(host: str, tmp_path: Path) -> None:
+    """The address in a command comes from the header Host of the request. A shell expands the brackets of IPv6 addresses."""
+    path = tmp_path / "cup.league.json"
+    league = League.create("cup", LeagueSettings(), [RosterEntry("ann", "annannan"), RosterEntry("bob", "bobbobbo")], path)
+    league.save()
+    async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, headers={"Host": host}) as client:
+        registered = await client.post("/register", data={"name": "one"})
+        pages = {"/register": checked(registered)}
+        user = next(iter(server.lobby.users))
+        for name in ("/", f"/ai/{user.id}", "/games", "/running", "/tv", "/leagues/cup", f"/running?ai={user.id}"):
+            pages[name] = checked(await client.get(name))
+    for name, page in pages.items():
+        found = [text for text in page.copied if "--server" in text]
+        assert found, name
+        for text in found:
+            _, *words = shlex.split(text)
+            assert words[:2] == ["vindibot", "play"], text
+            assert words[words.index("--server") + 1] == f"http://{host}"
+            assert shlex.quote(f"http://{host}") in text
+
+
+async def test_names_are_text_on_every_page() -> None:
+    async with serving(rounds=1, keep_finished_seconds=0) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        bots = []
+        for name in NASTY[:3]:
+            page = await client.post("/register", data={"name": name})
+            assert name in checked(page).words
+            key = re.search(r'user-key">(\w{8})<', page.text)
+            assert key is not None
+            bots.append(Bot(server, key.group(1), client))
+            again = await client.post("/register", data={"name": name})
+            assert [a["value"] for tag, a in checked(again).elements if tag == "input"] == [name]
+        refused = await client.post("/register", data={"name": NASTY[3]})
+        assert refused.status_code == 400
+        assert "Name has an invisible character: U+202E" in checked(refused).words
+        bots.append(Bot(server, server.register(NASTY[3]), client))  # as an older file may have it
+        assert len(server.lobby.users) == len(NASTY)
+        running = asyncio.create_task(bots[0].join("arena"))
+        others = [asyncio.create_task(play_one(bot)) for bot in bots[1:]]
+        await running
+        paths = ["/", "/games", "/ai", f"/{bots[0].game['id']}?ply", *(f"/ai/{user.id}" for user in server.lobby.users)]
+        for path in paths:
+            page_then = await get(client, path)
+            if path != "/games":
+                assert any(name in page_then.words for name in NASTY), path
+        await bots[0].play_on()
+        await asyncio.gather(*others)
+        await until(lambda: len(server.lobby.rooms) <= 1)
+        for path in paths:
+            page_now = await get(client, path)
+            assert any(name in page_now.words for name in NASTY), path
+        streams = await client.get(f"/events/{bots[0].game['id']}")
+        assert json.loads(streams.text.splitlines()[0][6:])["heroes"][0]["name"] in NASTY
+
+
+async def test_a_name_of_signs_is_text_wherever_a_running_or_archived_game_is_shown() -> None:
+    name = "<script>\"'&"
+    async with serving(keep_finished_seconds=0) as server, playing(server, name) as [bot]:
+        await bot.join(turns=5, map=MAP)
+        game, user = bot.game["id"], bot.state["hero"]["userId"]
+        for live in (True, False):
+            for path in ("/", "/games", "/ai", f"/ai/{user}", f"/{game}?ply"):
+                page = await get(bot.client, path)
+                assert (name in page.words) == (path != "/games" or not live), path
+            viewer = (await bot.client.get(f"/{game}")).text
+            assert viewer.count("<script") == viewer.count("</script>") == 3
+            bundle = re.search('<script type="application/json" id="game"[^>]*>(.*?)</script>', viewer)
+            assert bundle is not None
+            assert json.loads(bundle[1])["players"][0]["name"] == name
+            if live:
+                await bot.play_on()
+                await until(lambda: not server.lobby.rooms)
+
+
+async def play_one(bot: Bot) -> None:
+    await bot.join("arena")
+    await bot.play_on()
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing0", "/<script>1<script>", "/%3Cscript%3E1", "/ai/nobody00", "/records/nothing0", "/a/b/c", "/%00", "/%ff"]
+)
+async def test_there_is_nothing(path: str) -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = await get(client, path, 404)
+        assert "There is nothing here" in page.words
+
+
+async def test_running_and_finished_games_on_the_first_page() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        home = await get(bots[0].client, "/")
+        assert "No game is running." in home.words
+        assert "There are no games yet." in home.words
+        played = await play_arena(bots)
+        await bots[0].join("training", turns=3)
+        running = bots[0].game["id"]
+        home = await get(bots[0].client, "/")
+        before, after = home.words.split("Latest games")
+        assert running in before
+        assert running not in after
+        assert played in after
+        assert all(name in after for name in ("alice", "bobby", "carol", "david"))
+        assert f"/{running}" in home.links
+        assert f"/{played}" in home.links
+        assert f"/ai/{bots[0].state['hero']['userId']}" in home.links
+        server.end_games()
+        await server.database.read(lambda connection: None)
+        assert "interrupted" in (await get(bots[0].client, "/")).words
+
+
+async def test_a_running_game_as_it_stands() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        await bot.move("South")
+        markup = (await bot.client.get(bot.state["viewUrl"] + "?ply")).text
+        page = Page(markup)
+        assert "Turn 4 of 20." in page.words
+        assert {"http-equiv": "refresh", "content": "3"} in [attributes for tag, attributes in page.elements if tag == "meta"]
+        assert "@1" in page.words
+        assert f"/events/{bot.game['id']}" in page.links
+
+
+async def test_an_archived_game_ply_by_ply() -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed", "two") as [bot, other]:
+        await bot.join(turns=3, map="@1$-##@4\n########\n########\n@2####@3")
+        path = f"/{bot.game['id']}"
+        while not bot.game["finished"]:
+            await bot.move("East")
+        await until(lambda: not server.lobby.rooms)
+        page = await get(bot.client, f"{path}?ply")
+        assert "The game is over at turn 12 of 12. Hero 1 has won." in page.words
+        assert not any("refresh" in str(attributes) for _, attributes in page.elements)
+        assert "$1" in page.words
+        first = await get(bot.client, f"{path}?ply=0")
+        assert "Turn 0 of 12." in first.words
+        assert "$-" in first.words
+        assert [link for link in first.links if "ply=" in link] == [f"{path}?ply={ply}" for ply in (1, 4, 12)]
+        middle = await get(bot.client, f"{path}?ply=6")
+        assert [link for link in middle.links if "ply=" in link] == [f"{path}?ply={ply}" for ply in (0, 2, 5, 7, 10, 12)]
+        assert "seed" in middle.words
+        for odd in ("-5", "99999", "x", "", "9" * 30):
+            assert (await get(bot.client, f"{path}?ply={odd}")).words
+        record = await bot.client.get(f"/records/{bot.game['id']}")
+        assert record.json()["names"] == ["seed", "random", "random", "random"]
+        assert other.key not in record.text
+        assert bot.key not in record.text
+
+
+async def test_the_table_of_bots_and_recent_players() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        for name in ("never played", "long ago"):
+            server.register(name)
+        users: dict[str, Any] = {user.name: user for user in server.lobby.users}
+        users["long ago"].played = time.time() - 8 * 86_400
+        users["carol"].elo = 1500
+        await play_arena(bots)
+        page = await get(bots[0].client, "/ai")
+        assert re.findall("carol|alice|bobby|david|never played|long ago", page.words)[0] == "carol"
+        assert str(users["carol"].elo) in page.words
+        assert len(page.rows()) == 1 + 6
+        assert "/ai?days=7" in page.links
+        lately = await get(bots[0].client, "/ai?days=7")
+        assert "long ago" not in lately.words
+        assert "never played" not in lately.words
+        assert len(lately.rows()) == 1 + 4
+        assert "long ago" in (await get(bots[0].client, "/ai?days=9")).words
+        for odd in ("x", "-1", "0", "999999999", "9" * 30):
+            await get(bots[0].client, f"/ai?days={odd}&page={odd}")
+
+
+async def test_many_bots_and_games_come_in_pages() -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed") as [bot]:
+        for number in range(BOTS_PER_PAGE + 5):
+            server.register(f"bot {number}")
+        assert len((await get(bot.client, "/ai")).rows()) == 1 + BOTS_PER_PAGE
+        assert "/ai?page=2" in (await get(bot.client, "/ai")).links
+        second = await get(bot.client, "/ai?page=2")
+        assert len(second.rows()) == 1 + 6
+        assert "/ai?page=1" in second.links
+        assert "There are no bots." in (await get(bot.client, "/ai?page=3")).words
+
+        async def one(name: str) -> str:
+            player = Bot(server, bot.key, bot.client)
+            await player.join(turns=1, map=MAP)
+            await player.move()
+            return str(player.game["id"])
+
+        played = [await one("seed") for _ in range(LISTED + 3)]
+        user = next(user for user in server.lobby.users if user.name == "seed")
+        for path, each in (("/games", LISTED), (f"/ai/{user.id}", SHOWN_OF_BOT), ("/", SHOWN)):
+            seen: list[str] = []
+            page = await get(bot.client, path)
+            while True:
+                found = [link[1:] for link in page.links if re.fullmatch(r"/\w{8}", link) and link != "/register"]
+                seen += found
+                more = [link for link in page.links if "before=" in link]
+                if not more:
+                    break
+                assert len(found) == (each if path != "/" or len(seen) == len(found) else LISTED)
+                page = await get(bot.client, more[0])
+            assert seen == played[::-1], path
+
+
+async def test_a_bot_and_its_games() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david", "erica") as bots:
+        game = await play_arena(bots[:4])
+        await bots[0].join("training", turns=1)
+        user = server.lobby.users.by_name("alice")
+        assert user is not None
+        page = await get(bots[0].client, f"/ai/{user.id}")
+        assert f"Elo {user.elo}, skill" in page.words
+        assert "1 rated game," in page.words
+        running, played = page.words.split("Games played")
+        assert bots[0].game["id"] in running
+        assert game in played
+        other = server.lobby.users.by_name("erica")
+        assert other is not None
+        empty = await get(bots[0].client, f"/ai/{other.id}")
+        assert "There are no games yet." in empty.words
+        assert "last game never" in empty.words
+
+
+async def test_the_style() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        style = await client.get("/assets/style.css")
+        assert style.headers["content-type"].startswith("text/css")
+        assert (await client.get("/assets/other.css")).status_code == 404
+
+
+async def test_a_server_without_a_file_forgets_its_oldest_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.store.archive.MEMORY_GAMES", 3)
+
+    async def play(server: EmbeddedServer, bot: Bot) -> str:
+        await bot.join(turns=1, map=generate(1, size=8).text())
+        await bot.move()
+        return str(bot.game["id"])
+
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed") as [bot]:
+        games = [await play(server, bot) for _ in range(5)]
+        await until(lambda: not server.lobby.rooms)
+        assert [(await bot.client.get(f"/{game}")).status_code for game in games] == [404, 404, 200, 200, 200]
+
+
+async def test_the_picture_of_a_board_shows_every_square() -> None:
+    games = generate(3).new_game()
+    for step_by in ([], [(1, 4), (9, 5)]):
+        for place, owner in step_by:
+            mines = np.flatnonzero((games[0]["cell"] & TILE_BITS) == MINE)
+            games[0]["cell"][mines[place % len(mines)]] = MINE + owner
+        size, drawn = int(games[0]["size"]), thumbnail(games)
+        shown: dict[tuple[int, int], str] = {}
+        for kind, runs in re.findall(r'<path class="(\w+)" d="([^"]*)"', drawn):
+            for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", runs):
+                shown |= {(int(row), int(column) + more): kind for more in range(int(length))}
+        names = {WALL: "wall", TAVERN: "tavern", MINE: "mine", MINE + 4: "of4"}
+        for row in range(size):
+            for column in range(size):
+                tile = int(games[0]["cell"][square(row, column)]) & TILE_BITS
+                assert shown.get((row, column)) == names.get(tile, "mine" if tile > MINE else None)
+        assert len(re.findall("<circle", drawn)) == 4
+
+
+async def test_the_page_after_registering_shows_the_next_commands() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = checked(await client.post("/register", data={"name": "ann"}))
+        key, training, arena, own = commands(page)
+        assert re.fullmatch("[0-9a-z]{8}", key)
+        assert training == f"VINDIBOT_KEY={key} vindibot play --mode training --server {server.url}"
+        assert arena == f"VINDIBOT_KEY={key} vindibot play --config arena --server {server.url}"
+        assert own == "vindibot init mybot"
+
+
+def commands(page: Page) -> list[str]:
+    """The texts that have a button to copy them."""
+    assert len(page.copied) == page.words.count("Copy")
+    return page.copied
+
+
+async def test_how_to_play_tells_the_rules() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        words = (await get(client, "/doc")).words
+        told = [
+            "The hero with the most gold after 300 rounds wins",
+            "one second for a move",
+            "A blow takes 20 life",
+            "loses 1 life. Thirst never kills",
+            "1 gold for each mine",
+            "The goblin takes 20 life",
+            "A beer costs 2 gold and heals 50 life, up to 100",
+            "All mines of a dead hero go to the hero that killed it",
+            "returns at once to its spawn square with 100 life",
+            "If two heroes have the same, largest amount of gold, there is no winner",
+            "A hero whose answer is late has crashed",
+        ]
+        assert [rule for rule in told if rule not in " ".join(words.split())] == []
+
+
+@pytest.mark.parametrize("keys", ["any", "registered"])
+async def test_an_empty_page_shows_the_next_command(keys: str) -> None:
+    async with serving(keys=keys) as server, httpx.AsyncClient(base_url=server.url) as client:
+        for path in ("/", "/running", "/games", "/ai", "/tv"):
+            page = await get(client, path)
+            for command in commands(page):
+                assert command.startswith("VINDIBOT_KEY=" + ("mysecret" if keys == "any" else "YOUR-KEY"))
+                assert command.endswith(f"--server {server.url}")
+            assert commands(page), path
+            assert ("First register a bot" in page.words) == (keys == "registered")
+        [command] = commands(await get(client, "/leagues"))
+        assert command == "vindibot league new spring class.csv\nvindibot serve --lan --league spring.league.json"
+        server.register("ann")
+        [user] = server.lobby.users
+        assert commands(await get(client, f"/ai/{user.id}"))
+        assert "/games" in (await get(client, "/nothing0", 404)).links
+
+
+async def test_the_running_games_alone_and_those_of_a_bot() -> None:
+    async with serving() as server, playing(server, "ann", "bob") as bots:
+        for bot in bots:
+            await bot.join(turns=5, map=MAP)
+        first, second = (bot.game["id"] for bot in bots)
+        page = await get(bots[0].client, "/running")
+        assert [link for link in page.links if link in (f"/{first}", f"/{second}")] == [f"/{second}", f"/{first}"]
+        user = bots[0].state["hero"]["userId"]
+        own = await get(bots[0].client, f"/running?ai={user}")
+        assert f"/{first}" in own.links
+        assert f"/{second}" not in own.links
+        refreshed = [attributes["data-refresh"] for _, attributes in own.elements if "data-refresh" in attributes]
+        assert refreshed == [f"/running?ai={user}"]
+        await get(bots[0].client, "/running?ai=nobody00", 404)
+
+
+async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+
+    def draw(games: Games) -> str:
+        drawn.append(thumbnail(games))
+        return drawn[-1]
+
+    monkeypatch.setattr("vindibot.server.site.running_games.thumbnail", draw)
+    monkeypatch.setattr("vindibot.server.site.running_games.FRESH_SECONDS", 1000.0)
+    async with serving() as server, playing(server, "ann") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        for path in ("/", "/running", "/", f"/ai/{bot.state['hero']['userId']}"):
+            assert "<svg" in (await bot.client.get(path)).text
+        assert len(drawn) == 1
+
+
+async def test_last_boards_are_drawn_from_the_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.site.thumbnails.STORED", 2)
+    async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
+        games = []
+        for _ in range(3):
+            await bot.join(turns=1, map=MAP)
+            while not bot.game["finished"]:
+                await bot.move("East")
+            games.append(bot.game)
+        await until(lambda: not server.lobby.rooms)
+        for _ in range(2):
+            page = (await bot.client.get("/")).text
+            assert page.count('<svg class="board"') == 3
+            hero = games[0]["heroes"][0]["pos"]
+            assert f'<circle class="of1" cx="{hero["y"] + 0.5}" cy="{hero["x"] + 0.5}"' in page
+
+
+async def test_every_page_has_headings_and_labels() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        await play_arena(bots)
+        game, user = bots[0].game["id"], bots[0].state["hero"]["userId"]
+        for path in ("/", "/running", "/games", "/ai", f"/ai/{user}", f"/{game}?ply", "/leagues", "/tv", "/doc", "/register"):
+            page = await get(bots[0].client, path)
+            tags = [tag for tag, _ in page.elements]
+            assert (tags.count("h1"), tags.count("main"), tags.count("nav")) == (1, 1, 1), path
+            assert tags.count("table") == tags.count("caption"), path
+            assert all("scope" in attributes for tag, attributes in page.elements if tag == "th"), path
+            ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+            assert len(set(ids)) == len(ids), path
+            levels = [int(tag[1]) for tag in tags if tag in ("h1", "h2", "h3")]
+            assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), path

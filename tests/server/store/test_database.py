@@ -1,0 +1,378 @@
+"""The store: what a file is opened as, older layouts, refusals with a reason, and writes that a disk refuses for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sim.generator import generate
+from tests.support.serving import serving
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.outcome import Reason
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_table import begin_game, end_game, find_record, forget_games, list_games
+from vindibot.server.store.schema import MIGRATIONS, VERSION, DatabaseError, migrate
+from vindibot.server.store.user_table import UserTable, load_bots
+from vindibot.server.users import Users
+
+WHEN = datetime(2030, 1, 2, tzinfo=UTC)
+
+
+def record(
+    game_id: str, moves: tuple[int, ...] = (), player_ids: tuple[str | None, ...] = ("u1", "u2", "u1", None)
+) -> GameRecord:
+    ending = Reason.FINISHED if len(moves) == 4 else Reason.INTERRUPTED
+    return GameRecord.of(
+        generate(1, size=8),
+        id=game_id,
+        max_turns=4,
+        names=("a", "b", "a", "random"),
+        player_ids=player_ids,
+        moves=moves,
+        ending=ending,
+        started=WHEN,
+        finished=WHEN,
+    )
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Database(path)
+    users = Users(UserTable(store))
+    key = await users.sign_up("seed")
+    await store.close()
+    await store.close()
+    again = Database(path)
+    users = Users(UserTable(again))
+    assert [user.name for user in users] == ["seed"]
+    assert users.find("00000000") is None
+    found = await users.look_up(key)
+    assert found is not None
+    assert found.name == "seed"
+    assert users.find(key) is found
+    await again.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert rows(path, "PRAGMA journal_mode") == [("wal",)]
+    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
+
+
+async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Database(path)
+    users = Users(UserTable(store))
+    keys = [await users.sign_up("first"), users.add("second", "k3yk3yk3")]
+    await store.close()
+    everything = everything_in(tmp_path)
+    assert b"second" in everything
+    assert not any(key.encode() in everything for key in keys)
+    digests = list(load_bots(sqlite3.connect(path)))
+    assert len({bytes(digest) for digest in digests}) == 2
+
+
+async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
+    digests = set()
+    for name in ("one.db", "two.db"):
+        store = Database(tmp_path / name)
+        Users(UserTable(store)).add("seed", "samekey1")
+        await store.close()
+        digests |= set(rows(tmp_path / name, "SELECT key FROM bots"))
+    assert len(digests) == 2
+
+
+async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Database()
+    Users(UserTable(store)).add("seed")
+    assert len(await store.read(load_bots)) == 1
+    assert not store.persistent
+    await store.close()
+    assert not os.listdir(tmp_path)
+
+
+# ---- Layouts ----
+
+
+def old_file(path: Path, version: int) -> None:
+    """A file as an older program left it, with two bots, a finished game and one that ran when the program died."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, str(path), version)
+        connection.execute("INSERT INTO settings VALUES ('salt', x'00112233445566778899aabbccddeeff')")
+        for bot in ("u1", "u2"):
+            row = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
+            connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", row)
+        if version > 1:
+            connection.execute("UPDATE bots SET played = 5001.0 WHERE id = 'u1'")
+        for number, (game_id, state, moves) in enumerate(
+            [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
+        ):
+            old = json.loads(dumps(replace(record(game_id, moves), extra={"rated": {"u1": 1234}})))
+            if version < 3:
+                old |= {"version": 1, "ending": "TurnMax" if state == "finished" else "Interrupted"}
+                old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
+            text = json.dumps(old)
+            values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
+            sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
+            connection.execute(sql, values)
+            if version > 1 and state == "finished":
+                connection.execute("UPDATE games SET rated = 1 WHERE number = ?", (number,))
+            connection.execute("INSERT INTO seats (bot, game, seat) VALUES ('u1', ?, 0)", (number,))
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "old.db"
+    old_file(path, version)
+    store = Database(path)
+    assert store.interrupted == 1
+    bots = (await store.read(load_bots)).values()
+    assert [(bot.id, bot.name, bot.elo, bot.games, bot.mu, bot.sigma, bot.played) for bot in bots] == [
+        ("u1", "bot u1", 1234, 7, 25.0, 25 / 3, 5001.0),
+        ("u2", "bot u2", 1234, 7, 25.0, 25 / 3, None),
+    ]
+    games = await store.read(list_games)
+    assert [(game.id, game.state) for game in games] == [("running1", "interrupted"), ("finished", "finished")]
+    kept = await store.read(lambda connection: find_record(connection, "finished"))
+    assert kept == replace(record("finished", (1, 2, 3, 4)), extra={"rated": {"u1": 1234}})
+    Users(UserTable(store)).add("new")
+    await store.close()
+    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
+    assert rows(path, "SELECT count(*) FROM bots") == [(3,)]
+    assert rows(path, "SELECT size FROM games") == [(8,), (8,)]
+    assert rows(path, "SELECT bot, game, elo FROM seats") == [("u1", 1, 1234 if version > 1 else None), ("u1", 2, None)]
+
+
+async def test_every_way_leads_to_the_same_layout(tmp_path: Path) -> None:
+    layouts = []
+    for version in range(VERSION):
+        path = tmp_path / f"{version}.db"
+        if version:
+            old_file(path, version)
+        store = Database(path)
+        layouts.append(await store.read(lambda connection: connection.execute("SELECT sql FROM sqlite_master").fetchall()))
+        await store.close()
+    assert len(MIGRATIONS) == VERSION
+    assert all(layout == layouts[0] for layout in layouts)
+
+
+async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    old_file(path, 1)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by hand
+    before = rows(path, "SELECT sql FROM sqlite_master")
+    with pytest.raises(DatabaseError, match="duplicate column"):
+        Database(path)
+    assert rows(path, "SELECT sql FROM sqlite_master") == before
+    assert rows(path, "PRAGMA user_version") == [(1,)]
+
+
+# ---- Files that cannot be used ----
+
+
+def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    old_file(path, VERSION)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(DatabaseError, match=r"new\.db: written by a newer version of vindibot"):
+        Database(path)
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bots (id)")
+    with pytest.raises(DatabaseError, match="belongs to another program"):
+        Database(path)
+    assert rows(path, "SELECT name FROM sqlite_master") == [("bots",)]
+
+
+def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("to do: buy milk\n" * 1000)
+    with pytest.raises(DatabaseError, match=r"text\.db: this is not a database; replace it by a copy"):
+        Database(text)
+    broken = tmp_path / "broken.db"
+    old_file(broken, VERSION)
+    content = bytearray(broken.read_bytes())
+    content[4096:8192] = os.urandom(4096)
+    broken.write_bytes(content)
+    with pytest.raises(DatabaseError, match=r"broken\.db: the database is damaged"):
+        Database(broken)
+
+
+def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="there is no folder"):
+        Database(tmp_path / "nowhere" / "league.db")
+    with pytest.raises(DatabaseError, match="this is a folder"):
+        Database(tmp_path)
+
+
+def test_another_server_uses_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    first = Database(path)
+    with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
+        Database(path)
+    assert asyncio.run(first.read(load_bots)) == {}
+    asyncio.run(first.close())
+    asyncio.run(Database(path).close())
+
+
+def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    first = Database(path)
+    asyncio.run(first.read(load_bots))
+    (tmp_path / "symbolic.db").symlink_to("league.db")
+    (tmp_path / "hard.db").hardlink_to(path)
+    (tmp_path / "folder").symlink_to(tmp_path)
+    for name in ("symbolic.db", "hard.db", "folder/league.db"):
+        with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
+            Database(tmp_path / name)
+    asyncio.run(first.close())
+    asyncio.run(Database(tmp_path / "symbolic.db").close())
+    assert sorted(os.listdir(tmp_path)) == ["folder", "hard.db", "league.db", "symbolic.db"]
+
+
+def test_a_link_to_a_file_that_is_missing_makes_this_file(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("new.db")
+    asyncio.run(Database(tmp_path / "link.db").close())
+    assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "circle.db").symlink_to("circle.db")
+    for name in ("circle.db", "a\0b", "x" * 300):
+        with pytest.raises(DatabaseError, match=r"cannot be the path of a database|File name too long"):
+            Database(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(DatabaseError, match="this is not a regular file"):
+        Database(tmp_path / "pipe.db")
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:x.db", "file::memory:?cache=shared", "x.db?mode=ro", ""])
+async def test_the_name_of_a_file_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    if not name:  # the current folder
+        with pytest.raises(DatabaseError, match="this is a folder"):
+            Database(Path(name))
+        return
+    async with serving(db=Path(name)) as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = (await client.post("/register", data={"name": "seed"})).text
+        assert 'id="user-key"' in page
+    assert os.listdir(folder) == [name]
+    assert (folder / name).stat().st_mode & 0o777 == 0o600
+    async with serving(db=Path(name)) as server:
+        assert server.lobby.users.by_name("seed") is not None
+
+
+def test_another_program_locks_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    asyncio.run(Database(path).close())
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseError, match="locked by another program"):
+            Database(path, locked_seconds=0.05)
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the superuser's right to write everywhere, if the tests run with it."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_a_read_only_file_and_a_read_only_folder() -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        path = folder / "league.db"
+        asyncio.run(Database(path).close())
+        path.chmod(0o444)
+        for mode in (0o755, 0o777):
+            folder.chmod(mode)
+            with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):
+                Database(path)
+        folder.chmod(0o755)
+        with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):
+            Database(folder / "new.db")
+    finally:
+        shutil.rmtree(folder)
+
+
+# ---- Writing ----
+
+
+async def test_what_a_locked_file_refuses_is_written_later_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Database(path, locked_seconds=0.02)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        first = store.write("a game", lambda connection: begin_game(connection, record("game0001")))
+        second = store.write(
+            "its end", lambda connection: end_game(connection, record("game0001", (1, 2, 3, 4)), [1, 2, 3, 4], True)
+        )
+        assert not await asyncio.wrap_future(first)
+        assert not await asyncio.wrap_future(second)
+        other.execute("ROLLBACK")
+    assert await asyncio.wrap_future(store.write("nothing", lambda connection: None))
+    [game] = await store.read(list_games)
+    assert (game.id, game.state, game.gold) == ("game0001", "finished", (1, 2, 3, 4))
+    await store.close()
+
+
+async def test_work_that_always_fails_has_no_effect_and_delays_no_other(tmp_path: Path) -> None:
+    store = Database(tmp_path / "league.db")
+
+    def half(connection: sqlite3.Connection) -> None:
+        begin_game(connection, record("game0001"))
+        raise ValueError("no")
+
+    assert not await asyncio.wrap_future(store.write("half a game", half))
+    twice = [store.write("a game", lambda connection: begin_game(connection, record("game0002"))) for _ in range(2)]
+    assert [await asyncio.wrap_future(one) for one in twice] == [True, False]  # an id is taken once
+    assert await store.read(lambda connection: connection.execute("SELECT id FROM games").fetchall()) == [("game0002",)]
+    await store.close()
+
+
+async def test_games_are_listed_newest_first_by_bot_and_page() -> None:
+    store = Database()
+    for number in range(6):
+        game_id = f"game000{number}"
+        player_ids = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")
+        store.write("begin", partial(begin_game, record=record(game_id, (), player_ids)))
+        if number < 5:
+            store.write("end", partial(end_game, record=record(game_id, (1, 2, 3, 4), player_ids), gold=[], rated=False))
+    listed = await store.read(list_games)
+    assert [game.number for game in listed] == [5, 4, 3, 2, 1]  # the sixth runs
+    assert [game.number for game in await store.read(lambda c: list_games(c, bot="u1"))] == [4, 2]
+    assert [game.number for game in await store.read(lambda c: list_games(c, bot="u2", before=4, limit=2))] == [3, 2]
+    assert await store.read(lambda c: find_record(c, "game0005")) is None
+    assert await store.read(lambda c: find_record(c, "game0099")) is None
+    store.write("forget", lambda connection: forget_games(connection, 3))
+    assert [game.number for game in await store.read(list_games)] == [5, 4]
+    await store.close()

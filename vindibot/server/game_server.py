@@ -1,0 +1,145 @@
+"""The core of a server: it plays games over HTTP in the event loop of another program, without pages and without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from sim.kernels import warm
+from vindibot.base import AsgiServer, VindibotError, interrupts
+from vindibot.server.app import create_app
+from vindibot.server.connection import connection_class
+from vindibot.server.listener import Listener
+from vindibot.server.lobby import Lobby
+from vindibot.server.match import Claim, Match
+from vindibot.server.room import Room, RoomObserver
+from vindibot.server.settings import ServerSettings
+from vindibot.server.users import Users, UserStore
+
+#: Seconds for which an idle connection stays open. Clients close idle connections earlier. So the server never closes a
+#: connection while a client sends a new request on it.
+KEEP_ALIVE_SECONDS = 75
+
+
+class ServerError(VindibotError):
+    """The server cannot start."""
+
+
+class GameServer:
+    """A server for players alone, which runs in the current event loop::
+
+        async with GameServer() as server:
+            key = server.register("seed")
+            ...  # play on server.url
+
+    It has no pages and no streams, and stores nothing: `EmbeddedServer` adds these. So the settings of the database, of leagues
+    and of the administrator have no effect here.
+
+    At the start of the ``async with`` block the rules are loaded as machine code. If they are not compiled yet, this takes some
+    seconds. At the end of the block all games end and all open requests are answered. `server.lobby.arrange` makes private
+    matches.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings | None = None,
+        observers: Sequence[RoomObserver] = (),
+        users: UserStore | None = None,
+    ) -> None:
+        self.settings = settings or ServerSettings()
+        self.lobby = Lobby(self.settings, Users(users), observers)
+        self.app = create_app(self.lobby)
+        self.port = self.settings.port
+        self._asgi: AsgiServer | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a slash at the end."""
+        host = "127.0.0.1" if self.settings.host in ("0.0.0.0", "::") else self.settings.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    def register(self, name: str, key: str | None = None) -> str:
+        """Add a bot, and return its key of 8 characters once the bot is stored. If `key` is None, make a new key.
+
+        Several bots may have the same name. The call blocks until the bot is stored.
+        """
+        return self.lobby.users.add(name, key)
+
+    async def join(self, key: str) -> Claim:
+        """Let the bot with this key wait for its next game. Return the bot's claim (its place in the queue).
+
+        The game is a private match with a seat for the bot, else a game of its league, else an arena game. Raises `Refusal`.
+        """
+        return self.lobby.join_arena(await self.lobby.user(key))
+
+    def room(self, game_id: str) -> Room:
+        """Return the room of a game that runs or has just ended. Raises `Refusal` if there is no such game."""
+        return self.lobby.room(game_id)
+
+    def rooms(self) -> list[Room]:
+        """Return the rooms of all games that run or have just ended."""
+        return list(self.lobby.rooms.values())
+
+    def end(self, match: Match) -> None:
+        """Cancel a match that has not begun. If the match runs already, each hero crashes on its next turn."""
+        self.lobby.cancel(match)
+        if match.room is not None:
+            for seat in match.room.seats:
+                match.room.withdraw(seat)
+
+    def end_games(self) -> None:
+        """Stop all games immediately, without results, and answer all open requests."""
+        self.lobby.close()
+
+    async def __aenter__(self) -> Self:
+        warm()
+        listener = _listen(self.settings)
+        listener.respect_open_files()
+        self.port = listener.getsockname()[1]
+        self._asgi = AsgiServer(
+            self.app,
+            http=connection_class(self.settings.head_seconds, listener),
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        )
+        if not await self._asgi.begin(listener):
+            raise ServerError("the server ended before it began to listen")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.end_games()
+        if self._asgi is not None:
+            await self._asgi.end()
+
+    async def until_signal(self, ready: Callable[[Self], None] | None = None) -> None:
+        """Call `ready` with this server, then wait for SIGINT or SIGTERM."""
+        stop = asyncio.Event()
+        with interrupts.calling(stop.set, asyncio.get_running_loop()):
+            if ready is not None:
+                ready(self)
+            await stop.wait()
+
+
+def _listen(settings: ServerSettings) -> Listener:
+    """Return a socket bound to the address of the settings. Raises `ServerError`."""
+    where = settings.host
+    listener = None
+    try:
+        family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        listener = Listener(family, settings.max_connections, settings.connections_per_address)
+        where += f", port {settings.port}"
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        return listener
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        reason = error.strerror or error
+        if error.errno == errno.EADDRINUSE:
+            reason = "the port is in use; choose another one, or 0 for any"
+        raise ServerError(f"cannot listen on {where}: {reason}") from None

@@ -1,0 +1,214 @@
+"""Feeds: each feed makes the events of one running game for its spectators. This module does not depend on HTTP.
+
+Each ply is an event, which is encoded once for all readers. The event's number is the number of plies played. This number may
+differ from the turn, since a crash that ends the game does not advance the turn. Fast readers share a buffer of the latest
+events. For a reader that is slow or comes late, the events are recomputed from the moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+
+from vindibot.games import GameHistory, encode_json
+from vindibot.server.room import Room
+from vindibot.server.site.encoder import Encoder
+
+#: Size in bytes of the buffer of latest events, per watched game. Events that are no longer in the buffer are recomputed.
+BUFFER_BYTES = 2_000_000
+#: Approximate size in bytes of the pieces in which events are sent to a reader.
+PIECE_BYTES = 64_000
+#: Number of plies to recompute per round of the event loop (less than a millisecond).
+PLIES_AT_ONCE = 12
+#: Seconds without an event after which a stream sends `HEARTBEAT`.
+QUIET_SECONDS = 15.0
+#: An empty line. Clients of the original server expect that every other line begins with ``data: ``.
+HEARTBEAT = b"\n"
+#: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value, all
+#: readers together get about 500 pieces per second.
+SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
+
+
+def event(number: int | None, data: bytes, kind: str = "") -> bytes:
+    """Return a server-sent event of type `kind` ("" for none). It has the id `number`, or no id if `number` is None.
+
+    The id comes after the data, since some clients expect that an event begins with ``data: ``.
+    """
+    named = b"event: %b\n" % kind.encode() if kind else b""
+    return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
+
+
+async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
+    """Yield the events of a game after event number `after`, joined to pieces of about `PIECE_BYTES`.
+
+    Each item is a tuple: the number of the piece's last event, and the piece. Plies that are played during the call are included,
+    so the last piece ends with the newest event.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    for ply in history.plies(after):
+        number = ply.number + 1
+        pieces.append(event(number if encoder.numbered else None, encoder.ply(ply)))
+        size += len(pieces[-1])
+        if number % PLIES_AT_ONCE == 0:
+            await asyncio.sleep(0)
+        if size > PIECE_BYTES or number == len(history):
+            yield number, b"".join(pieces)
+            pieces, size = [], 0
+
+
+async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
+    """Yield the events of an archived game after event number `after`, joined to pieces of about `PIECE_BYTES`."""
+    async for _, piece in replayed(history, encoder, after):
+        yield piece
+    end = encoder.end(history)
+    if end is not None:
+        yield event(len(history), end, "end")
+
+
+class _Watched:
+    """An object that changes until it ends. Readers follow its changes."""
+
+    def __init__(self) -> None:
+        self._over = False
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """Mark the object as ended, and wake its readers."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+
+class Feed(_Watched):
+    """The events of one running game, one event per ply. `readers` is the number of spectators that follow the game."""
+
+    def __init__(self, room: Room, encoder: Encoder) -> None:
+        super().__init__()
+        self._room = room
+        self._history = room.history
+        self._encoder = encoder
+        self._events: deque[bytes] = deque()
+        self._bytes = 0
+        self.readers = 0
+
+    def played(self) -> None:
+        """Add the event of the newest ply, and wake the readers. If there are no readers, empty the buffer."""
+        if not self.readers:
+            self._events.clear()
+            self._bytes = 0
+            return
+        number = len(self._history) if self._encoder.numbered else None
+        new = event(number, self._encoder.newest(self._room))
+        self._events.append(new)
+        self._bytes += len(new)
+        while self._bytes > BUFFER_BYTES:
+            self._bytes -= len(self._events.popleft())
+        self._wake()
+
+    def _take(self, after: int) -> tuple[int, bytes]:
+        """Return the next piece after event number `after`, as a tuple: the number of the piece's last event, and the piece.
+
+        Event `after + 1` must be in the buffer or not exist yet. If it does not exist yet, the piece is empty.
+        """
+        taken: list[bytes] = []
+        size = 0
+        for place in range(after - self._first, len(self._events)):
+            taken.append(self._events[place])
+            size += len(taken[-1])
+            if size >= PIECE_BYTES:
+                break
+        return after + len(taken), b"".join(taken)
+
+    @property
+    def _first(self) -> int:
+        """The number of the last event before the buffer."""
+        return len(self._history) - len(self._events)
+
+    async def follow(self, after: int, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
+        """Yield the events after event number `after` in pieces, until the game ends. Then yield the event for the end, if any.
+
+        If nothing happens for `QUIET_SECONDS`, yield `HEARTBEAT`. After each piece from the buffer, wait for `pause`.
+        """
+        self.readers += 1
+        try:
+            after = max(0, min(after, len(self._history)))
+            while True:
+                if after < self._first:
+                    async for number, piece in replayed(self._history, self._encoder, after):
+                        after = number
+                        yield piece
+                after, piece = self._take(after)
+                if piece:
+                    yield piece
+                    await pause()
+                elif self._over:
+                    break
+                elif not await _change_before_heartbeat(self._changed):
+                    yield HEARTBEAT
+        finally:
+            self.readers -= 1
+        end = self._encoder.end(self._history) if self._room.finished else None
+        if end is not None:
+            yield event(after, end, "end")
+
+
+class Listing(_Watched):
+    """The list of the running arena games, newest first, for spectators that follow this list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rooms: list[Room] = []
+
+    def add(self, room: Room) -> None:
+        """Add a game at the front of the list."""
+        self._rooms.insert(0, room)
+        self._wake()
+
+    def remove(self, room: Room) -> None:
+        """Remove a game, if it is in the list."""
+        if room in self._rooms:
+            self._rooms.remove(room)
+            self._wake()
+
+    def ids(self, user_id: str | None = None) -> list[str]:
+        """Return the ids of the games. With `user_id`, return only the games in which this user plays."""
+        return [room.id for room in self._rooms if user_id is None or room.has_user(user_id)]
+
+    async def follow(self, user_id: str | None, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
+        """Yield the list of ids as an event: immediately, and at each change. With `user_id`, list only games of this user.
+
+        A slow reader gets only the newest list.
+        """
+        shown: list[str] | None = None
+        while not self._over:
+            ids = self.ids(user_id)
+            if ids != shown:
+                shown = ids
+                yield event(None, encode_json(ids))
+                await pause()
+            elif not await _change_before_heartbeat(self._changed):
+                yield HEARTBEAT
+
+
+async def _change_before_heartbeat(changed: asyncio.Event) -> bool:
+    """Return True at the next change, or False if there is none within `QUIET_SECONDS`."""
+    try:
+        async with asyncio.timeout(QUIET_SECONDS):
+            return await changed.wait()
+    except TimeoutError:
+        return False
+
+
+class ReaderPause:
+    """Call it to wait between two pieces for one reader. The pause grows with `readers`, the number of connected readers."""
+
+    def __init__(self) -> None:
+        self.readers = 0
+
+    async def __call__(self) -> None:
+        await asyncio.sleep(min(LONGEST_PAUSE, self.readers * SECONDS_PER_READER))

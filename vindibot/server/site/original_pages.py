@@ -1,0 +1,91 @@
+"""Pages that the original server also had, at the same addresses: rules, starter kits, live game, random map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from secrets import randbits
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+
+from sim.generator import generate
+from vindibot.server.lobby import Lobby
+from vindibot.server.parameters import read_int
+from vindibot.server.room import Room
+from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps, not_found
+from vindibot.server.site.routes import viewer_page
+from vindibot.server.site.rule_scenes import SCENES
+from vindibot.server.site.streams import Streams
+
+#: The longest and the shortest time in seconds for which ``/map/DELAY`` shows a map.
+LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
+#: Size of a step of mean ratings, in Elo points. Among games in the same step, the game with the closest amounts of gold is
+#: chosen.
+RATING_STEP = 50
+
+
+@cache
+def _scenes() -> dict[str, dict[str, Any]]:
+    """Return the scenes that show the rules, by name. Each scene has its pictures (SVG) and its caption."""
+    return {scene.name: {"boards": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
+
+
+def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
+    """Add the routes ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``.
+
+    Call this function before you add routes that match any word.
+    """
+
+    @app.get("/doc", response_class=HTMLResponse)
+    def doc() -> Response:  # in a thread: the first call draws all pictures, and no game waits for it
+        """The rules of the game with pictures, and how to play with a program."""
+        return html("doc.html", scenes=_scenes())
+
+    @app.get("/starters", response_class=HTMLResponse)
+    async def starters() -> Response:
+        """The page about starter kits (example clients in many languages)."""
+        return html("starters.html")
+
+    @app.get("/tv", response_class=HTMLResponse)
+    async def tv(request: Request) -> Response:
+        """The most interesting running arena game. When this game ends, the page shows the next one."""
+        room = most_interesting(room for room in reversed(lobby.rooms.values()) if streams.feed(room.id) is not None)
+        if room is None:
+            return html("off_air.html", refresh=REFRESH_SECONDS, **next_steps(request, lobby.settings))
+        return viewer_page(room, "/tv")
+
+    @app.get("/map/{delay}", response_class=HTMLResponse)
+    async def fresh_map(delay: str) -> Response:
+        """A new random map, made like the maps of arena games. The page shows another map after `delay` seconds."""
+        seconds = read_int(delay)
+        if seconds is None:
+            return not_found()
+        return html("map.html", map=generate(randbits(32)).text(), refresh=min(max(seconds, SHORTEST_DELAY), LONGEST_DELAY))
+
+
+def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, int]:
+    """Return two numbers that say how interesting a game is. A larger tuple is more interesting.
+
+    The first number is the mean rating, divided by `RATING_STEP` and rounded. The second number is the second largest amount of
+    gold minus the largest amount. `ratings` has the Elo of each hero; None stands for a random bot of the server and counts as 0.
+    `gold` has the gold of each hero.
+    """
+    mean = sum(rating or 0 for rating in ratings) / len(ratings)
+    second, first = sorted(gold)[-2:]
+    return round(mean / RATING_STEP), second - first
+
+
+def most_interesting(rooms: Iterable[Room]) -> Room | None:
+    """Return the most interesting room with a running arena game, None if there is none (see `interest`).
+
+    Games of leagues and private matches count as arena games. If rooms are equally interesting, return the first of them.
+    """
+    running = [room for room in rooms if not room.training and not room.finished]
+    return max(running, key=_interest, default=None)
+
+
+def _interest(room: Room) -> tuple[int, int]:
+    gold: list[int] = room.games["hero"]["gold"][0].tolist()
+    return interest([player.elo for player in room.history.players], gold)

@@ -1,0 +1,88 @@
+"""The server's pages: their headers, and the values for their templates (``templates/``).
+
+The pages work without scripts. Scripts refresh the pages in place. They add buttons that copy commands, and a switch between dark
+and light colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from sim.board import draw
+from sim.game import ALL_CRASHED, RUNNING, Games
+from vindibot.base import render
+from vindibot.games import Player, Reason
+from vindibot.server.app import address_of
+from vindibot.server.ratings import winner_of
+from vindibot.server.settings import ServerSettings
+from vindibot.viewer import TYPES, static_files
+
+#: The headers of every page. They forbid inline scripts and styles, frames, and anything from another address.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+#: Seconds after which a page that waits for a game loads itself again.
+REFRESH_SECONDS = 3
+
+
+def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
+    """Return the page that a template renders from `values`. `template` is a name such as ``home.html``."""
+    return HTMLResponse(render(f"server.site/{template}", **values), status, HEADERS | (headers or {}))
+
+
+def not_found() -> HTMLResponse:
+    """Return the page for an unknown address (status 404)."""
+    return html("missing.html", 404)
+
+
+def find_asset(name: str) -> tuple[bytes, str] | None:
+    """Return the content and the content type of the file ``/assets/NAME``, or None if there is no such file."""
+    content = static_files("server.site").get(name)
+    return None if content is None else (content, TYPES[PurePath(name).suffix])
+
+
+def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
+    """Return the values for commands in a page: `address` (of this server) and `any_key` (whether any key may play)."""
+    return {"address": address_of(request), "any_key": settings.keys == "any"}
+
+
+def game_page(
+    game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: Reason | None = None
+) -> HTMLResponse:
+    """Return the page that shows one state of a game as plain text.
+
+    `games` is an array with this state. If `live`, the game runs and this is its newest state. Otherwise it is the state after
+    `ply` of `plies` plies. `ending` is the reason why the game ended, None if it is not known.
+    """
+    return html(
+        "game.html",
+        id=game_id,
+        summary=_summary(games, ending),
+        heroes=list(zip(games["hero"][0], players, strict=True)),
+        ply=ply,
+        plies=plies,
+        live=live,
+        board=draw(games),
+        refresh=REFRESH_SECONDS,
+    )
+
+
+def _summary(games: Games, ending: Reason | None) -> str:
+    turn, last = games["turn"].item(0), games["max_turns"].item(0)
+    status = games["status"].item(0)
+    if status == RUNNING:
+        return f"Turn {turn} of {last}." + (" The game was interrupted." if ending is Reason.INTERRUPTED else "")
+    winner = winner_of(games["hero"]["gold"][0].tolist())
+    crashes = " by crashes" if status == ALL_CRASHED else ""
+    won = "No winner." if winner is None else f"Hero {winner + 1} has won."
+    return f"The game is over at turn {turn} of {last}{crashes}. {won}"

@@ -1,0 +1,259 @@
+"""The routes for the pages that people read in a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from heapq import nsmallest
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from vindibot.games import GameHistory, GameRecord, dumps
+from vindibot.server.app import address_of
+from vindibot.server.limits import client_address
+from vindibot.server.lobby import Lobby
+from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries, read_int, read_parameters
+from vindibot.server.ratings import FIRST_ELO
+from vindibot.server.refusal import Refusal
+from vindibot.server.room import Room
+from vindibot.server.site.pages import HEADERS, find_asset, game_page, html, next_steps, not_found
+from vindibot.server.site.rating_curve import rating_curve
+from vindibot.server.site.running_games import LISTED, RunningGames
+from vindibot.server.site.streams import Streams
+from vindibot.server.site.thumbnails import FinalBoards
+from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_table import find_record, list_games
+from vindibot.server.users import RegistrationError, User
+from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
+
+#: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
+SHOWN, SHOWN_OF_BOT = 12, 24
+#: Number of bots in the standings on the home page.
+BEST_BOTS = 10
+BOTS_PER_PAGE = 200
+#: The table of bots has a link to the bots that played within this number of days.
+RECENT_DAYS = 7
+DAY = 86_400
+
+
+async def _archived(database: Database, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
+    """Return a list of archived games as two values for a template.
+
+    - `archived`: at most `limit` games, newest first.
+    - `more`: the argument `before` for the next older games, None if there are no older games.
+
+    With `before`, the list has only games with a number below it. With `bot` (an id), it has only games of this bot.
+    """
+    rows = await database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
+    return {"archived": rows[:limit], "more": rows[limit - 1].number if len(rows) > limit else None}
+
+
+async def _find_record(database: Database, game_id: str) -> GameRecord | None:
+    return await database.read(lambda connection: find_record(connection, game_id))
+
+
+#: Returns the state of each league, by the league's name.
+LeagueStates = Callable[[], Mapping[str, str]]
+
+
+def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, leagues: LeagueStates) -> None:
+    """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game."""
+    running, boards = RunningGames(lobby), FinalBoards(database)
+    app.add_exception_handler(HTTPException, _missing)
+    _add_registration(app, lobby)
+    _add_files(app)
+    _add_lists(app, lobby, database, running, boards, leagues)
+    _add_bots(app, lobby, database, running, boards)
+
+    @app.get("/records/{game_id}", response_class=Response)
+    async def record(game_id: str) -> Response:
+        """The record of an archived game, as JSON."""
+        found = await _find_record(database, game_id)
+        return not_found() if found is None else Response(dumps(found), media_type="application/json")
+
+    @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
+    async def game(request: Request, game_id: str) -> Response:
+        """The page of a running or archived game.
+
+        With the parameter ply (number of plies played), the page shows the state after this ply as text. For a running game this
+        is always the newest state.
+        """
+        plain = "ply" in request.query_params
+        if streams.feed(game_id) is not None and not plain:
+            return viewer_page(lobby.rooms[game_id])
+        room = lobby.rooms.get(game_id)
+        if room is None or room.finished:
+            found = await _find_record(database, game_id)
+            if found is not None:
+                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.before_first_ply(found))
+        if room is None:
+            return not_found()
+        players, plies = room.history.players, len(room.history)
+        return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return not_found()
+
+
+def viewer_page(room: Room, following: str = "") -> HTMLResponse:
+    """Return the page of a running game. After the game, the browser goes to the address `following`, unless it is empty."""
+    title = f"on air: game {room.id}" if following else ""
+    return _viewer(room.history, title, live=True, **{"next": following} if following else {})
+
+
+def _viewer(history: GameHistory, title: str = "", *, live: bool = False, **addresses: str) -> HTMLResponse:
+    """Return the page that follows a running game (`live`) or replays an archived game.
+
+    The page loads the plies as events. `addresses` are further addresses that the page uses.
+    """
+    if not live:
+        addresses["record"] = f"/records/{history.id}"
+    bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
+    markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
+    return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
+
+
+def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
+    history = GameHistory.of(record)
+    plies = len(history)
+    ply = plies if ply is None else min(max(ply, 0), plies)
+    games = history.state(ply)
+    return game_page(record.id, games, history.players, ply=ply, plies=plies, live=False, ending=record.ending)
+
+
+def _number(request: Request, parameter: str) -> int | None:
+    return read_int(request.query_params.get(parameter, ""))
+
+
+def _add_files(app: FastAPI) -> None:
+    @app.get("/viewer/{name}", response_class=Response)
+    async def viewer_file(name: str) -> Response:
+        """A script or a style sheet for the page of a game. The other pages use only the files of the theme (the colours)."""
+        found = static_files().get(name)
+        return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
+
+    @app.get("/assets/{name}", response_class=Response)
+    async def asset(name: str) -> Response:
+        """A script or the style sheet of the server's pages."""
+        found = find_asset(name)
+        return not_found() if found is None else _file(*found)
+
+
+def _file(content: bytes, kind: str) -> Response:
+    return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
+
+
+def _add_lists(
+    app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards, leagues: LeagueStates
+) -> None:
+    @app.get("/", response_class=HTMLResponse)
+    async def home(request: Request) -> Response:
+        """The home page: the running games, the latest archived games, the best bots, and the leagues."""
+        archived = await _archived(database, SHOWN)
+        return html(
+            "home.html",
+            running=running.newest(),
+            **archived,
+            boards=await boards.draw([game.id for game in archived["archived"]]),
+            best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
+            leagues=leagues(),
+            **next_steps(request, lobby.settings),
+        )
+
+    @app.get("/running", response_class=HTMLResponse, openapi_extra=queries(ai=BOT))
+    async def running_now(request: Request) -> Response:
+        """The running games with their boards, newest first. Other pages load their lists of running games from this page.
+
+        Parameter: ai (the id of a bot; only its games are listed).
+        """
+        user_id = request.query_params.get("ai")
+        user = lobby.users.by_id(user_id)
+        if user_id is not None and user is None:
+            return not_found()
+        return html("running.html", running=running.newest(user_id), user=user, **next_steps(request, lobby.settings))
+
+    @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
+    async def games(request: Request) -> Response:
+        """Archived games, newest first. Parameter: before (only games with a number below this)."""
+        archived = await _archived(database, LISTED, before=_number(request, "before"))
+        return html("games.html", **archived, **next_steps(request, lobby.settings))
+
+
+def _place(user: User) -> tuple[int, str, str]:
+    """Return the key that sorts bots, best first: by Elo, then by name and id."""
+    return -user.elo, user.name, user.id
+
+
+def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards) -> None:
+    @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
+    async def bots(request: Request) -> Response:
+        """The table of bots, best first. Parameters: days (only bots whose last game ended within this number of days), page."""
+        days = _number(request, "days")
+        if days is not None:
+            days = max(0, days)
+        since = -1.0 if days is None else time.time() - days * DAY
+        users = [user for user in lobby.users if (user.played or 0.0) > since]
+        users.sort(key=_place)
+        page = max(1, _number(request, "page") or 1)
+        first, beyond = (page - 1) * BOTS_PER_PAGE, page * BOTS_PER_PAGE
+        return html(
+            "bots.html",
+            users=users[first:beyond],
+            first=first + 1,
+            days=days,
+            recent=RECENT_DAYS,
+            before=page - 1 if page > 1 else None,
+            after=page + 1 if beyond < len(users) else None,
+            **next_steps(request, lobby.settings),
+        )
+
+    @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
+    async def bot(request: Request, user_id: str) -> Response:
+        """A bot: its rating over time, its results, and its games. Parameter: before (only games with a number below this)."""
+        user = lobby.users.by_id(user_id)
+        if user is None:
+            return not_found()
+        before = _number(request, "before")
+        archived = await _archived(database, SHOWN_OF_BOT, before=before, bot=user_id)
+        results = await database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))
+        rivals = [(row, rival) for row in results.rivals if (rival := lobby.users.by_id(row.rival)) is not None]
+        start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
+        return html(
+            "bot.html",
+            user=user,
+            running=running.newest(user_id),
+            **archived,
+            boards=await boards.draw([game.id for game in archived["archived"]]),
+            results=results,
+            latest=LATEST,
+            rivals=rivals,
+            curve=rating_curve([*start, *results.ratings]),
+            older=before is not None,
+            **next_steps(request, lobby.settings),
+        )
+
+
+def _add_registration(app: FastAPI, lobby: Lobby) -> None:
+    @app.get("/register", response_class=HTMLResponse)
+    async def register_form() -> Response:
+        """The form for registering a bot."""
+        return html("register.html", message="", given="")
+
+    @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
+    async def register(request: Request) -> Response:
+        """Register a bot and show its key. No other page shows the key. Parameter: name (3 to 20 characters)."""
+        given = (await read_parameters(request, lobby.settings)).get("name", "")
+        try:
+            key = await lobby.sign_up(given, client_address(request))
+        except RegistrationError as error:
+            return html("register.html", 400, message=error.message, given=given)
+        except Refusal as refusal:
+            later = {"Retry-After": str(refusal.retry_after)}
+            return html("register.html", refusal.status, later, message=refusal.text, given=given)
+        headers = {"Cache-Control": "no-store"}
+        return html("registered.html", headers=headers, given=given, key=key, address=address_of(request))

@@ -1,0 +1,219 @@
+"""Streams of server-sent events for spectators: games, and lists of running games (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from vindibot.games import GameHistory
+from vindibot.server.app import SEND
+from vindibot.server.limits import ClientLimits, Place, client_address
+from vindibot.server.refusal import Refusal
+from vindibot.server.room import Room
+from vindibot.server.settings import ServerSettings
+from vindibot.server.site.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
+from vindibot.server.site.feed import Feed, Listing, ReaderPause, recorded
+from vindibot.server.store.database import Database
+from vindibot.server.store.game_table import find_record
+
+#: The encoders that each running game has: for whole states with and without ids, and for patches.
+ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
+TYPE = "text/event-stream"
+_HEADERS = [
+    (b"content-type", TYPE.encode()),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),  # a proxy must not buffer events
+]
+
+
+class Streams:
+    """The event streams of all spectators. This object observes all rooms, and keeps the feeds of all running games."""
+
+    def __init__(self, settings: ServerSettings, limits: ClientLimits) -> None:
+        self._settings, self._limits = settings, limits
+        self._feeds: dict[str, dict[type[Encoder], Feed]] = {}
+        self.listing = Listing()
+        self.pace = ReaderPause()
+        self._closed = False
+
+    def began(self, room: Room) -> None:
+        """See `RoomObserver`."""
+        self._feeds[room.id] = {encoder: Feed(room, encoder(room.history)) for encoder in ENCODERS}
+
+    def played(self, room: Room, move: int) -> None:
+        """See `RoomObserver`."""
+        for feed in self._feeds[room.id].values():
+            feed.played()
+        if len(room.history) == 1 and not room.training:
+            self.listing.add(room)
+
+    def ended(self, room: Room) -> None:
+        """See `RoomObserver`. Spectators that come later get the archived game."""
+        for feed in self._feeds.pop(room.id).values():
+            feed.end()
+        self.listing.remove(room)
+
+    def feed(self, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed | None:
+        """Return the feed of a running game in the format of `encoder`, or None if no such game runs."""
+        return self._feeds.get(game_id, {}).get(encoder)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        self.listing.end()
+        for feeds in self._feeds.values():
+            for feed in feeds.values():
+                feed.end()
+        self._feeds.clear()
+
+    def response(self, request: Request, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
+        """Return a streaming response to `request` that sends `prelude`, then `pieces`.
+
+        Raises `Refusal` if there are too many streams, in all or of this address, or if the server is closing.
+        """
+        if self._closed:
+            raise Refusal(503, "The server is closing")
+        if self.pace.readers >= self._settings.max_streams:
+            raise Refusal(503, "There are too many spectators, try again later")
+        place = self._limits.stream(client_address(request))
+        return EventResponse(pieces, prelude, self.pace, place, self._settings.stalled_seconds)
+
+
+class EventResponse(Response):
+    """A response that streams server-sent events: first `prelude`, then `pieces`.
+
+    The stream ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
+    """
+
+    def __init__(
+        self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: Place, stalled_seconds: float
+    ) -> None:
+        super().__init__()
+        self._place = place
+        self._pieces = pieces
+        self._prelude = prelude
+        self._pace = pace
+        self._stalled_seconds = stalled_seconds
+        self._since: float | None = None  # time since which the present piece is being sent, None between two pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        try:
+            await self._send_all(scope, receive, send)
+        finally:
+            self._place.give_back()
+
+    async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # The head goes through the middleware, since the middleware must see that an answer has begun.
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        send = scope.get(SEND, send)  # without the middleware: this is faster and gives access to the transport
+        self._pace.readers += 1
+        sending = asyncio.ensure_future(self._send(send))
+        ends = (asyncio.ensure_future(_disconnected(receive)), asyncio.ensure_future(self._stalled()))
+        try:
+            await asyncio.wait((sending, *ends), return_when=asyncio.FIRST_COMPLETED)
+            if ends[1].done():
+                await _abort(send)
+        finally:
+            self._pace.readers -= 1
+            for task in (sending, *ends):
+                task.cancel()
+            await asyncio.gather(sending, *ends, return_exceptions=True)
+        if not sending.cancelled():
+            sending.result()
+
+    async def _stalled(self) -> None:
+        """Return as soon as the sending of one piece has taken `stalled_seconds`."""
+        # A timeout per piece would take as much time as the sending itself. This loop is cheaper.
+        clock = asyncio.get_running_loop().time
+        while self._since is None or clock() - self._since < self._stalled_seconds:
+            begun = self._since if self._since is not None else clock()
+            await asyncio.sleep(max(0.0, begun + self._stalled_seconds - clock()) + 0.001)
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.body", "body": self._prelude, "more_body": True})
+        clock = asyncio.get_running_loop().time
+        async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                self._since = clock()
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                self._since = None
+        self._since = clock()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _abort(send: Send) -> None:
+    """Drop the connection immediately. The data that the reader has not read yet is lost."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.abort()
+        for _ in range(3):  # so that the connection notices that its transport is closed
+            await asyncio.sleep(0)
+
+
+def _last_event(request: Request) -> int:
+    """Return the number of the last event that the reader has seen (header Last-Event-ID), 0 for none."""
+    text = request.headers.get("last-event-id", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _reads_ids(request: Request) -> bool:
+    """Return whether the reader understands the ids of events, as every browser does. Old clients read only the data."""
+    return "last-event-id" in request.headers or TYPE in request.headers.get("accept", "").lower()
+
+
+def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
+    """Add the routes of the streams."""
+    described: dict[int | str, dict[str, Any]] = {200: {"content": {TYPE: {}}}}
+
+    async def game_stream(request: Request, game_id: str, encoder: type[Encoder]) -> Response:
+        after = _last_event(request)
+        feed = streams.feed(game_id, encoder)
+        if feed is not None:
+            return streams.response(request, feed.follow(after, streams.pace), encoder.prelude)
+        record = await database.read(lambda connection: find_record(connection, game_id))
+        if record is None:
+            raise HTTPException(404)
+        if encoder is WireEncoder and 0 < len(record.moves) <= after:
+            return Response(status_code=204)  # this status keeps a browser from reconnecting: there are no more events
+        history = GameHistory.of(record)
+        return streams.response(request, recorded(history, encoder(history), after), encoder.prelude)
+
+    @app.get("/events/{game_id}", response_class=Response, responses=described)
+    async def events(request: Request, game_id: str) -> Response:
+        """The states of a game as events, one event per ply, until the game ends.
+
+        If the header Accept names text/event-stream, events have an id. With the header Last-Event-ID, the stream begins after
+        the event with this id.
+        """
+        return await game_stream(request, game_id, WireEncoder if _reads_ids(request) else PlainEncoder)
+
+    @app.get("/plies/{game_id}", response_class=Response, responses=described)
+    async def plies(request: Request, game_id: str) -> Response:
+        """The plies of a game as events for the game's page (docs/viewer-format.md), until the game ends.
+
+        With the header Last-Event-ID, the stream begins after the event with this id.
+        """
+        return await game_stream(request, game_id, PageEncoder)
+
+    @app.get("/now-playing", response_class=Response, responses=described)
+    async def now_playing(request: Request) -> Response:
+        """Events with the ids of the running arena games, newest first: one event immediately, and one at each change."""
+        return streams.response(request, streams.listing.follow(None, streams.pace))
+
+    @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)
+    async def bot_now_playing(request: Request, user_id: str) -> Response:
+        """The same stream as /now-playing, but only with the games in which this bot plays."""
+        return streams.response(request, streams.listing.follow(user_id, streams.pace))

@@ -1,0 +1,1 @@
+"""What the server stores: a SQLite file with bots, ratings and games."""

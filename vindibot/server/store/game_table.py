@@ -1,0 +1,113 @@
+"""Queries for games. Each query takes the database's connection and must run in the database's thread."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vindibot.games import GameRecord, Reason, dumps, loads
+from vindibot.server.ratings import winner_of
+
+
+@dataclass(frozen=True)
+class GameRow:
+    """An archived game as lists show it. Games that started later have a larger `number`.
+
+    `state` is "finished", "interrupted" or "running". `finished` is the time of the end in seconds since 1970. `gold`, `names`
+    and `player_ids` have one entry per hero. `gold` is empty for a game that has not ended. `player_ids` has None for a random
+    bot.
+    """
+
+    number: int
+    id: str
+    state: str
+    training: bool
+    finished: float
+    gold: tuple[int, ...]
+    names: tuple[str, ...]
+    player_ids: tuple[str | None, ...]
+
+    @property
+    def winner(self) -> int | None:
+        """The hero (1..4) with the most gold.
+
+        None if two or more heroes share the largest amount of gold, or if the game is not finished.
+        """
+        winner = winner_of(self.gold) if self.state == "finished" else None
+        return None if winner is None else winner + 1
+
+    @property
+    def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
+        """A tuple per hero: number (1..4), name, id of its registered bot or None, gold or None if unknown."""
+        return list(zip(range(1, 5), self.names, self.player_ids, self.gold or (None,) * 4, strict=True))
+
+
+def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
+    """Add a game that has just started. The record has no moves yet."""
+    size = len(record.map.partition("\n")[0]) // 2
+    game = (record.id, "running", record.training, record.finished.timestamp(), size, dumps(record).decode())
+    sql = "INSERT INTO games (id, state, training, finished, size, record) VALUES (?, ?, ?, ?, ?, ?)"
+    number = connection.execute(sql, game).lastrowid
+    seats = [(bot, number, seat) for seat, bot in enumerate(record.player_ids) if bot is not None]
+    connection.executemany("INSERT INTO seats (bot, game, seat) VALUES (?, ?, ?)", seats)
+
+
+def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
+    """Store the complete record of a game that has ended. If the game is finished, also set `played` of its bots.
+
+    `gold` has the gold of each hero. The entry ``rated`` of the record's `extra` has the new Elo of each bot, by the bot's id.
+    """
+    finished = record.finished.timestamp()
+    state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
+    connection.execute(
+        "UPDATE games SET state = ?, finished = ?, gold = ?, rated = ?, record = ? WHERE id = ?",
+        (state, finished, json.dumps(list(gold)), rated, dumps(record).decode(), record.id),
+    )
+    if state == "finished":
+        played = [(finished, bot) for bot in set(record.player_ids) if bot is not None]
+        connection.executemany("UPDATE bots SET played = ? WHERE id = ?", played)
+    ratings = [(elo, bot, record.id) for bot, elo in record.extra.get("rated", {}).items()]
+    sql = "UPDATE seats SET elo = ? WHERE bot = ? AND game = (SELECT number FROM games WHERE id = ?)"
+    connection.executemany(sql, ratings)
+
+
+def forget_games(connection: sqlite3.Connection, keep: int) -> None:
+    """Delete all archived games except about the `keep` newest games. Running games stay."""
+    newest: int = connection.execute("SELECT coalesce(max(number), 0) FROM games").fetchone()[0]
+    old = "SELECT number FROM games WHERE number <= ? AND state != 'running'"
+    connection.execute(f"DELETE FROM seats WHERE game IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours
+    connection.execute(f"DELETE FROM games WHERE number IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours
+
+
+def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | None:
+    """Return the record of an archived game, None if the game is unknown or still runs. Raises `GameRecordError`."""
+    row = connection.execute("SELECT record FROM games WHERE id = ? AND state != 'running'", (game_id,)).fetchone()
+    return None if row is None else loads(row[0], f"game {game_id}")
+
+
+def list_games(
+    connection: sqlite3.Connection, *, bot: str | None = None, before: int | None = None, limit: int = 50
+) -> list[GameRow]:
+    """Return the newest games that do not run any more, newest first, at most `limit` games.
+
+    With `bot` (an id), return only games of this bot. With `before`, return only games with a number below it.
+    """
+    wanted: list[str | int] = [before if before is not None else 2**62, limit]
+    if bot is None:
+        chosen = "FROM games WHERE number < ?"
+    else:
+        # CROSS JOIN keeps the order of the tables: SQLite then stops after `limit` games. A bot may have several seats in a game.
+        chosen = (
+            "FROM seats CROSS JOIN games ON number = seats.game WHERE seats.bot = ? AND seats.game < ? AND seats.seat = "
+            "(SELECT min(seat) FROM seats AS own WHERE own.bot = seats.bot AND own.game = seats.game)"
+        )
+        wanted.insert(0, bot)
+    order = "number" if bot is None else "seats.game"
+    columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.player_ids')"
+    query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY {order} DESC LIMIT ?"
+    return [
+        GameRow(number, game_id, state, bool(training), finished, *(tuple(json.loads(text)) for text in texts))
+        for number, game_id, state, training, finished, *texts in connection.execute(query, wanted)
+    ]
