@@ -36,6 +36,8 @@ def serve_tasks(owner: Owner, work: Callable[[bytes], bytes]) -> None:
     for frame in owner.requests():
         try:
             owner.send(DONE, work(frame.payload))
+        except MemoryError:
+            raise  # the process ends, and its end says why
         except Exception:
             owner.send(FAILED, traceback.format_exc().encode(errors="replace"))
 
