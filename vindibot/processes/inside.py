@@ -71,6 +71,12 @@ class Owner:
                 yield self.receive()
 
 
+def echo(owner: Owner) -> None:
+    """Answer each frame with the same frame. This shows that processes can be started."""
+    for frame in owner.requests():
+        owner.send(frame.kind, frame.payload, frame.channel)
+
+
 def run(request: Request, descriptors: list[int], requests: socket.socket | None) -> NoReturn:
     """Run the function of a request in this process, which was forked for it; never return.
 

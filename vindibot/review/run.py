@@ -74,8 +74,9 @@ def review_games(
     """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
 
     Without `heroes`, review the heroes of an earlier review of the game. If there is none, review our hero of a recording, or all
-    heroes of a game record. `workers` is the number of processes, None for one per core. Without traits of the user, this process does the
-    work of a single one. Raises `KeyboardInterrupt` after Ctrl-C; then `file` has the turns that were ready.
+    heroes of a game record. `workers` is the number of processes, None for one per core. Instead of a single one, this process
+    reviews the turns, if the bot has only traits of this project. Raises `KeyboardInterrupt` after Ctrl-C; then `file` has the
+    turns that were ready.
     """
     todo = []
     for game in games:
