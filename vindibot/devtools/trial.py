@@ -56,6 +56,8 @@ from vindibot.processes import (
 RUN, NAME = "vindibot.devtools.trial:serve", "vindibot-trial"
 #: Largest number of seconds for building traits in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
+#: Seconds that a fork server may take to start a process.
+START_TIMEOUT = 60.0
 #: Number of times that a process is started before the start fails, if the fork server ends each time.
 START_ATTEMPTS = 3
 #: Seconds that the process of a late trait has to print its stack, and seconds to wait for its last output.
@@ -240,12 +242,16 @@ class Trial:
             self._child, self._clock = child, _Clock(child.memory)
             try:
                 child.__enter__()
-                frame = child.receive(BUILD_TIMEOUT)
+                frame = self._first_frame(child)
                 if frame.kind == READY:
                     return
                 problem = frame.text
-            except ChildLate:
-                problem = "it took too long"
+            except ChildLate as late:
+                if attempt < START_ATTEMPTS and not child.pid:  # the server does not answer
+                    server.close()
+                    self._end()
+                    continue
+                problem = "it took too long" if child.pid else late.message
             except ChildEnded as ended:
                 problem = f"the process ended with {ended.ending}"
                 if attempt < START_ATTEMPTS and (ended.ending.kind == "not started" or _is_killed(ended.ending)):
@@ -256,6 +262,15 @@ class Trial:
                 raise
             self._end()
             raise TrialBuildError(problem)
+
+    def _first_frame(self, child: Child) -> ChildFrame:
+        """Return what the process reports about its start. Raises `ChildLate`."""
+        try:
+            return child.receive(START_TIMEOUT)
+        except ChildLate:
+            if not child.pid:
+                raise
+        return child.receive(BUILD_TIMEOUT - START_TIMEOUT)
 
     def _end(self) -> str:
         """End the process, and print what the traits have printed. Return the stack that the process has printed, if any."""

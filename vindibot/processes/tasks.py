@@ -155,6 +155,8 @@ class Tasks:
         if ending is None and time.monotonic() >= slot.limit:
             if child.frames_fd < 0:
                 child.end_as_malformed()
+            elif not child.pid:  # the fork server does not answer
+                ForkServer.of_process().close()
             ending = child.ending or ChildEnding("time", None, time.monotonic() - slot.began)
         if ending is None:
             return

@@ -90,7 +90,7 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
 
 
 def serve(owner: Owner) -> None:
-    """Review turns in another process. The setup is a pickled `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
+    """Review turns in another process. The setup is a `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
     reviewer: Reviewer = owner.setup_object()
     reviewer.bot.build()
     kernels.warm()
