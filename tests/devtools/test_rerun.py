@@ -245,9 +245,9 @@ def test_statistics() -> None:
 def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
     """An interrupt ends the command while a trait runs; the runner takes any other exception for one of the trait."""
     (mine / "presses.py").write_text(
-        "import os, signal\nfrom time import sleep\nfrom behaviours import Behaviour\n"
-        "class Presses(Behaviour):\n    def vote(self, view):\n"
-        f"        os.kill({os.getpid()}, signal.SIGINT)\n        sleep(0 if os.getpid() == {os.getpid()} else 60)\n        return 1\n"
+        "import os, signal, time\nfrom behaviours import Behaviour\nclass Presses(Behaviour):\n    def vote(self, view):\n"
+        f"        os.kill({os.getpid()}, signal.SIGINT)\n"
+        f"        time.sleep(0 if os.getpid() == {os.getpid()} else 60)\n        return 1\n"
     )
     (mine / "presses.toml").write_text('[traits.presses]\nuse = "presses:Presses"\n')
     (trait,) = [behaviour for _, behaviour in load_bot("presses.toml").build()]
