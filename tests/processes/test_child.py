@@ -324,6 +324,13 @@ def test_a_template_has_imported_its_modules_before_it_forks(needs: Callable[...
         assert json.loads(one.receive(WAIT).payload)[2] == process_called(ROOT).pid
 
 
+@pytest.mark.parametrize("has_template", [False, True])
+def test_a_crash_prints_the_stack(has_template: bool, needs: Callable[..., Needs]) -> None:
+    with child("ends", b"segfaults", needs=needs("") if has_template else Needs()) as one:
+        ending(one)
+    assert b"childwork.py" in one.output
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -93,6 +93,7 @@ class Trial:
     def __init__(self, plans: Sequence[TraitPlan], behaviours: Sequence[Behaviour], folders: Sequence[str]) -> None:
         self._plans, self._behaviours, self._folders = list(plans), list(behaviours), tuple(folders)
         self._child: Child | None = None
+        self._clock = _Clock(bytearray(_CLOCK.itemsize))
 
     @classmethod
     def of(cls, traits: Traits, bot: Bot) -> Self:

@@ -145,4 +145,5 @@ def use_streams(output: int | None) -> None:
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, errors="replace", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="replace", closefd=False)
+    faulthandler.disable()  # else a template has enabled it already, and the handlers of signals are gone
     faulthandler.enable(sys.stderr)
