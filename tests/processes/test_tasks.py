@@ -79,7 +79,8 @@ def test_a_child_without_memory_ends_and_says_so(pool: Callable[..., Tasks]) -> 
 
 
 def test_a_stopped_fork_server_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 1.0)
+    monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 3.0)
+    monkeypatch.setattr("vindibot.processes.tasks.START_ATTEMPTS", 20)
     ForkServer.of_process().start()
     keeper = process_called(KEEPER)
     for process in (keeper, *keeper.children()):

@@ -117,7 +117,8 @@ class Tasks:
         limit = inf
         for slot in self._slots:
             if slot.child is None and self._waiting:
-                slot.child, slot.limit = self._child(), time.monotonic() + READY_SECONDS
+                slot.child, slot.began = self._child(), time.monotonic()
+                slot.limit = slot.began + READY_SECONDS
             if slot.child is not None and not slot.child.start():
                 ForkServer.of_process().start()
                 limit = time.monotonic() + RETRY_AFTER
