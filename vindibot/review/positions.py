@@ -44,7 +44,8 @@ class TurnPosition:
     def from_bytes(cls, data: bytes) -> TurnPosition:
         """Return the turn that `to_bytes` has written."""
         games = np.frombuffer(data, GAME, offset=_HEAD.size)
-        return cls(*_HEAD.unpack_from(data), games[:1], games[1:])
+        number, turn, me, move = _HEAD.unpack_from(data)
+        return cls(number, turn, me, move, games[:1], games[1:])
 
     def view(self, game_map: Map | None = None) -> View:
         """Return the view of the hero on this turn. `game_map` is the map of the game, None to compute it."""
