@@ -65,7 +65,7 @@ STACK_SECONDS, END_SECONDS = 1.0, 1.0
 #: Largest length of an answer in bytes: `MOST_ANSWERS` answers.
 LONGEST_FRAME = 1 << 23
 
-#: Kinds of frames: a question to one trait about all its answers; a question to several traits about their last votes; the last
+#: Kinds of frames: a request to one trait about all its answers; a request to several traits about their last votes; the last
 #: vote of a trait; a trait wants to start a debugger.
 ASK, ASK_ALL, VOTE, DEBUGGER = range(FIRST_KIND, FIRST_KIND + 4)
 #: What the other process writes to its memory before the code of a trait runs: the number of the trait, the time (of
@@ -125,11 +125,11 @@ class Trial:
 
         `stop_after` is as in `response.ask`. If the trait has not answered after `timeout` seconds, its process is killed.
         """
-        question = _question(position, nodes=nodes, stop_after=stop_after)
+        request = _request(position, nodes=nodes, stop_after=stop_after)
         killed = False
         while True:
             try:
-                return self._response(question, timeout)
+                return self._response(request, timeout)
             except ChildLate:
                 self._end()
                 return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
@@ -139,9 +139,9 @@ class Trial:
                     return Response(problem=f"its process ended with {ended.ending}", died=True)
                 killed = True
 
-    def _response(self, question: bytes, timeout: float) -> Response:
+    def _response(self, request: bytes, timeout: float) -> Response:
         child = self._running()
-        child.send(ASK, question)
+        child.send(ASK, request)
         frame = child.receive(timeout)
         with contextlib.suppress(ValueError):
             if frame.kind == DONE:
@@ -169,10 +169,10 @@ class Trial:
         found: dict[int, Vote] = {}
         killed = False
         while left := [number for number in traits if number not in found]:
-            question = _question(position, nodes=nodes, seconds=seconds, limit=limit, traits=left, has_map=has_map)
+            request = _request(position, nodes=nodes, seconds=seconds, limit=limit, traits=left, has_map=has_map)
             status: Status = "killed"
             try:
-                self._collect(question, found, left, limit)
+                self._collect(request, found, left, limit)
                 continue
             except DebuggerWanted:
                 self._end()
@@ -191,11 +191,11 @@ class Trial:
             found[number] = Vote(number, None, ms, True, status, words + (f" ({where})" if where else ""))
         return [found[number] for number in traits]
 
-    def _collect(self, question: bytes, found: dict[int, Vote], left: Collection[int], limit: float) -> None:
+    def _collect(self, request: bytes, found: dict[int, Vote], left: Collection[int], limit: float) -> None:
         """Ask the traits `left`, and add their votes to `found`. Raises `ChildLate` if a trait has run for `limit` seconds."""
         child = self._running()
         self._clock.rest()
-        child.send(ASK_ALL, question)
+        child.send(ASK_ALL, request)
         end = time.monotonic() + limit * len(left) + STACK_SECONDS
         while True:
             seconds = min(limit - self._clock.used, end - time.monotonic())
@@ -335,7 +335,7 @@ class _Clock:
         self._record[0] = (-1, 0.0, 0.0)
 
 
-def _question(position: TrialPosition, **fields: Any) -> bytes:
+def _request(position: TrialPosition, **fields: Any) -> bytes:
     head = {"me": int(position.me), "seed": int(position.seed), **fields}
     return json.dumps(head).encode() + b"\n" + position.games.tobytes() + position.recent.tobytes()
 
@@ -375,7 +375,7 @@ _serving = False
 
 
 def serve(owner: Owner) -> None:
-    """Build traits, report whether this worked, and answer questions about them until the owner ends."""
+    """Build traits, report whether this worked, and answer requests about them until the owner ends."""
     global _serving
     _serving = True
     try:
@@ -395,14 +395,14 @@ def serve(owner: Owner) -> None:
     answering = _Answering(owner, built)
     for frame in owner.requests():
         head, _, data = frame.payload.partition(b"\n")
-        question = json.loads(head)
+        request = json.loads(head)
         games = np.frombuffer(data, GAME)
-        position = TrialPosition("", games[:1], question["me"], games[1:], question["seed"])
+        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"])
         if frame.kind == ASK:
-            response = ask(built[0], position.view(question["nodes"]), question["stop_after"])
+            response = ask(built[0], position.view(request["nodes"]), request["stop_after"])
             answering.send(DONE, response.to_json())
         else:
-            answering.answer_all(position, question)
+            answering.answer_all(position, request)
 
 
 def _imported(name: str, file: str) -> ModuleType:
@@ -418,7 +418,7 @@ def _imported(name: str, file: str) -> ModuleType:
 
 
 class _Answering:
-    """Answers questions to several traits, the behaviours `built`."""
+    """Answers requests to several traits, the behaviours `built`."""
 
     def __init__(self, owner: Owner, built: Sequence[Behaviour]) -> None:
         self._owner, self._built = owner, built
@@ -434,15 +434,15 @@ class _Answering:
                 stream.flush()
         self._owner.send(kind, payload, channel)
 
-    def answer_all(self, position: TrialPosition, question: dict[str, Any]) -> None:
-        """Send the last vote of each trait in question, then `DONE`."""
+    def answer_all(self, position: TrialPosition, request: dict[str, Any]) -> None:
+        """Send the last vote of each trait in request, then `DONE`."""
         pdb.set_trace = self._want_debugger
-        view = position.view(question["nodes"])
-        if question["has_map"]:
+        view = position.view(request["nodes"])
+        if request["has_map"]:
             _ = view.map
-        self._used, self._running, self._limit = {}, -1, question["limit"]
-        traits = [(number, self._built[number]) for number in question["traits"]]
-        with stopping(view, question["seconds"]):
+        self._used, self._running, self._limit = {}, -1, request["limit"]
+        traits = [(number, self._built[number]) for number in request["traits"]]
+        with stopping(view, request["seconds"]):
             run(traits, view, self._publish, self._before)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._clock.rest()
