@@ -435,7 +435,7 @@ class _Answering:
         self._owner.send(kind, payload, channel)
 
     def answer_all(self, position: TrialPosition, request: dict[str, Any]) -> None:
-        """Send the last vote of each trait in request, then `DONE`."""
+        """Send the last vote of each trait in the request, then `DONE`."""
         pdb.set_trace = self._want_debugger
         view = position.view(request["nodes"])
         if request["has_map"]:
