@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from graphlib import TopologicalSorter
 
@@ -29,6 +30,18 @@ HOUSE = TOP / "vindibot"
 FORBIDDEN = {
     "sim": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi", "structlog"},
     "behaviours": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi"},
+}
+#: Words of code that starts processes or reads pickles. Only `vindibot.processes` has it.
+STARTS = re.compile(r"pickle\.loads|\bmarshal\b|multiprocessing|ProcessPoolExecutor|os\.fork\(")
+#: The kernel cache has pickles that only this project writes. The other files are about to lose this code.
+EXCEPTED = {
+    "sim/machine_code.py",
+    "vindibot/arena/local.py",
+    "vindibot/arena/remote.py",
+    "vindibot/arena/sandbox.py",
+    "vindibot/arena/separate.py",
+    "vindibot/engine/first/vindibot_first.py",
+    "vindibot/engine/process.py",
 }
 #: The longest chain of rooms of `vindibot` that import each other.
 LONGEST = 8
@@ -140,6 +153,16 @@ def test_a_command_has_a_file_of_its_name() -> None:
 
 def test_the_picture_shows_the_imports() -> None:
     assert drawn() == shown(), f"run `python -m tests.architecture`, which draws {PICTURE.name} anew"
+
+
+def test_processes_start_in_one_room() -> None:
+    """Other rooms use `Child` and `Tasks`, and read JSON or arrays from other processes."""
+    found = {str(path.relative_to(TOP)) for floor in FLOORS for path in modules(floor) if STARTS.search(path.read_text())}
+    room = HOUSE / "processes"
+    assert {name for name in found if room not in (TOP / name).parents} == EXCEPTED
+    texts = {path.name: path.read_text() for path in room.glob("*.py")}
+    assert {name for name, text in texts.items() if "pickle.loads" in text} == {"inside.py"}
+    assert {name for name, text in texts.items() if "os.fork(" in text} == {"forker.py", "keeper.py", "root.py"}
 
 
 def test_the_test_could_fail() -> None:

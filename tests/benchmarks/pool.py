@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import multiprocessing
 import os
 import signal
 import time
@@ -20,9 +21,7 @@ from sim.past import past_of
 from tests.benchmarks import Row
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
-from vindibot.engine.process import context
 from vindibot.engine.worker import TraitPlan, TurnRequest, encode_turn
-from vindibot.processes import Needs
 
 TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
 STAY = "behaviours.classic.stay:Stay"
@@ -44,7 +43,7 @@ class BarePipes:
 
     def __init__(self, request: bytes, answer: int) -> None:
         self.request = request
-        spawner = context(Needs(modules=("behaviours.classic.stay",)))
+        spawner = multiprocessing.get_context("spawn")
         self.ends, self.processes = [], []
         for _ in range(WORKERS):
             there, requests = spawner.Pipe(duplex=False)

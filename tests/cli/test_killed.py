@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +17,10 @@ import pytest
 from tests.support.commands import command, environment
 from tests.support.paths import DATA
 from vindibot.arena.results import read_results
+from vindibot.config.files import shipped
 from vindibot.games.review import is_review_line, read_review
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT, TEMPLATE
 
 CHECK = """
 import sys, time
@@ -34,6 +39,31 @@ if __name__ == "__main__":
     check_trait(Hangs(mark=sys.argv[1]), seconds=600.0)
 """
 
+
+#: A trait that never answers its first question. Its file `mark` says that it was asked.
+ONCE = """
+import time
+from pathlib import Path
+from behaviours import Behaviour
+
+class Once(Behaviour):
+    mark: str
+
+    def vote(self, view):
+        if not Path(self.mark).exists():
+            Path(self.mark).touch()
+            time.sleep(3600)
+        return 1
+"""
+CHECK_ONCE = """
+import sys
+from once import Once
+from vindibot.testing import check_trait
+
+if __name__ == "__main__":
+    check_trait(Once(mark=sys.argv[1]), seconds=600.0)
+"""
+SAMPLE = str(shipped("project/recordings/sample.jsonl"))
 
 #: Short games, which are played two at a time.
 SHORT = ("--rounds", "10", "--nodes", "500", "--workers", "2")
@@ -65,6 +95,29 @@ def check(folder: Path) -> tuple[list[str], Callable[[], bool]]:
     return [sys.executable, "check.py", str(folder / "mark")], lambda: has(folder / "mark")
 
 
+def once(folder: Path) -> Callable[[], bool]:
+    (folder / "once.py").write_text(ONCE)
+    (folder / "once.toml").write_text(f'[traits.once]\nuse = "once:Once"\nmark = "{folder / "mark"}"\n')
+    (folder / "check.py").write_text(CHECK_ONCE)
+    return lambda: has(folder / "mark")
+
+
+def turn(folder: Path) -> tuple[list[str], Callable[[], bool]]:
+    return command("turn", SAMPLE, "--turn", "0", "--bot", "once.toml", "--limit-ms", "600000"), once(folder)
+
+
+def bench(folder: Path) -> tuple[list[str], Callable[[], bool]]:
+    return command("bench", "once.toml", SAMPLE, "--turns", "3", "--nodes", "10"), once(folder)
+
+
+def check_once(folder: Path) -> tuple[list[str], Callable[[], bool]]:
+    return [sys.executable, "check.py", str(folder / "mark")], once(folder)
+
+
+def doctor(folder: Path) -> tuple[list[str], Callable[[], bool]]:
+    return command("doctor", "once.toml", "--limit-ms", "20000"), once(folder)
+
+
 def is_left(one: psutil.Process) -> bool:
     try:
         return one.is_running() and bool(one.status() != psutil.STATUS_ZOMBIE)
@@ -88,6 +141,9 @@ def left(processes: list[psutil.Process], seconds: float) -> list[str]:
         pytest.param(arena, marks=pytest.mark.slow),
         pytest.param(tune, marks=pytest.mark.slow),
         pytest.param(check, marks=pytest.mark.slow),
+        pytest.param(turn, marks=pytest.mark.slow),
+        pytest.param(bench, marks=pytest.mark.slow),
+        pytest.param(doctor, marks=pytest.mark.slow),
     ],
 )
 def test_no_process_is_left(
@@ -120,3 +176,98 @@ def test_no_process_is_left(
         assert found.turns
     if program is arena:
         assert read_results(tmp_path / "r.jsonl")
+
+
+def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
+    found = []
+    for one in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if one.name() == name:
+                found.append(one)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("server", "number"),
+    [
+        (None, 0),
+        pytest.param(KEEPER, signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param(ROOT, signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param(ROOT, signal.SIGSTOP, marks=pytest.mark.slow),
+        pytest.param(TEMPLATE, signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param(TEMPLATE, signal.SIGSTOP, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(
+    ("program", "child"),
+    [
+        (turn, "vindibot-trial"),
+        pytest.param(bench, "vindibot-trial", marks=pytest.mark.slow),
+        pytest.param(check_once, "vindibot-trial", marks=pytest.mark.slow),
+        pytest.param(review, "vindibot-review", marks=pytest.mark.slow),
+    ],
+)
+def test_a_child_that_is_killed_is_replaced(
+    tmp_path: Path,
+    program: Callable[[Path], tuple[list[str], Callable[[], bool]]],
+    child: str,
+    server: str | None,
+    number: int,
+) -> None:
+    """Although a process of its server is killed or stopped before. The program does all its work."""
+    words, is_busy = program(tmp_path)
+    if program is review:
+        lines = (tmp_path / "game.jsonl").read_bytes().splitlines()
+        (tmp_path / "game.jsonl").write_bytes(b"\n".join([lines[0], *lines[-11:], b""]))
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    others: list[psutil.Process] = []
+    try:
+        while not is_busy():
+            assert process.poll() is None, process.communicate()[0]
+            time.sleep(0.01)
+        others = psutil.Process(process.pid).children(recursive=True)
+        for one in called(others, server) if server else []:
+            one.send_signal(number)
+        for one in called(others, child)[:1]:
+            one.kill()
+        told = process.communicate(timeout=100)[0]
+        assert process.returncode == 0, told
+        assert not left(others, 20.0)
+    finally:
+        for one in [process, *others]:
+            if one.is_running() if isinstance(one, psutil.Process) else one.poll() is None:
+                one.kill()
+        process.communicate()
+    if program is turn:
+        assert re.search(r"^once +now ", told, re.MULTILINE), told
+    if program is review:
+        found = read_review(tmp_path / "game.review.jsonl")
+        assert found is not None
+        assert len(found.turns) == 10
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        turn,
+        pytest.param(bench, marks=pytest.mark.slow),
+        pytest.param(check_once, marks=pytest.mark.slow),
+        pytest.param(review, marks=pytest.mark.slow),
+        pytest.param(doctor, marks=pytest.mark.slow),
+    ],
+)
+def test_a_poor_system_is_enough(tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], bool]]]) -> None:
+    """A long TMPDIR, 64 file descriptors, and an ignored signal for the end of a child."""
+    words, _ = program(tmp_path)
+    (tmp_path / "mark").touch()
+    folder = tmp_path / ("t" * 120)
+    folder.mkdir()
+    if program is review:
+        words[-1] = "3000"  # nodes
+    poor = ["bash", "-c", "ulimit -n 64; trap '' CHLD; exec \"$@\"", "poor", *words]
+    done = subprocess.run(
+        poor, cwd=tmp_path, env=environment(TMPDIR=str(folder)), capture_output=True, text=True, timeout=200, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -91,7 +91,7 @@ def test_the_order_of_a_set_differs_between_processes() -> None:
 def test_a_crash_of_the_process_is_survived() -> None:
     found = failure(bad("Segfaults"))
     assert "answers" in found.check
-    assert "its process ended, by SIGSEGV" in str(found)
+    assert "its process ended with signal SIGSEGV" in str(found)
     assert "an index out of range" in str(found)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +18,9 @@ from tests.support.paths import TOP
 from vindibot.base.console import terminal
 from vindibot.cli.main import main
 from vindibot.config.load import load_play
-from vindibot.devtools.doctor import Finding, examine
+from vindibot.devtools.doctor import Finding, check_processes, examine
 from vindibot.devtools.scaffold import write_project
+from vindibot.processes import Needs
 from vindibot.server import EmbeddedServer
 
 
@@ -46,6 +50,8 @@ def test_all_is_well_with_a_new_project(project: Path) -> None:
         "kernels",
         "recordings",
         "traits",
+        "processes",
+        "temporary files",
         "punctuality",
         "server",
         "time",
@@ -100,6 +106,31 @@ async def test_recordings_that_cannot_be_written_are_found(project: Path) -> Non
     found = await findings(bot="stay", recording__folder="file")
     assert found["recordings"].level == "broken"
     assert "--recordings" in found["recordings"].advice
+
+
+async def test_processes_that_cannot_start_are_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No memory to share, no file descriptors left, no process, and a module that ends the process that imports it."""
+
+    def refuses(*_: object) -> int:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "memfd_create", refuses)
+        assert check_processes(Needs(), 1).words == "shared memory: Cannot allocate memory"
+    used, hard = len(os.listdir("/proc/self/fd")), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, hard[1]))
+    try:
+        found = check_processes(Needs(), 8)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, hard)
+    assert found.level == "broken"
+    assert re.fullmatch(r"8 workers need \d+ more file descriptors", found.words)
+    with monkeypatch.context() as patch:
+        patch.setattr("vindibot.devtools.doctor.START_SECONDS", 0.0)
+        assert check_processes(Needs(), 1).words == "the start of a process: no answer in 0 s"
+    (project / "quits.py").write_text("import posix\nposix._exit(0)\n")
+    assert check_processes(Needs((str(project),), ("quits",)), 1).level == "note"
+    assert check_processes(Needs((str(project),), ("coward",)), 1) == Finding("processes", "ok", "they start, answer and end")
 
 
 def test_something_broken_is_exit_code_1(project: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import os
 import re
 import signal
 import sys
@@ -23,7 +24,7 @@ from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.devtools.asking import ask, recorded_bot
 from vindibot.devtools.bench import TURNS, Times, generated_positions, spread
-from vindibot.devtools.trial import TrialPosition
+from vindibot.devtools.response import TrialPosition
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
@@ -242,10 +243,11 @@ def test_statistics() -> None:
 
 
 def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
-    """An interrupt ends the command; the runner takes any other exception for one of the trait."""
+    """An interrupt ends the command while a trait runs; the runner takes any other exception for one of the trait."""
     (mine / "presses.py").write_text(
-        "import os, signal\nfrom behaviours import Behaviour\n"
-        "class Presses(Behaviour):\n    def vote(self, view):\n        os.kill(os.getpid(), signal.SIGINT)\n        return 1\n"
+        "import os, signal, time\nfrom behaviours import Behaviour\nclass Presses(Behaviour):\n    def vote(self, view):\n"
+        f"        os.kill({os.getpid()}, signal.SIGINT)\n"
+        f"        time.sleep(0 if os.getpid() == {os.getpid()} else 60)\n        return 1\n"
     )
     (mine / "presses.toml").write_text('[traits.presses]\nuse = "presses:Presses"\n')
     (trait,) = [behaviour for _, behaviour in load_bot("presses.toml").build()]

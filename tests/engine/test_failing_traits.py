@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,12 +15,13 @@ from tests.support.commands import command, environment, recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
-from vindibot.devtools.asking import ask
 from vindibot.engine.failures import OutOfTime, location, own_traceback
 from vindibot.games.recording import read_recording
-from vindibot.testing import view
 
 TRAITS = """\
+import contextlib
+import ctypes
+import os
 import numba
 import numpy as np
 from behaviours import Behaviour, View, Votes
@@ -74,6 +72,27 @@ class Compiled(Behaviour):
     def vote(self, view: View) -> Votes:
         return forever(1)
 
+class Crashes(Behaviour):
+    def vote(self, view: View) -> Votes:
+        ctypes.string_at(0)
+
+class Quits(Behaviour):
+    def vote(self, view: View) -> Votes:
+        os._exit(3)
+
+class Breaks(Behaviour):
+    def vote(self, view: View) -> Votes:
+        count = 6
+        breakpoint()
+        return 1
+
+class Invents(Behaviour):
+    def vote(self, view: View) -> Votes:
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"\\xb0\\x12\\0\\0\\x02\\0\\0\\0{}")
+        return 1
+
 class Fine(Behaviour):
     def vote(self, view: View) -> Votes:
         print("asked")
@@ -94,7 +113,7 @@ def line_of(text: str) -> int:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(TRAITS)
     (tmp_path / "helper.py").write_text(HELPER)
-    for name in ("Divides", "Asks", "Misuses", "Mumbles", "Loops", "Stubborn", "Compiled", "Fine"):
+    for name in re.findall(r"^class (\w+)", TRAITS, re.MULTILINE):
         (tmp_path / f"{name.lower()}.toml").write_text(
             f'[traits.{name.lower()}]\nuse = "mine:{name}"\n[traits.stay]\nweight = 2\n'
         )
@@ -219,8 +238,8 @@ def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> 
 
 
 @pytest.mark.slow
-def test_what_cannot_be_interrupted_ends_the_program_and_is_named(folder: Path) -> None:
-    done = turn(folder, "compiled", "--limit-ms", "300")
+def test_what_cannot_be_interrupted_ends_the_debugger_and_is_named(folder: Path) -> None:
+    done = turn(folder, "compiled", "--limit-ms", "300", "--trait", "compiled", "--pdb")
     assert done.returncode == 1
     assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
@@ -238,31 +257,35 @@ def test_bench_names_a_loop_and_does_not_ask_it_again(folder: Path, monkeypatch:
     assert re.search(r"^to see loops fail: vindibot turn .* --bot loops\.toml --trait loops --pdb$", result.output, re.MULTILINE)
 
 
-def test_a_trait_that_catches_everything_is_interrupted_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_interrupted_is_killed_and_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trait that catches everything, a loop in machine code, and a trait that ends its process."""
     monkeypatch.chdir(folder)
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    from mine import Fine, Stubborn
+    call = line_of("        return forever(1)")
+    for bot, seen in [
+        ("stubborn", r"late: no answer after 0\.3 s \(mine\.py:\d+\)"),
+        ("compiled", rf"late: no answer after 0\.3 s \(mine\.py:{call}\)"),
+        ("crashes", rf"killed: its process ended with signal SIGSEGV \(mine\.py:{line_of('        ctypes.string_at(0)')}\)"),
+        ("quits", "killed: its process ended with exit code 3"),
+    ]:
+        result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml", "--limit-ms", "300"])
+        assert result.exit_code == 0, result.output
+        assert re.search(f"^{bot}: {seen}$", result.output, re.MULTILINE), result.output
+        assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE), "the others are asked all the same"
 
-    here = view("|@1@2|\n|    |")
-    votes = ask([Stubborn(), Fine()], here, None, 0.1)
-    assert [vote.status for vote in votes] == ["late", "ok"]
-    assert "(mine.py:" in votes[0].note
+
+def test_a_breakpoint_starts_the_debugger_without_an_option(folder: Path) -> None:
+    done = turn(folder, "breaks", keys="p 'counted', count + 1\nc\n")
+    assert "('counted', 7)" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"^breaks +now ", done.stdout, re.MULTILINE)
 
 
-def test_outside_of_the_main_thread_nothing_is_watched() -> None:
-    class Sleeps(Behaviour):
-        def vote(self, view: View) -> Votes:
-            time.sleep(0.1)
-            return 2
-
-    here = view("|@1@2|\n|    |")
-    found: list[str] = []
-    thread = threading.Thread(target=lambda: found.extend(vote.status for vote in ask([Sleeps()], here, None, 0.01)))
-    thread.start()
-    thread.join()
-    assert found == ["ok"]
-    assert [vote.status for vote in ask([Sleeps()], here, None, 0.01)] == ["late"]
+def test_votes_that_another_process_invents_are_no_votes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trait that writes to all its descriptors harms its own vote alone."""
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", "invents.toml"])
+    assert result.exit_code == 0, result.output
+    assert re.search("^invents: killed: its process ended with an invalid message", result.output, re.MULTILINE), result.output
+    assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE)
 
 
 def test_an_exception_that_no_line_of_a_trait_raised() -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -52,6 +52,15 @@ def process_called(name: str, above: int | None = None) -> psutil.Process:
 # ---- What a child gets ----
 
 
+@pytest.fixture
+def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A fork server that starts in the present folder."""
+    monkeypatch.setattr(ForkServer, "_of_process", None)
+    yield
+    ForkServer.of_process().close()
+
+
+@pytest.mark.usefixtures("own_server")
 def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     shared = os.memfd_create("shared")
@@ -313,6 +322,13 @@ def test_a_template_has_imported_its_modules_before_it_forks(needs: Callable[...
     assert found[0][2] == found[2][2] != found[1][2], "each bot has one template"
     with child("imports", b"json") as one:
         assert json.loads(one.receive(WAIT).payload)[2] == process_called(ROOT).pid
+
+
+@pytest.mark.parametrize("has_template", [False, True])
+def test_a_crash_prints_the_stack(has_template: bool, needs: Callable[..., Needs]) -> None:
+    with child("ends", b"segfaults", needs=needs("") if has_template else Needs()) as one:
+        ending(one)
+    assert b"childwork.py" in one.output
 
 
 @pytest.mark.parametrize(

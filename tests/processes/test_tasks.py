@@ -7,9 +7,11 @@ from concurrent.futures import Future
 
 import pytest
 
+from tests.processes.test_child import process_called
 from tests.support.childwork import HERE
 from tests.support.waiting import is_alive, until
 from vindibot.processes import Child, ChildEnded, Tasks
+from vindibot.processes.keeper import KEEPER
 
 WAIT = 60.0
 
@@ -67,6 +69,23 @@ def test_children_that_never_become_ready_fail_the_tasks(pool: Callable[..., Tas
     for future in futures:
         with pytest.raises(ChildEnded, match="/nowhere/at/all"):
             future.result(WAIT)
+
+
+def test_a_child_without_memory_ends_and_says_so(pool: Callable[..., Tasks]) -> None:
+    with pytest.raises(ChildEnded) as caught:
+        pool().submit(b"bytearray(1 << 60)").result(WAIT)
+    assert str(caught.value.ending) == "out of memory"
+    assert caught.value.ending.last_lines.endswith("MemoryError")
+
+
+def test_a_stopped_fork_server_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 3.0)
+    monkeypatch.setattr("vindibot.processes.tasks.START_ATTEMPTS", 20)
+    assert done(pool().submit(b"1")) == "1"  # the server runs
+    keeper = process_called(KEEPER)
+    for process in (keeper, *keeper.children()):
+        process.suspend()
+    assert done(pool().submit(b"2")) == "2"
 
 
 async def test_a_pool_that_is_killed_leaves_nothing(pool: Callable[..., Tasks]) -> None:

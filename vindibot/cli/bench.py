@@ -22,8 +22,8 @@ def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...
 
     The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The table also names the number and
     the file of the worst turn, for `vindibot turn`. The turns come from the RECORDINGS ("last" is the newest recording in
-    recordings/), or from three new games. Each trait runs alone, in this process. A search has 0.9 s per turn, or --nodes nodes.
-    If a trait runs longer than 10 s (60 s with --nodes), the command interrupts this trait and does not ask it again. After
+    recordings/), or from three new games. Each trait runs alone, in another process. A search has 0.9 s per turn, or --nodes
+    nodes. If a trait runs longer than 10 s (60 s with --nodes), or ends its process, the command does not ask it again. After
     Ctrl-C the command prints the results so far.
 
     \b

@@ -19,7 +19,7 @@ from vindibot.cli.parameters import RECORDING, nodes_option, recorded_bot_option
     "--limit-ms",
     type=click.FloatRange(min=1),
     metavar="MS",
-    help="interrupt a trait that runs longer than MS  [default: 10 times the limit of the game; 60000 with --nodes]",
+    help="end a trait that runs longer than MS  [default: 10 times the limit of the game; 60000 with --nodes]",
 )
 @click.option(
     "--pdb",
@@ -39,10 +39,11 @@ def turn_command(
 ) -> None:
     """Run a recorded turn again, also in a debugger.
 
-    RECORDING is a file of `vindibot play`, or "last" for the newest recording in recordings/. The traits run in this process,
-    with the recorded state, history and seed. The table compares their weighted votes with the recorded votes: "same" if the
-    votes are equal, else "now" and "then". The output of a trait is shown. A breakpoint() in a trait starts the debugger. A trait
-    in an endless loop is interrupted after --limit-ms, and the message names the line where it was.
+    RECORDING is a file of `vindibot play`, or "last" for the newest recording in recordings/. The traits get the
+    recorded state, history and seed. The table compares their weighted votes with the recorded votes: "same" if the votes are
+    equal, else "now" and "then". The output of a trait is shown. A breakpoint() in a trait starts the debugger. A trait in an
+    endless loop is ended after --limit-ms, and the message names the line where it was. The traits run in another process, with a
+    debugger in this process.
 
     Without --bot, the traits come from the header of the recording. Your own traits are looked up in the current folder, in
     bots/ and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.

@@ -25,9 +25,10 @@ from .effective import (
 )
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn
+from .response import MOST_ANSWERS as MOST_ANSWERS
 from .scaffold import (
     FILES as FILES,
     write_project as write_project,
 )
 from .tree import show_tree as show_tree
-from .trial import MOST_ANSWERS as MOST_ANSWERS
+from .trial import asking_elsewhere as asking_elsewhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import math
 import pdb  # noqa: T100  # what `vindibot turn --pdb` starts
 import signal
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import isgenerator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,15 +22,20 @@ from sim.game import DIRECTIONS
 from sim.kernels import warm as warm_quietly
 from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
-from vindibot.devtools.trial import stopping
-from vindibot.devtools.watchdog import Watchdog
-from vindibot.engine import Vote, failure, own_traceback, parse_answer, run
+from vindibot.devtools.response import stopping
+from vindibot.engine import OutOfTime, Vote, failure, failures, own_traceback, parse_answer, run, runner
 from vindibot.games import BallotEntry, Recording, tally
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
-#: Seconds after which a trait without an answer is interrupted by default: without a budget of nodes, and with one.
+#: Seconds after which a trait without an answer is ended by default: without a budget of nodes, and with one.
 LIMIT, LIMIT_WITH_NODES = 10.0, 60.0
+#: Seconds between interruptions of a trait that catches `OutOfTime`.
+INTERVAL = 0.2
+#: Seconds from the limit until the process ends itself, if the trait is in compiled code, which nothing interrupts.
+LAST_RESORT = 4.0
+#: Files whose code is on the stack while a debugger is open.
+_DEBUGGERS = ("bdb.py", "pydevd.py")
 
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
@@ -79,16 +86,15 @@ def find_bot(name: str | None, recording: Recording) -> Bot:
     return recorded_bot(recording) if name is None else load_bot(name)
 
 
-def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
-    """Ask each trait about a view, and return the last vote of each; see `vindibot.engine.runner.run`.
+def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None) -> list[Vote]:
+    """Ask each trait about a view, in this process, and return the last vote of each; see `vindibot.engine.run`.
 
-    After `seconds` (None: never) the stop word of the view's budget is set, so anytime traits return. A trait that still runs
-    after `limit` seconds is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait
-    catches this exception.
+    After `seconds` (None: never) the stop word of the view's budget is set, so anytime traits return. Nothing ends a trait that
+    hangs. Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this exception.
     """
     votes: dict[int, Vote] = {}
-    with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:
-        run(list(enumerate(behaviours)), view, lambda vote: votes.__setitem__(vote.trait, vote), watchdog.watch)
+    with _interrupts() as interrupted, stopping(view, seconds):
+        run(list(enumerate(behaviours)), view, lambda vote: votes.__setitem__(vote.trait, vote))
         if interrupted():
             raise KeyboardInterrupt
     return [votes[number] for number in sorted(votes)]
@@ -104,8 +110,13 @@ def best_moves(bot: Bot | str | Path, view: View) -> set[str]:
     traits = loaded.build()
     warm_quietly()
     votes = ask([behaviour for _, behaviour in traits], view, SECONDS if view.budget.nodes is None else None)
+    return moves_of(loaded, votes, view)
+
+
+def moves_of(bot: Bot, votes: Sequence[Vote], view: View) -> set[str]:
+    """Return the moves that a bot may choose if its traits vote like this: those with the largest sum of votes."""
     answers = [None if vote.votes is None else list(vote.votes) for vote in votes]
-    entries = [BallotEntry(spec.label, spec.weight, answer) for (spec, _), answer in zip(traits, answers, strict=True)]
+    entries = [BallotEntry(spec.label, spec.weight, answer) for spec, answer in zip(bot.traits, answers, strict=True)]
     ballot = tally(entries, view.moves, lambda: view.rng("tie"))
     most = max(ballot.sums[move] for move in ballot.candidates)
     return {DIRECTIONS[move] for move in ballot.candidates if ballot.sums[move] == most}
@@ -134,6 +145,41 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def _time_limit(limit: float | None) -> Iterator[None]:
+    """Raise `OutOfTime` in the code of the ``with`` block if it runs for more than `limit` seconds (None: never).
+
+    The timer stops when a debugger opens. Compiled code cannot be interrupted. If it does not return, the process prints its
+    stack, which shows the line of the trait, and ends with exit code 1. Outside the main thread there is no limit.
+    """
+    if limit is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        innermost = frame
+        while frame is not None:
+            if frame.f_code.co_filename.endswith(_DEBUGGERS):
+                end()
+                return
+            frame = frame.f_back
+        if innermost is not None and innermost.f_code.co_filename not in (runner.__file__, failures.__file__, __file__):
+            raise OutOfTime(f"no answer after {limit:g} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, limit, INTERVAL)
+    faulthandler.dump_traceback_later(limit + LAST_RESORT, exit=True, file=2)
+    try:
+        yield
+    finally:
+        end()
+        signal.signal(signal.SIGALRM, before)
+
+
 def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit: float | None = None) -> Vote | None:
     """Run a trait under Python's debugger and return its vote; None if the user quits the debugger.
 
@@ -144,8 +190,7 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
     """
     with _interrupts() as interrupted:
         try:
-            with Watchdog(limit) as watchdog:
-                watchdog.watch(number)
+            with _time_limit(limit):
                 votes, info = parse_answer(_answers(behaviour, new_view())[-1])
         except BaseException as problem:
             if interrupted():

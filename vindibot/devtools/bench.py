@@ -12,18 +12,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from behaviours.base import RECENT_TURNS, Behaviour, View, as_votes
+from behaviours.base import RECENT_TURNS, View, as_votes
 from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
 from vindibot.base import counted, interrupts, printable, say
 from vindibot.config import Bot, load_bot, short
-from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
+from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, traits_of
 from vindibot.devtools.explanation import trait_table
-from vindibot.devtools.trial import TrialPosition
+from vindibot.devtools.response import TrialPosition
+from vindibot.devtools.trial import RUN, Trial
 from vindibot.engine import Vote, debug_command, warm
 from vindibot.games import BallotEntry, read_recording, tally
+from vindibot.processes import Needs, loading_beside
 
 #: The players of new games, and the boards: (size, percent of walls, percent of mines). If a percentage is None, the seed of the
 #: game decides it.
@@ -55,9 +57,9 @@ class Times:
         return sum(vote.status != "ok" for vote, _ in self.votes)
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the trait was interrupted on its last turn, because it did not return."""
-        return bool(self.votes) and self.votes[-1][0].status == "late"
+    def ended(self) -> bool:
+        """Whether the process of the trait ended on its last turn, or was killed because the trait did not return."""
+        return bool(self.votes) and self.votes[-1][0].status in ("late", "killed")
 
     @property
     def depth(self) -> float | None:
@@ -126,29 +128,34 @@ def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]
 
 
 def measure(
-    traits: Traits, positions: Sequence[TrialPosition], nodes: int | None, progress: Progress
+    trial: Trial, labels: Sequence[str], positions: Sequence[TrialPosition], nodes: int | None, progress: Progress
 ) -> tuple[list[Times], bool]:
-    """Return the times of the traits, and whether Ctrl-C ended the measurement early.
+    """Return the times of the traits of a trial, and whether Ctrl-C ended the measurement early. `labels` name the traits.
 
-    Each trait gets a new view. So its time includes work that the traits of a bot share in a game. A trait that was interrupted
-    at the time limit is not called again.
+    Each trait gets a new view. So its time includes work that the traits of a bot share in a game. A trait that was killed at the
+    time limit, or has ended its process, is not called again.
     """
-    times = [Times(spec.label) for spec, _ in traits]
+    times = [Times(label) for label in labels]
     seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
     task = progress.add_task("measuring", total=len(positions))
+    cold = {*range(len(times))}  # traits that have not run in the present process: their first call loads modules
 
-    def time_turn(one: Times, behaviour: Behaviour, position: TrialPosition) -> None:
-        if not one.interrupted:
-            one.votes += [(vote, position) for vote in ask([behaviour], position.view(nodes), seconds, limit)]
+    def ask(number: int, position: TrialPosition) -> None:
+        (vote,) = trial.votes(position, [number], nodes=nodes, seconds=seconds, limit=limit)
+        times[number].votes.append((vote, position))
+        if times[number].ended:
+            cold.update(range(len(times)))
 
     try:
-        for one, (_, behaviour) in zip(times, traits, strict=True) if positions else ():
-            time_turn(one, behaviour, positions[0])
-            if not one.interrupted:  # the first call does not count, since it loads modules
-                one.votes.clear()
         for position in positions:
-            for one, (_, behaviour) in zip(times, traits, strict=True):
-                time_turn(one, behaviour, position)
+            for number, one in enumerate(times):
+                if number in cold and not one.ended:
+                    ask(number, position)
+                    if not one.ended:  # the first call does not count
+                        one.votes.pop()
+                        cold.discard(number)
+                if not one.ended:
+                    ask(number, position)
             progress.advance(task)
     except KeyboardInterrupt:
         return times, True
@@ -186,7 +193,7 @@ def _failures(one: Times, bot: Bot) -> list[str]:
             first.setdefault(vote.note, position)
     lines = []
     for note, position in sorted(first.items(), key=lambda item: item[0])[:3]:
-        lines.append(f"{one.label}: {note}, {position.name}{'; it was not asked again' if one.interrupted else ''}")
+        lines.append(f"{one.label}: {note}, {position.name}{'; it was not asked again' if one.ended else ''}")
         if isinstance(position, RecordedPosition):
             command = debug_command(position.path, position.turn, one.label, short(bot.path))
             lines.append(f"to see {one.label} fail: {command}")
@@ -197,8 +204,9 @@ def time_traits(
     console: Console, bot: Bot, recordings: Sequence[Path], *, nodes: int | None, most: int = TURNS, only: Sequence[str] = ()
 ) -> int:
     """Measure a bot's traits, print the table and return the exit code (130 after Ctrl-C). Raises `VindibotError`."""
-    traits = traits_of(bot, only)
-    warm(console)
+    with loading_beside(RUN, Needs(bot.folders, bot.modules)):
+        traits = traits_of(bot, only)
+        warm(console)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         if recordings:
@@ -210,7 +218,8 @@ def time_traits(
                 positions.append(position)
                 progress.advance(task)
             progress.remove_task(task)
-        times, interrupted = measure(traits, spread(positions, most), nodes, progress)
+        with Trial.of(traits, bot) as trial:
+            times, interrupted = measure(trial, [spec.label for spec, _ in traits], spread(positions, most), nodes, progress)
     if not positions:
         console.print("these recordings have no turns", style="yellow")
         return 1

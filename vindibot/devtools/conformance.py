@@ -7,6 +7,7 @@ round of a game) and turns on unusual boards. A failure names the position, the 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,11 @@ from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
 from vindibot.base import printable_lines
-from vindibot.devtools.trial import MOST_ANSWERS, Response, Trial, TrialBuildError, TrialPosition, ask
+from vindibot.config import import_path
+from vindibot.devtools.response import MOST_ANSWERS, Response, TrialPosition, ask
+from vindibot.devtools.trial import RUN, Trial, TrialBuildError
+from vindibot.engine import TraitPlan
+from vindibot.processes import loading_beside
 
 #: Seconds that a trait may take for a turn: the usual limit of a server.
 LIMIT = 1.0
@@ -64,6 +69,21 @@ class ConformanceError(AssertionError):
         self.check, self.wrong, self.advice = check, wrong, advice
 
 
+class TraitTrial(Trial):
+    """The trial of one trait. The process is killed if it has not answered after `timeout` seconds."""
+
+    def __init__(self, trait: Behaviour, timeout: float) -> None:
+        kind = type(trait)
+        plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
+        path = import_path()
+        super().__init__([plan], [trait], [folder for folder in sys.path if folder not in path])
+        self.trait, self.timeout = trait, timeout
+
+    def ask_it(self, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
+        """Return the response of the trait to a position; see `Trial.ask`."""
+        return self.ask(position, nodes=nodes, stop_after=stop_after, timeout=self.timeout)
+
+
 class _BrokenError(Exception):
     """A trait breaks a promise. If the error is `fatal`, the remaining checks are skipped."""
 
@@ -81,7 +101,7 @@ class Check:
 
     name: str
     promise: str
-    run: Callable[[Trial, Sequence[TrialPosition], float], None]
+    run: Callable[[TraitTrial, Sequence[TrialPosition], float], None]
 
     def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
         __tracebackhide__ = True  # hides this function in the report of pytest
@@ -105,10 +125,12 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
     __tracebackhide__ = True
     trait = trait() if isinstance(trait, type) else trait
     more = [_position("one of your own boards", board) for board in boards]
-    kernels.warm()
     failures = []
     try:
-        with Trial(trait, max(TIMEOUT, 3 * seconds)) as trial:
+        trial = TraitTrial(trait, max(TIMEOUT, 3 * seconds))
+        with loading_beside(RUN, trial.needs):
+            kernels.warm()
+        with trial:
             for check in checks:
                 try:
                     check.run(trial, more, seconds)
@@ -193,7 +215,7 @@ _BUILD = (
 )
 
 
-def _check_build(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_build(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     """Check that a trait can be built again from its parameters, after a conversion to JSON and back.
 
     The new trait must be equal to the original. The trial has already built the trait in another process.
@@ -208,21 +230,21 @@ def _check_build(trial: Trial, more: Sequence[TrialPosition], seconds: float) ->
         raise _BrokenError(f"a trait built from its parameters is not the same: {rebuilt!r}", _BUILD)
 
 
-def _check_answers(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_answers(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     _check_votes(trial, usual())
 
 
-def _check_odd(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_odd(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     _check_votes(trial, (*odd(), *more))
 
 
-def _check_votes(trial: Trial, positions: Sequence[TrialPosition]) -> None:
+def _check_votes(trial: TraitTrial, positions: Sequence[TrialPosition]) -> None:
     for position in positions:
         for nodes in NODES:
             _votes_are_valid(position, _ask(trial, position, nodes))
 
 
-def _check_end(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_end(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     for position in (*usual(), *odd(), *more):
         response = _ask(trial, position, NODES[-1])
         if response.died:
@@ -238,7 +260,7 @@ def _check_end(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> N
         _in_time(trial, position, _ask(trial, position, None, STOP_AFTER), None, STOP_AFTER, seconds)
 
 
-def _check_same(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_same(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     positions = [*usual(), *odd(), *more]
     first = [_ask(trial, position, NODES[-1]) for position in positions]
     for position, response in zip(reversed(positions), reversed(first), strict=True):
@@ -251,7 +273,7 @@ def _check_same(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> 
         _same_answers(position, response, here, "in another process")
 
 
-def _check_view(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_view(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
     for position in (*usual(), *odd(), *more):
         _view_is_unchanged(position, _ask(trial, position, NODES[-1]))
 
@@ -266,9 +288,9 @@ CHECKS = (
 )
 
 
-def _ask(trial: Trial, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
+def _ask(trial: TraitTrial, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
     """Return the response of a trait. Raise a fatal error if the trait hangs."""
-    response = trial.ask(position, nodes=nodes, stop_after=stop_after)
+    response = trial.ask_it(position, nodes, stop_after)
     if response.hung:
         advice = (
             "look at view.budget in every loop: return when view.budget.expired(), or after view.budget.nodes nodes; pass"
@@ -298,7 +320,7 @@ def _votes_are_valid(position: TrialPosition, response: Response) -> None:
 
 
 def _in_time(
-    trial: Trial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None, seconds: float
+    trial: TraitTrial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None, seconds: float
 ) -> None:
     """Check that a trait answered within `seconds`.
 
@@ -309,10 +331,10 @@ def _in_time(
         if fastest <= seconds:
             return
         trial.restart()
-        fastest = min(fastest, trial.ask(position, nodes=nodes, stop_after=stop_after).seconds)
+        fastest = min(fastest, trial.ask_it(position, nodes, stop_after).seconds)
     if fastest <= seconds:
         return
-    warm = trial.ask(position, nodes=nodes, stop_after=stop_after).seconds
+    warm = trial.ask_it(position, nodes, stop_after).seconds
     budget = f"with {nodes} node{'' if nodes == 1 else 's'}" if stop_after is None else f"told to stop after {stop_after:g} s"
     if warm < fastest / 2:
         advice = (

@@ -6,17 +6,20 @@ The bot runs on sample turns with the same agent, the same worker processes and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import platform
+import resource
 import shutil
 import statistics
+import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -30,8 +33,9 @@ from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Deadline, Pool, pool_context, rehearse, voters, warm
+from vindibot.engine import RUN, Agent, Deadline, Pool, rehearse, voters, warm
 from vindibot.games import Ballot, BallotEntry, unwritable_reason
+from vindibot.processes import FIRST_KIND, TEMPLATE, Child, ChildEnded, Needs, loading_beside
 from vindibot.server import EmbeddedServer
 
 Level = Literal["ok", "note", "broken"]
@@ -46,6 +50,10 @@ TURNS = 3
 SHORT_TIME = 0.1
 #: Bytes that should be free in the folder of recordings: about 100 games.
 FREE_BYTES = 100 * 2**20
+#: File descriptors that this program has open for a child, and that it opens for other things.
+CHILD_DESCRIPTORS, OTHER_DESCRIPTORS = 6, 16
+#: Seconds that a child may take to start, and to answer and to end.
+START_SECONDS, ANSWER_SECONDS = 60.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,11 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
         )
     for finding in check_traits(bot):
         yield finding
-    yield check_kernels(console)  # after the import of all traits, which declare kernels
-    yield await check_processes()
+    needs = Needs() if bot is None else Needs(bot.folders, bot.modules)
+    with loading_beside(RUN, needs):
+        yield check_kernels(console)  # after the import of all traits, which declare kernels
+    yield await asyncio.to_thread(check_processes, needs, settings.pool.worker_count())
+    yield check_temporary_files()
     yield await check_punctuality(settings)
     results, network = await check_server(settings)
     for finding in results:
@@ -145,16 +156,67 @@ def check_traits(bot: Bot | None) -> Iterator[Finding]:
     yield Finding("traits", "ok", f"{len(traits) - len(bad)} can be used")
 
 
-async def check_processes() -> Finding:
-    """Report whether processes can be started as `vindibot arena`, `vindibot review` and `check_trait` start them."""
+def check_processes(needs: Needs, workers: int) -> Finding:
+    """Report whether children can be started, used and killed, as all commands do that run traits in other processes.
+
+    `needs` are the modules of the bot.
+    """
+    step = "shared memory"
     try:
-        with ProcessPoolExecutor(1, mp_context=pool_context()) as pool:
-            await asyncio.wrap_future(pool.submit(os.getpid))
-    except VindibotError as problem:
-        return Finding("processes", "broken", problem.message)
-    except (OSError, BrokenExecutor) as problem:
-        return Finding("processes", "broken", f"vindibot arena and vindibot review cannot start processes: {problem}")
-    return Finding("processes", "ok", "vindibot arena and vindibot review can start them")
+        os.close(os.memfd_create("vindibot-doctor"))
+        step = "file descriptors"
+        missing = _missing_descriptors(workers)
+        if missing:
+            advice = "raise the limit of open files (ulimit -n), or use fewer workers: --workers"
+            return Finding("processes", "broken", f"{counted(workers, 'worker')} need {missing} more file descriptors", advice)
+        for one in (Needs(), needs) if needs.foreign else (Needs(),):
+            step = "the start of a process" + (" with the modules of the bot" if one.foreign else "")
+            with Child("vindibot.processes.inside:echo", needs=one, kinds=[FIRST_KIND]) as child:
+                child.send(FIRST_KIND, b"word")
+                answer = child.receive(START_SECONDS)
+                step = "an answer of a process"
+                child.send(FIRST_KIND, b"another")
+                if (answer.payload, child.receive(ANSWER_SECONDS).payload) != (b"word", b"another"):
+                    return Finding("processes", "broken", "a process has sent a wrong answer")
+                has_template = not one.foreign or _parent_name(child.pid) == TEMPLATE
+                step = "the end of a process"
+                child.kill()
+                with contextlib.suppress(ChildEnded):
+                    child.receive(ANSWER_SECONDS)
+    except (OSError, VindibotError) as problem:
+        words = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        advice = "end other programs, or raise the limits of this shell (ulimit -a)"
+        return Finding("processes", "broken", f"{step}: {words}", advice)
+    if not has_template:
+        advice = "the import of a module should do nothing but define things: it takes too long, or ends the process"
+        return Finding("processes", "note", "each process of the bot imports the modules of the bot itself", advice)
+    return Finding("processes", "ok", "they start, answer and end")
+
+
+def _missing_descriptors(workers: int) -> int:
+    """Return how many file descriptors are missing for a number of workers, 0 if there are enough."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY:
+        return 0
+    return max(0, len(os.listdir("/proc/self/fd")) + CHILD_DESCRIPTORS * workers + OTHER_DESCRIPTORS - limit)  # noqa: PTH208
+
+
+def _parent_name(pid: int) -> str:
+    """Return the name of the parent of a process, "" if it cannot be read."""
+    try:
+        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+        return Path(f"/proc/{parent}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def check_temporary_files() -> Finding:
+    """Report whether there is a folder for temporary files."""
+    try:
+        return Finding("temporary files", "ok", f"go to {tempfile.gettempdir()}")
+    except OSError:
+        advice = "set TMPDIR to a folder that can be written"
+        return Finding("temporary files", "note", "there is no folder for them: vindibot cluster needs one", advice)
 
 
 async def check_punctuality(settings: PlaySettings) -> Finding:

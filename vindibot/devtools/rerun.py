@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from rich.console import Console
 from rich.table import Table
@@ -13,10 +14,13 @@ from behaviours.base import View
 from sim.game import DIRECTIONS
 from vindibot.base import printable, say
 from vindibot.config import Bot, short
-from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
+from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
 from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of, trait_table, verdict, vote_cells
+from vindibot.devtools.response import TrialPosition
+from vindibot.devtools.trial import RUN, Trial
 from vindibot.engine import TraitHealth, entry, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
+from vindibot.processes import Needs, loading_beside
 
 #: Default time limit of a trait, as a multiple of the game's time limit for a turn.
 LIMIT_FACTOR = 10
@@ -33,17 +37,20 @@ def rerun_turn(
     debugger: bool = False,
     limit_ms: float | None = None,
 ) -> Ballot | None:
-    """Ask a bot's traits about a recorded turn, in this process. Print the old and the new votes, and return the new ballot.
+    """Ask a bot's traits about a recorded turn, in another process. Print the old and the new votes, and return the new ballot.
+
+    If a trait calls `breakpoint`, all traits are asked again in this process.
 
     - `nodes`: the budget of the traits in nodes. If it is None, they have the time of a turn.
-    - `debugger`: whether the traits run under the debugger. Then they have no time limit. If the user quits the debugger, this
-      function returns None.
-    - `limit_ms`: a trait that still runs after this time is interrupted, and a message names it. The default is 10 times the
+    - `debugger`: whether the traits run under the debugger, in this process. If the user quits the debugger, this function
+      returns None.
+    - `limit_ms`: a trait that still runs after this time is ended, and a message names it. The default is 10 times the
       limit of the game, or 60,000 ms with `nodes`.
     - `only`: the labels of the traits to ask; empty for all traits. Raises `UsageError` for an unknown label.
     """
-    traits = traits_of(bot, only)
-    warm(console)
+    with nullcontext() if debugger else loading_beside(RUN, Needs(bot.folders, bot.modules)):
+        traits = traits_of(bot, only)
+        warm(console)
     if limit_ms is None:
         limit_ms = LIMIT_FACTOR * (recording.header.limit_ms or 1000.0) if nodes is None else 1000 * LIMIT_WITH_NODES
     limit = limit_ms / 1000
@@ -52,7 +59,6 @@ def rerun_turn(
         return view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
 
     here = new_view()
-    _ = here.map  # loaded now, so that it does not add to the time of a trait
     if debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):
@@ -61,7 +67,10 @@ def rerun_turn(
                 return None
             votes.append(vote)
     else:
-        votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None, limit)
+        position = TrialPosition(f"turn {own.turn}", here.games, here.me, here.recent, here.seed)
+        with Trial.of(traits, bot) as trial:
+            seconds = SECONDS if nodes is None else None
+            votes = trial.votes(position, range(len(traits)), nodes=nodes, seconds=seconds, limit=limit, has_map=True)
     health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
     entries = [entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)

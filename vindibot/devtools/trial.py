@@ -1,258 +1,470 @@
-"""Test runs of a trait: the trait votes on one position after the other, in this process or in another process.
+"""Test runs of traits in another process: the traits vote on one position after the other.
 
-If another process hangs or crashes, the trial reports the failure and starts a new process.
+If the process hangs or ends, the trial reports the failure and starts a new process. The functions in the second part of this
+module run in this process.
 """
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
+import json
+import os
+import pdb  # noqa: T100  # replaced, since a debugger needs a terminal
+import pickle
+import re
 import signal
-import threading
+import sys
 import time
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from inspect import isgenerator
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from math import inf
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from behaviours.base import Behaviour, Budget, View
+from behaviours.base import Behaviour, View
 from sim import kernels
-from sim.board import draw
-from sim.game import GAME, Game, Games, copy_of
-from sim.rules import step
-from vindibot.arena import become_worker
-from vindibot.engine import TraitPlan, context, parse_answer
-from vindibot.processes import Needs
+from sim.game import GAME
+from vindibot.base import VindibotError
+from vindibot.config import Bot, import_path, make_importable
+from vindibot.devtools import asking
+from vindibot.devtools.asking import Traits
+from vindibot.devtools.response import LONGEST_TEXT, Response, TrialPosition, ask, stopping
+from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of, run
+from vindibot.games import BallotEntry, Status, VoteLine, write_entry
+from vindibot.processes import (
+    DONE,
+    FAILED,
+    FIRST_KIND,
+    READY,
+    Child,
+    ChildEnded,
+    ChildEnding,
+    ChildFrame,
+    ChildLate,
+    ChildLimits,
+    ForkServer,
+    Needs,
+    Owner,
+)
 
-#: Largest number of answers that are taken from an anytime trait on one position.
-MOST_ANSWERS = 10_000
-#: Largest number of seconds for building a trait in another process. The build may have to compile kernels.
+#: The function of the other process, and its name, as ``ps`` shows it.
+RUN, NAME = "vindibot.devtools.trial:serve", "vindibot-trial"
+#: Largest number of seconds for building traits in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
-#: The attributes that each view has. If a view has another attribute, a trait has added it.
-_VIEW_ATTRIBUTES = {
-    *vars(View(np.zeros(1, GAME), 0)),
-    *(name for name, attribute in vars(View).items() if isinstance(attribute, cached_property)),
-}
+#: Seconds that a fork server may take to start a process.
+START_TIMEOUT = 60.0
+#: Number of times that a process is started before the start fails, if the fork server ends each time.
+START_ATTEMPTS = 3
+#: Seconds that the process of a late trait has to print its stack, and seconds to wait for its last output.
+STACK_SECONDS, END_SECONDS = 1.0, 1.0
+#: Largest length of an answer in bytes: `MOST_ANSWERS` answers.
+LONGEST_FRAME = 1 << 23
+
+#: Kinds of frames: a request to one trait about all its answers; a request to several traits about their last votes; the last
+#: vote of a trait; a trait wants to start a debugger.
+ASK, ASK_ALL, VOTE, DEBUGGER = range(FIRST_KIND, FIRST_KIND + 4)
+#: What the other process writes to its memory before the code of a trait runs: the number of the trait, the time (of
+#: `time.monotonic`), and the seconds that the trait has used before. The number is -1 if no trait runs.
+_CLOCK = np.dtype([("trait", "i8"), ("since", "f8"), ("used", "f8")])
+#: A stack as `faulthandler` prints it.
+_STACK = re.compile(r"^(?:Stack|Current thread .*) \(most recent call first\):\n((?:  File .*\n)+)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class TrialPosition:
-    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns."""
-
-    name: str
-    games: Game
-    me: int
-    recent: Games = field(default_factory=lambda: np.zeros(0, GAME))
-    seed: int = 3
-
-    def view(self, nodes: int | None) -> View:
-        """Return a new view, with a budget of `nodes` nodes, None for no limit."""
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
-
-    def __str__(self) -> str:
-        """Return a drawing as text. `vindibot.testing.view` can read it."""
-        return f"{self.name}, me={self.me}:\n{draw(self.games)}"
+class TrialBuildError(VindibotError):
+    """The traits cannot be built in another process. The message says why."""
 
 
-@dataclass(frozen=True)
-class Response:
-    """The reaction of a trait to one position.
-
-    - `answers`: the trait's votes in their order of time. `ended` is False if an anytime trait gave more than `MOST_ANSWERS`.
-    - `problem`: how the trait failed, empty if it did not. `trace`: the last lines of the traceback.
-    - `changed`: what the trait changed in its view, empty if nothing.
-    - `seconds`: the time of the trait.
-    - `hung`: whether the trait's process was killed because it did not answer. `died`: whether this process ended by itself.
-    """
-
-    answers: tuple[tuple[float, ...] | None, ...] = ()
-    problem: str = ""
-    trace: str = ""
-    ended: bool = True
-    changed: str = ""
-    seconds: float = 0.0
-    hung: bool = False
-    died: bool = False
-
-    @property
-    def votes(self) -> tuple[float, ...] | None:
-        """The last votes; None for no opinion."""
-        return self.answers[-1] if self.answers else None
-
-
-@contextmanager
-def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Return a context manager. It sets the stop word of a view's budget `seconds` after its block begins (None: never).
-
-    The stop word is a flag. A kernel or a trait returns when it sees that the flag is set.
-    """
-    timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
-    timer.daemon = True
-    if seconds is not None:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Response:
-    """Ask a trait for all its answers, in this process. Nothing stops a trait that hangs.
-
-    After `stop_after` seconds (None: never) the stop word of the budget is set, as at the end of a turn. Then an anytime trait is
-    not asked for more answers.
-    """
-    before, past = view.games.tobytes(), view.recent.tobytes()
-    nodes, stop = view.budget.nodes, view.budget.stop
-    answers: list[tuple[float, ...] | None] = []
-    problem = trace = ""
-    ended = True
-    began = time.perf_counter()
-    with stopping(view, stop_after):
-        try:
-            answer = trait.vote(view)
-            if not isgenerator(answer):
-                answers.append(parse_answer(answer)[0])
-            else:
-                for better in answer:
-                    answers.append(parse_answer(better)[0])
-                    if stop_after is not None:
-                        del answers[:-1]
-                    if stop[0] or (stop_after is None and len(answers) >= MOST_ANSWERS):
-                        ended = stop_after is not None
-                        break
-                answer.close()
-        except BaseException as error:  # a trait may raise anything, even SystemExit
-            problem, trace = f"{type(error).__name__}: {error}", _trace(error)
-        seconds = time.perf_counter() - began
-    if stop_after is not None:
-        stop[0] = 0
-    changed = _changed(view, before, past)
-    if view.budget.nodes != nodes or view.budget.stop is not stop or stop[0]:
-        changed = changed or "its budget"
-    return Response(tuple(answers), problem, trace, ended, changed, seconds)
-
-
-def _changed(view: View, before: bytes, past: bytes) -> str:
-    """Return a text that says what the trait changed in its view; "" if nothing changed."""
-    if view.games.tobytes() != before:
-        return "the game (view.games, view.game, view.hero or view.cells)"
-    if view.recent.tobytes() != past:
-        return "the recent turns (view.recent)"
-    for direction in range(5):
-        if ("after", direction) in view._cache:  # noqa: SLF001  # what the trait has computed
-            games = copy_of(view.games)
-            step(games, 0, direction)
-            if games.tobytes() != view.after(direction).tobytes():
-                return f"the game after a move (view.after({direction}))"
-    added = sorted(vars(view).keys() - _VIEW_ATTRIBUTES)
-    return f"the view itself, which now has {', '.join(added)}" if added else ""
-
-
-def _trace(error: BaseException) -> str:
-    """Return the last lines of the traceback, without the lines of this file."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__]
-    return "".join(traceback.format_list(own[-4:])).rstrip()
+class DebuggerWanted(Exception):  # noqa: N818  # an event
+    """A trait has called `breakpoint`, but its process has no terminal."""
 
 
 class Trial:
-    """A trait in another process, for a ``with`` block. `ask` waits at most `timeout` seconds for an answer.
+    """Traits in another process, for a ``with`` block. When the process ends, the text that the traits have printed is printed.
 
-    The ``with`` statement raises `TrialBuildError` if the process cannot build the trait from its class and parameters.
+    `plans` describes the traits, which can be imported from `folders`. `behaviours` are the same traits in this process. Raises
+    `TrialBuildError` if the process cannot build the traits.
     """
 
-    def __init__(self, trait: Behaviour, timeout: float) -> None:
-        self.trait, self.timeout = trait, timeout
-        kind = type(trait)
-        self.plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
-        self._process: Any = None
-        self._pipe: Any = None
-        self._held: Any = None  # the process ends when this end of its pipe is closed
+    def __init__(self, plans: Sequence[TraitPlan], behaviours: Sequence[Behaviour], folders: Sequence[str]) -> None:
+        self._plans, self._behaviours, self._folders = list(plans), list(behaviours), tuple(folders)
+        self._child: Child | None = None
+        self._clock = _Clock(bytearray(_CLOCK.itemsize))
+
+    @classmethod
+    def of(cls, traits: Traits, bot: Bot) -> Self:
+        """Return a trial of traits of a bot."""
+        plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec, _ in traits]
+        return cls(plans, [behaviour for _, behaviour in traits], bot.folders)
+
+    @property
+    def needs(self) -> Needs:
+        """The modules that the process should have at once."""
+        return Needs(self._folders, tuple(dict.fromkeys(plan.module for plan in self._plans if plan.module != "__main__")))
 
     def __enter__(self) -> Self:
-        self._start()
+        self._running()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
 
-    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None = None) -> Response:
-        """Ask the trait about a position, with a budget of `nodes` nodes (None: no limit). `stop_after` is as in the function
-        `ask`."""
-        if self._process is None:
-            self._start()
-        self._pipe.send((position, nodes, stop_after))
-        if not self._pipe.poll(self.timeout):
-            self._end()
-            return Response(problem=f"it did not answer within {self.timeout:g} s", hung=True, seconds=self.timeout)
-        try:
-            response: Response = self._pipe.recv()
-        except EOFError:
-            self._process.join(5.0)
-            code = self._process.exitcode
-            self._end()
-            how = f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
-            return Response(problem=f"its process ended, {how}", died=True)
-        return response
-
     def restart(self) -> None:
         """Replace the process by a new one."""
         self._end()
-        self._start()
+        self._running()
+
+    # -- all answers of one trait --
+
+    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
+        """Return the response of the first trait to a position, with a budget of `nodes` nodes (None: no limit).
+
+        `stop_after` is as in `response.ask`. If the trait has not answered after `timeout` seconds, its process is killed.
+        """
+        request = _request(position, nodes=nodes, stop_after=stop_after)
+        killed = False
+        while True:
+            try:
+                return self._response(request, timeout)
+            except ChildLate:
+                self._end()
+                return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
+            except ChildEnded as ended:
+                self._end()
+                if killed or not _is_killed(ended.ending):
+                    return Response(problem=f"its process ended with {ended.ending}", died=True)
+                killed = True
+
+    def _response(self, request: bytes, timeout: float) -> Response:
+        child = self._running()
+        child.send(ASK, request)
+        frame = child.receive(timeout)
+        with contextlib.suppress(ValueError):
+            if frame.kind == DONE:
+                return Response.from_json(frame.payload)
+        raise _malformed(child)
+
+    # -- the last votes of several traits --
+
+    def votes(
+        self,
+        position: TrialPosition,
+        traits: Sequence[int],
+        *,
+        nodes: int | None,
+        seconds: float | None,
+        limit: float,
+        has_map: bool = False,
+    ) -> list[Vote]:
+        """Return the last vote of each of the traits with these numbers on a position; see `vindibot.engine.run`.
+
+        The stop word is set after `seconds` seconds (None: never). If a trait has run for `limit` seconds, or has ended the
+        process, its vote says so, and the traits without a vote are asked again. With `has_map`, the view has its map before the
+        first trait runs. If a trait calls `breakpoint`, the traits are asked in this process.
+        """
+        found: dict[int, Vote] = {}
+        killed = False
+        while left := [number for number in traits if number not in found]:
+            request = _request(position, nodes=nodes, seconds=seconds, limit=limit, traits=left, has_map=has_map)
+            status: Status = "killed"
+            try:
+                self._collect(request, found, left, limit)
+                continue
+            except DebuggerWanted:
+                self._end()
+                return asking.ask([self._behaviours[number] for number in traits], position.view(nodes), seconds)
+            except ChildLate:
+                status, words = "late", f"no answer after {limit:g} s"
+            except ChildEnded as ended:
+                if not killed and _is_killed(ended.ending):
+                    killed = True
+                    self._end()
+                    continue
+                words = f"its process ended with {ended.ending}"
+            number = next((one for one in left if one == self._clock.number), left[0])
+            ms = 1000 * min(limit, self._clock.used)
+            where = line_of(self._end(), self._behaviours[number])
+            found[number] = Vote(number, None, ms, True, status, words + (f" ({where})" if where else ""))
+        return [found[number] for number in traits]
+
+    def _collect(self, request: bytes, found: dict[int, Vote], left: Collection[int], limit: float) -> None:
+        """Ask the traits `left`, and add their votes to `found`. Raises `ChildLate` if a trait has run for `limit` seconds."""
+        child = self._running()
+        self._clock.rest()
+        child.send(ASK_ALL, request)
+        end = time.monotonic() + limit * len(left) + STACK_SECONDS
+        while True:
+            seconds = min(limit - self._clock.used, end - time.monotonic())
+            if seconds <= 0:
+                self._await_stack(child)
+                raise ChildLate(f"no answer after {limit:g} s")
+            try:
+                frame = child.receive(seconds)
+            except ChildLate:
+                continue  # another trait may run by now
+            if frame.kind == DEBUGGER:
+                raise DebuggerWanted
+            if frame.kind == DONE and not {*left} - {*found}:
+                return
+            if frame.kind != VOTE or frame.channel not in left:
+                raise _malformed(child)
+            found[frame.channel] = _vote(child, frame)
+
+    def _await_stack(self, child: Child) -> None:
+        """Wait until the process of a late trait has printed its stack."""
+        end = time.monotonic() + STACK_SECONDS
+        while time.monotonic() < end and not _STACK.search(child.output.decode(errors="replace")):
+            with contextlib.suppress(ChildLate):
+                child.receive(0.02)
+
+    # -- the process --
+
+    def _running(self) -> Child:
+        """Return the process. Start it if it does not run."""
+        if self._child is None:
+            self._start()
+        assert self._child is not None
+        return self._child
 
     def _start(self) -> None:
-        processes = context(Needs(modules=(self.plan.module,)))
-        self._pipe, theirs = processes.Pipe()
-        lifeline, self._held = processes.Pipe(duplex=False)
-        self._process = processes.Process(target=_run_trait, args=(theirs, lifeline, self.plan, self.timeout), daemon=True)
-        self._process.start()
-        theirs.close()
-        lifeline.close()
-        problem = "it took too long"
-        if self._pipe.poll(BUILD_TIMEOUT):
+        if _serving:
+            raise TrialBuildError("the program has no `if __name__ == '__main__':` above the code that runs the trait")
+        server = ForkServer.of_process()
+        for attempt in range(1, START_ATTEMPTS + 1):
+            server.start()
+            needs = self.needs if server.path == import_path() else Needs()  # else the process imports the modules itself
+            setup = pickle.dumps((self._plans, self._folders, import_path(), str(Path.cwd()), _main_program()))
+            limits = ChildLimits(frame=LONGEST_FRAME)
+            child = Child(RUN, setup, needs=needs, limits=limits, memory=_CLOCK.itemsize, kinds=(VOTE, DEBUGGER), name=NAME)
+            self._child, self._clock = child, _Clock(child.memory)
             try:
-                problem = self._pipe.recv()
-            except EOFError:
-                self._process.join(5.0)
-                problem = f"the process ended with exit code {self._process.exitcode}"
-        if problem:
+                child.__enter__()
+                frame = self._first_frame(child)
+                if frame.kind == READY:
+                    return
+                problem = frame.text
+            except ChildLate as late:
+                if attempt < START_ATTEMPTS and not child.pid:  # the server does not answer
+                    server.close()
+                    self._end()
+                    continue
+                problem = "it took too long" if child.pid else late.message
+            except ChildEnded as ended:
+                problem = f"the process ended with {ended.ending}"
+                if attempt < START_ATTEMPTS and (ended.ending.kind == "not started" or _is_killed(ended.ending)):
+                    self._end()
+                    continue
+            except BaseException:
+                self._end()
+                raise
             self._end()
             raise TrialBuildError(problem)
 
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process.close()
-            self._pipe.close()
-            self._held.close()
-            self._process = None
+    def _first_frame(self, child: Child) -> ChildFrame:
+        """Return what the process reports about its start. Raises `ChildLate`."""
+        try:
+            return child.receive(START_TIMEOUT)
+        except ChildLate:
+            if not child.pid:
+                raise
+        return child.receive(BUILD_TIMEOUT - START_TIMEOUT)
+
+    def _end(self) -> str:
+        """End the process, and print what the traits have printed. Return the stack that the process has printed, if any."""
+        child, self._child = self._child, None
+        if child is None:
+            return ""
+        child.kill()
+        with contextlib.suppress(ChildEnded, ChildLate):
+            while True:
+                child.receive(END_SECONDS)
+        self._clock = _Clock(bytearray(_CLOCK.itemsize))  # so that the memory is released
+        child.close()
+        printed = child.output.decode(errors="replace")
+        sys.stdout.write(_STACK.sub("", printed))
+        return next(iter(_STACK.findall(printed)[-1:]), "")
 
 
-class TrialBuildError(Exception):
-    """A trait cannot be built in another process. The message says why."""
+@contextlib.contextmanager
+def asking_elsewhere(bot: Bot) -> Iterator[Callable[[View], set[str]]]:
+    """Yield a function like `asking.best_moves` for this bot. The traits run in another process, with the nodes of the view."""
+    with Trial.of(bot.build(), bot) as trial:
+
+        def best_moves(view: View) -> set[str]:
+            position = TrialPosition(f"turn {view.turn}", view.games, view.me, view.recent, view.seed)
+            nodes = view.budget.nodes
+            seconds, limit = (asking.SECONDS, asking.LIMIT) if nodes is None else (None, asking.LIMIT_WITH_NODES)
+            votes = trial.votes(position, range(len(bot.traits)), nodes=nodes, seconds=seconds, limit=limit)
+            return asking.moves_of(bot, votes, view)
+
+        yield best_moves
 
 
-def _run_trait(pipe: Any, lifeline: Any, plan: TraitPlan, timeout: float) -> None:
-    """Run in the other process: build the trait, report whether this worked, and answer requests until the pipe is closed."""
-    become_worker(lifeline)
+class _Clock:
+    """The memory that the process shares with its owner: the number of the running trait, and the seconds that it has used.
+
+    The process writes it, so all values are possible.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self._record = np.frombuffer(memory, _CLOCK)[0:1]
+
+    @property
+    def number(self) -> int:
+        """The number of the running trait, -1 if none runs."""
+        return int(self._record["trait"][0])
+
+    @property
+    def used(self) -> float:
+        """The seconds that the running trait has used so far, 0 if none runs."""
+        if self.number < 0:
+            return 0.0
+        seconds = float(self._record["used"][0] + time.monotonic() - self._record["since"][0])
+        return seconds if 0 <= seconds < inf else 0.0
+
+    def begin(self, number: int, used: float) -> None:
+        """Note that the code of a trait runs from now on. It has used `used` seconds before."""
+        self._record[0] = (number, time.monotonic(), used)
+
+    def rest(self) -> None:
+        """Note that no trait runs."""
+        self._record[0] = (-1, 0.0, 0.0)
+
+
+def _request(position: TrialPosition, **fields: Any) -> bytes:
+    head = {"me": int(position.me), "seed": int(position.seed), **fields}
+    return json.dumps(head).encode() + b"\n" + position.games.tobytes() + position.recent.tobytes()
+
+
+def _vote(child: Child, frame: ChildFrame) -> Vote:
+    """Return the vote in a frame. Raises `ChildEnded` after it has killed the process, if the frame has none."""
     try:
-        trait = plan.build()
+        entry = VoteLine.model_validate_json(frame.payload).entry()
+    except ValueError:
+        raise _malformed(child) from None
+    votes = None if entry.votes is None else tuple(entry.votes)
+    return Vote(frame.channel, votes, entry.ms, True, entry.status, entry.note[:NOTE_LENGTH], entry.info)
+
+
+def _malformed(child: Child) -> ChildEnded:
+    """Kill a process that has sent an invalid message, and return its end as an error."""
+    child.end_as_malformed()
+    assert child.ending is not None
+    return ChildEnded(child.ending)
+
+
+def _is_killed(ending: ChildEnding) -> bool:
+    """Return whether something may have killed the process that is not the trait, so that it is worth a second try."""
+    return ending.kind == "killed" and ending.code in (None, -signal.SIGKILL)
+
+
+def _main_program() -> tuple[str, str]:
+    """Return the module and the file of the program that runs, each "" if there is none."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    return "" if spec is None else spec.name, getattr(main, "__file__", None) or ""
+
+
+# ---- In the other process ----
+
+_serving = False
+
+
+def serve(owner: Owner) -> None:
+    """Build traits, report whether this worked, and answer requests about them until the owner ends."""
+    global _serving
+    _serving = True
+    try:
+        plans, folders, path, folder, main = owner.setup_object()
+        sys.path[:] = path
+        make_importable(folders)
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        if any(plan.module == "__main__" for plan in plans):
+            sys.modules["__main__"] = _imported(*main)
+        built = [plan.build() for plan in plans]
         kernels.warm()
     except BaseException as error:
-        pipe.send(f"{type(error).__name__}: {error}")
+        owner.send(FAILED, f"{type(error).__name__}: {error}".encode(errors="replace")[:LONGEST_TEXT])
         return
-    pipe.send("")
-    while True:
-        try:
-            position, nodes, stop_after = pipe.recv()
-        except EOFError:
-            return
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends compiled code if the parent process has ended
-        pipe.send(ask(trait, position.view(nodes), stop_after))
+    owner.send(READY)
+    answering = _Answering(owner, built)
+    for frame in owner.requests():
+        head, _, data = frame.payload.partition(b"\n")
+        request = json.loads(head)
+        games = np.frombuffer(data, GAME)
+        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"])
+        if frame.kind == ASK:
+            response = ask(built[0], position.view(request["nodes"]), request["stop_after"])
+            answering.send(DONE, response.to_json())
+        else:
+            answering.answer_all(position, request)
+
+
+def _imported(name: str, file: str) -> ModuleType:
+    """Return the module of the owner's program, imported under another name than ``__main__``."""
+    if name:
+        return import_module(name)
+    loader = SourceFileLoader("__mp_main__", file)
+    module = ModuleType(loader.name)
+    module.__file__ = file
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    return module
+
+
+class _Answering:
+    """Answers requests to several traits, the behaviours `built`."""
+
+    def __init__(self, owner: Owner, built: Sequence[Behaviour]) -> None:
+        self._owner, self._built = owner, built
+        self._clock = _Clock(owner.memory)
+        self._used: dict[int, float] = {}
+        self._running, self._since, self._limit = -1, 0.0, 0.0
+        faulthandler.register(signal.SIGALRM, 2, all_threads=False)
+
+    def send(self, kind: int, payload: bytes = b"", channel: int = 0) -> None:
+        """Send a frame after all printed text."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BaseException):  # a trait may have closed or replaced it
+                stream.flush()
+        self._owner.send(kind, payload, channel)
+
+    def answer_all(self, position: TrialPosition, request: dict[str, Any]) -> None:
+        """Send the last vote of each trait in the request, then `DONE`."""
+        pdb.set_trace = self._want_debugger
+        view = position.view(request["nodes"])
+        if request["has_map"]:
+            _ = view.map
+        self._used, self._running, self._limit = {}, -1, request["limit"]
+        traits = [(number, self._built[number]) for number in request["traits"]]
+        with stopping(view, request["seconds"]):
+            run(traits, view, self._publish, self._before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._clock.rest()
+        self.send(DONE)
+
+    def _before(self, number: int) -> None:
+        """Note which trait runs next. When its time is over, the process prints its stack, and the owner kills it."""
+        now = time.monotonic()
+        if self._running >= 0:
+            self._used[self._running] = self._used.get(self._running, 0.0) + now - self._since
+        self._running, self._since = number, now
+        used = self._used.get(number, 0.0)
+        self._clock.begin(number, used)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._limit - used))
+
+    def _publish(self, vote: Vote) -> None:
+        if vote.final:
+            votes = None if vote.votes is None else list(vote.votes)
+            entry = BallotEntry("", 1.0, votes, vote.ms, vote.status, vote.note, vote.info)
+            self._owner.send(VOTE, json.dumps(write_entry(entry)).encode(), vote.trait)
+
+    def _want_debugger(self, *_: Any, **__: Any) -> NoReturn:
+        self.send(DEBUGGER)
+        while True:
+            self._owner.receive()

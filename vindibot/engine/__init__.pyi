@@ -11,6 +11,7 @@ from .deadline import Deadline as Deadline
 from .failures import (
     OutOfTime as OutOfTime,
     debug_command as debug_command,
+    line_of as line_of,
     own_traceback as own_traceback,
 )
 from .health import (
@@ -28,6 +29,7 @@ from .process import (
 )
 from .rehearsal import rehearse as rehearse
 from .runner import (
+    NOTE_LENGTH as NOTE_LENGTH,
     Vote as Vote,
     failure as failure,
     parse_answer as parse_answer,

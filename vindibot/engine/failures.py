@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from inspect import unwrap
 from pathlib import Path
@@ -16,6 +17,8 @@ from vindibot.base import short
 
 #: Folders of code that does not belong to the user: the standard library, and this project with its traits.
 _NOT_OWN = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (os, behaviours, sim, vindibot))
+#: A line of a stack that `faulthandler` has printed: the file and the number of the line.
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -34,8 +37,9 @@ def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType
     while trace is not None:
         chain.append(trace)
         trace = trace.tb_next
-    home = _vote(behaviour)
-    while chain and not _is_own(chain[-1].tb_frame.f_code, home):
+    vote = _vote(behaviour)
+    home = "" if vote is None else vote.co_filename
+    while chain and not _is_own(chain[-1].tb_frame.f_code.co_filename, home):
         chain.pop()
     part: TracebackType | None = None
     for one in reversed(chain):
@@ -56,6 +60,23 @@ def location(problem: BaseException, behaviour: Behaviour) -> str:
     while trace is not None:
         file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
+    return _place(file, line)
+
+
+def line_of(stack: str, behaviour: Behaviour) -> str:
+    """Return the innermost line of a trait's own code in a stack that `faulthandler` has printed; see `location`.
+
+    If the stack has no such line, return "".
+    """
+    vote = _vote(behaviour)
+    home = "" if vote is None else vote.co_filename
+    for file, line in _FRAME.findall(stack):
+        if _is_own(file, home):
+            return _place(file, int(line))
+    return ""
+
+
+def _place(file: str, line: int) -> str:
     path = Path(short(file))
     return f"{Path(*path.parts[-2:]) if path.is_absolute() else path}:{line}" if file else ""
 
@@ -76,8 +97,5 @@ def _vote(behaviour: Behaviour) -> CodeType | None:
     return code
 
 
-def _is_own(code: CodeType, home: CodeType | None) -> bool:
-    file = code.co_filename
-    if home is not None and file == home.co_filename:
-        return True
-    return not (file.startswith(("<", *_NOT_OWN)) or any(part in file for part in _PACKAGES))
+def _is_own(file: str, home: str) -> bool:
+    return file == home or not (file.startswith(("<", *_NOT_OWN)) or any(part in file for part in _PACKAGES))

@@ -104,6 +104,7 @@ from .views import (
 )
 from .vote_line import (
     PV_LETTERS as PV_LETTERS,
+    VoteLine as VoteLine,
     write_entry as write_entry,
     write_pv as write_pv,
 )

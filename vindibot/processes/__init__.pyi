@@ -18,6 +18,7 @@ from .requests import (
     ChildLimits as ChildLimits,
     Needs as Needs,
 )
+from .root import TEMPLATE as TEMPLATE
 from .server import (
     ForkServer as ForkServer,
     loading_beside as loading_beside,

@@ -71,6 +71,12 @@ class Owner:
                 yield self.receive()
 
 
+def echo(owner: Owner) -> None:
+    """Answer each frame with the same frame. This shows that processes can be started."""
+    for frame in owner.requests():
+        owner.send(frame.kind, frame.payload, frame.channel)
+
+
 def run(request: Request, descriptors: list[int], requests: socket.socket | None) -> NoReturn:
     """Run the function of a request in this process, which was forked for it; never return.
 
@@ -139,4 +145,5 @@ def use_streams(output: int | None) -> None:
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, errors="replace", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="replace", closefd=False)
+    faulthandler.disable()  # else a template has enabled it already, and the handlers of signals are gone
     faulthandler.enable(sys.stderr)

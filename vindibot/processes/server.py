@@ -37,7 +37,8 @@ _FIRST = _TOP / "vindibot" / "processes" / "first" / "vindibot_first.py"
 class ForkServer:
     """Handle of the fork server of this process: its keeper (see `vindibot.processes.keeper`) and its root.
 
-    Only `start` and `close` can block. Any thread may call the methods.
+    Only `start` and `close` can block. Any thread may call the methods. `path` is the import path of its processes, None if it is
+    unknown.
     """
 
     _of_process: ClassVar[ForkServer | None] = None
@@ -47,6 +48,7 @@ class ForkServer:
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket = inherited
         self._gate = -1
+        self.path: list[str] | None = None
         self._inherited = inherited is not None
         self._lock = threading.Lock()
 
@@ -108,7 +110,7 @@ class ForkServer:
             finally:
                 theirs.close()
                 requests.close_all(inherited[1:])
-            self._socket = ours
+            self._socket, self.path = ours, told["path"]
 
     def open_gate(self) -> None:
         """Let the root load the kernels."""

@@ -36,6 +36,8 @@ def serve_tasks(owner: Owner, work: Callable[[bytes], bytes]) -> None:
     for frame in owner.requests():
         try:
             owner.send(DONE, work(frame.payload))
+        except MemoryError:
+            raise  # the process ends, and its end says why
         except Exception:
             owner.send(FAILED, traceback.format_exc().encode(errors="replace"))
 
@@ -115,7 +117,8 @@ class Tasks:
         limit = inf
         for slot in self._slots:
             if slot.child is None and self._waiting:
-                slot.child, slot.limit = self._child(), time.monotonic() + READY_SECONDS
+                slot.child, slot.began = self._child(), time.monotonic()
+                slot.limit = slot.began + READY_SECONDS
             if slot.child is not None and not slot.child.start():
                 ForkServer.of_process().start()
                 limit = time.monotonic() + RETRY_AFTER
@@ -153,6 +156,8 @@ class Tasks:
         if ending is None and time.monotonic() >= slot.limit:
             if child.frames_fd < 0:
                 child.end_as_malformed()
+            elif not child.pid:  # the fork server does not answer
+                ForkServer.of_process().close()
             ending = child.ending or ChildEnding("time", None, time.monotonic() - slot.began)
         if ending is None:
             return

@@ -17,7 +17,7 @@ from rich.text import Text
 from behaviours.base import Budget
 from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
 from vindibot.config import Bot
-from vindibot.devtools import best_moves
+from vindibot.devtools import asking_elsewhere
 from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
 from vindibot.review.positions import positions
 
@@ -58,7 +58,10 @@ def ask_again(
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with (
+        asking_elsewhere(bot) as best_moves,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
         for position in positions(history, heroes):
             turn = by_turn.get(position.turn)
@@ -66,7 +69,7 @@ def ask_again(
                 continue
             view = position.view()
             view.budget = Budget(nodes=nodes)
-            moves = frozenset(best_moves(bot, view))
+            moves = frozenset(best_moves(view))
             known = [turn.value(move).less for move in moves]
             answers.append(NewMove(turn, moves, sum(known) / len(known)))
             progress.advance(task)

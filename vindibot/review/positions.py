@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +15,9 @@ from vindibot.games import GameHistory
 
 #: All heroes.
 HEROES = (0, 1, 2, 3)
+
+#: The numbers of a turn as bytes: the number of its state, the turn, the hero and the move.
+_HEAD = struct.Struct("<4i")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,17 @@ class TurnPosition:
     move: int
     games: Games = field(repr=False)
     recent: Games = field(repr=False)
+
+    def to_bytes(self) -> bytes:
+        """Return the turn as bytes."""
+        return _HEAD.pack(self.number, self.turn, self.me, self.move) + self.games.tobytes() + self.recent.tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> TurnPosition:
+        """Return the turn that `to_bytes` has written."""
+        games = np.frombuffer(data, GAME, offset=_HEAD.size)
+        number, turn, me, move = _HEAD.unpack_from(data)
+        return cls(number, turn, me, move, games[:1], games[1:])
 
     def view(self, game_map: Map | None = None) -> View:
         """Return the view of the hero on this turn. `game_map` is the map of the game, None to compute it."""

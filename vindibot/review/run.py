@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import pickle
 import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from vindibot.arena import LocalExecutor
 from vindibot.base import VindibotError, printable, short
 from vindibot.config import Bot, build, cores, digest_of, name_to_load
 from vindibot.engine import warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
-from vindibot.processes import Needs
+from vindibot.processes import Child, ChildEnded, Needs, Tasks, loading_beside
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.turns import RUN, Reviewer, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
 
 #: Largest number of turns per process that are in the process pool at once.
 WAITING = 4
+#: A process that reviews a turn is killed after this number of seconds, and one more for this number of plies that it plays out.
+TASK_SECONDS, LEAST_SPEED = 60.0, 10_000
 
 
 @dataclass(frozen=True)
@@ -60,28 +63,6 @@ class ReviewSettings:
         )
 
 
-# ---- In the processes that review ----
-
-_reviewer: Reviewer
-
-
-def _begin(reviewer: Reviewer) -> None:
-    """Prepare this process to review turns."""
-    from sim import kernels
-
-    global _reviewer
-    reviewer.bot.build()
-    kernels.warm()
-    _reviewer = reviewer
-
-
-def _review(position: TurnPosition) -> ReviewedTurn:
-    return review_turn(position, _reviewer)
-
-
-# ---- In the main process ----
-
-
 def review_games(
     console: Console,
     games: Sequence[Recording | GameRecord],
@@ -93,8 +74,9 @@ def review_games(
     """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
 
     Without `heroes`, review the heroes of an earlier review of the game. If there is none, review our hero of a recording, or all
-    heroes of a game record. `workers` is the number of processes, None for one per core. Raises `KeyboardInterrupt` after Ctrl-C;
-    then `file` has the turns that were ready.
+    heroes of a game record. `workers` is the number of processes, None for one per core. Instead of a single one, this process
+    reviews the turns, if the bot has only traits of this project. Raises `KeyboardInterrupt` after Ctrl-C; then `file` has the
+    turns that were ready.
     """
     todo = []
     for game in games:
@@ -112,10 +94,13 @@ def review_games(
         for game, header, _ in todo:
             file.begin(game, header)
         return
-    warm(console)
     reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    count = cores() if workers is None else workers
+    needs, count = _needs(settings.bot), cores() if workers is None else workers
+    if count == 1 and not needs.foreign:
+        count = 0
+    with loading_beside(RUN, needs) if count else nullcontext():
+        warm(console)
     with (
         _reviews(reviewer, count) as review_all,
         Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
@@ -130,34 +115,63 @@ def review_games(
 
 @contextmanager
 def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
-    """Yield a function that reviews positions in `workers` processes. If `workers` is 1, the function uses this process.
+    """Yield a function that yields the reviews of positions in their order. `workers` processes review the turns.
 
-    The function yields the reviews in the order of the positions.
+    With 0 workers, this process reviews them.
     """
-    if workers == 1:
+    if not workers:
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
-    needs = Needs(modules=("vindibot.review.run",)), Needs(reviewer.bot.folders, reviewer.bot.modules)
-    pool = LocalExecutor(workers, needs, _begin, reviewer)
+    setup, needs = pickle.dumps(reviewer), _needs(reviewer.bot)
+    seconds = TASK_SECONDS + reviewer.nodes / LEAST_SPEED
+    tasks = Tasks(workers, lambda: Child(RUN, setup, needs=needs, name="vindibot-review"), lambda _: seconds)
     try:
-        yield lambda left: _in_order(pool, left, workers * WAITING)
-    except BrokenExecutor as problem:
-        raise VindibotError(f"a process that reviews turns has ended: {problem}") from None
-    except BaseException:
-        pool.kill()
-        raise
+        yield lambda left: _in_order(tasks, left, workers * WAITING)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        tasks.kill()
 
 
-def _in_order(pool: LocalExecutor, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
-    """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once."""
+def _needs(bot: Bot) -> Needs:
+    return Needs(bot.folders, bot.modules)
+
+
+def _in_order(tasks: Tasks, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
+    """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once.
+
+    If a process ends, its turn is reviewed again, once. If it ends again, the turns that are in the pool are still yielded, then
+    `VindibotError` is raised.
+    """
     rest = iter(left)
-    futures: deque[Future[ReviewedTurn]] = deque(pool.submit(_review, one) for one in islice(rest, waiting))
+    futures = deque((one, tasks.submit(one.to_bytes())) for one in islice(rest, waiting))
+    problem: VindibotError | None = None
     while futures:
-        turn = futures.popleft().result()
-        futures.extend(pool.submit(_review, one) for one in islice(rest, 1))
+        position, future = futures.popleft()
+        try:
+            turn = _reviewed(tasks, position, future)
+        except VindibotError as error:
+            problem = problem or error
+            continue
+        if problem is None:
+            futures.extend((one, tasks.submit(one.to_bytes())) for one in islice(rest, 1))
         yield turn
+    if problem is not None:
+        raise problem
+
+
+def _reviewed(tasks: Tasks, position: TurnPosition, future: Future[bytes]) -> ReviewedTurn:
+    """Return the review of a turn, which `future` or a second try returns. Raises `VindibotError` if there is none."""
+    what = f"turn {position.turn} of hero {position.me + 1}"
+    try:
+        try:
+            result = future.result()
+        except ChildEnded:
+            result = tasks.submit(position.to_bytes()).result()
+        return ReviewedTurn.model_validate_json(result)
+    except ChildEnded as ended:
+        last = ended.ending.last_lines.splitlines()[-1:]
+        raise VindibotError(": ".join([f"a process that reviewed {what} ended with {ended.ending}", *last])) from None
+    except ValidationError:
+        raise VindibotError(f"a process that reviewed {what} sent an invalid review") from None
 
 
 def where(file: Path) -> str:

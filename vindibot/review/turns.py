@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import Budget
+from sim import kernels
 from sim.game import DIRECTIONS
 from vindibot.config import Bot
 from vindibot.devtools import best_moves
 from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, Thresholds
+from vindibot.processes import Owner, serve_tasks
 from vindibot.review.kinds import kind_of
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
@@ -22,6 +24,10 @@ ASK_GOLD, ASK_ERRORS = 2.0, 2.0
 
 #: The letters of the directions 0..4 in an expected line.
 LETTERS = ".NSEW"
+
+
+#: The function of a process that reviews turns.
+RUN = "vindibot.review.turns:serve"
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,14 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
         nodes=outcomes.nodes,
     )
     return turn.model_copy(update={"mark": thresholds.mark_of(turn)})
+
+
+def serve(owner: Owner) -> None:
+    """Review turns in another process. The setup is a `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
+    reviewer: Reviewer = owner.setup_object()
+    reviewer.bot.build()
+    kernels.warm()
+    serve_tasks(owner, lambda task: review_turn(TurnPosition.from_bytes(task), reviewer).model_dump_json().encode())
 
 
 def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:
