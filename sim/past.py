@@ -82,6 +82,11 @@ def no_past() -> Past:
     return np.zeros(1, PAST)
 
 
+def read_past(data: bytes) -> Past | None:
+    """Return the past with these bytes (`tobytes` of a `PAST` record), None for no bytes."""
+    return np.frombuffer(bytearray(data), PAST) if data else None
+
+
 def past_of(seen: Games) -> Past:
     """Return the past of a game from the states that were seen, oldest first: an array of any length."""
     past = no_past()

@@ -232,10 +232,10 @@ class Improves(Behaviour):
 
 
 class Remembers(Behaviour):
-    """Votes with the length of the history that it was given."""
+    """Votes with the length of the history that it was given, and with the rounds of the past."""
 
     def vote(self, view: View) -> Votes:
-        return {0: float(len(view.recent))}
+        return {0: float(len(view.recent)), 1: float(view.past.rounds)}
 
 
 class Tags(Behaviour):

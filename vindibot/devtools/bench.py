@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from behaviours.base import RECENT_TURNS, View, as_votes
 from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
+from sim.past import no_past, observe
 from sim.rules import step
 from vindibot.base import counted, interrupts, printable, say
 from vindibot.config import Bot, load_bot, short
@@ -24,7 +25,7 @@ from vindibot.devtools.explanation import trait_table
 from vindibot.devtools.response import TrialPosition
 from vindibot.devtools.trial import RUN, Trial
 from vindibot.engine import Vote, debug_command, warm
-from vindibot.games import BallotEntry, read_recording, tally
+from vindibot.games import BallotEntry, read_recording, tally, view
 from vindibot.processes import Needs, loading_beside
 
 #: The players of new games, and the boards: (size, percent of walls, percent of mines). If a percentage is None, the seed of the
@@ -89,9 +90,8 @@ def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
     for path in paths:
         recording = read_recording(path)
         for own in recording.turns:
-            past = recording.recent(own.turn, RECENT_TURNS)
-            name = f"turn {own.turn} of {short(path)}"
-            found.append(RecordedPosition(name, own.games, recording.me, past, recording.header.seed, path, own.turn))
+            here = TrialPosition.of(view(recording, own.turn))
+            found.append(RecordedPosition(**vars(here) | {"name": f"{here.name} of {short(path)}"}, path=path, turn=own.turn))
     return found
 
 
@@ -99,10 +99,12 @@ def self_play(games: Game, seed: int) -> Iterator[View]:
     """Play a game of `PLAYERS` from the state in `games`, which changes. Before each ply, yield the view of the hero to move."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()
-    recent = [np.zeros(0, GAME)] * len(bots)
+    recent, pasts = [np.zeros(0, GAME)] * len(bots), [no_past() for _ in bots]
     while games[0]["status"] == RUNNING:
         me = mover(games)
-        here = View(games, me, recent=recent[me], seed=seed)
+        if len(recent[me]):
+            observe(pasts[me], recent[me], len(recent[me]) - 1, games, 0)
+        here = View(games, me, recent=recent[me], past=pasts[me], seed=seed)
         yield here
         votes = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[me]]
         entries = [BallotEntry("", weight, None if vote is None else vote.tolist()) for weight, vote in votes]
@@ -115,8 +117,7 @@ def generated_positions(seed: int = 1) -> Iterator[TrialPosition]:
     for number, (size, walls, mines) in enumerate(BOARDS, 1):
         games = generate(seed + number, size=size, walls=walls, mines=mines).new_game()
         for here in self_play(games, seed):
-            name = f"turn {here.turn} of new game {number}"
-            yield TrialPosition(name, games.copy(), here.me, here.recent, seed)
+            yield replace(TrialPosition.of(here), name=f"turn {here.turn} of new game {number}", games=games.copy())
 
 
 def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]:

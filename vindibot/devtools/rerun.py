@@ -67,7 +67,7 @@ def rerun_turn(
                 return None
             votes.append(vote)
     else:
-        position = TrialPosition(f"turn {own.turn}", here.games, here.me, here.recent, here.seed)
+        position = TrialPosition.of(here)
         with Trial.of(traits, bot) as trial:
             seconds = SECONDS if nodes is None else None
             votes = trial.votes(position, range(len(traits)), nodes=nodes, seconds=seconds, limit=limit, has_map=True)

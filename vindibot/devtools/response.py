@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from behaviours.base import Behaviour, Budget, View
 from sim.board import draw
 from sim.game import DIRECTIONS, GAME, Game, Games, copy_of
+from sim.past import read_past
 from sim.rules import step
 from vindibot.engine import parse_answer
 
@@ -34,17 +35,27 @@ _VIEW_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class TrialPosition:
-    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns."""
+    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns.
+
+    `past` is the game so far (the bytes of a `sim.past.PAST` record). If it is empty, it follows from the recent turns.
+    """
 
     name: str
     games: Game
     me: int
     recent: Games = field(default_factory=lambda: np.zeros(0, GAME))
     seed: int = 3
+    past: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, view: View) -> TrialPosition:
+        """Return the turn of a view."""
+        return cls(f"turn {view.turn}", view.games, view.me, view.recent, view.seed, view.past.tobytes())
 
     def view(self, nodes: int | None) -> View:
         """Return a new view, with a budget of `nodes` nodes, None for no limit."""
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
+        past = read_past(self.past)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=past, budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
         """Return a drawing as text. `vindibot.testing.view` can read it."""

@@ -295,7 +295,7 @@ def asking_elsewhere(bot: Bot) -> Iterator[Callable[[View], set[str]]]:
     with Trial.of(bot.build(), bot) as trial:
 
         def best_moves(view: View) -> set[str]:
-            position = TrialPosition(f"turn {view.turn}", view.games, view.me, view.recent, view.seed)
+            position = TrialPosition.of(view)
             nodes = view.budget.nodes
             seconds, limit = (asking.SECONDS, asking.LIMIT) if nodes is None else (None, asking.LIMIT_WITH_NODES)
             votes = trial.votes(position, range(len(bot.traits)), nodes=nodes, seconds=seconds, limit=limit)
@@ -337,7 +337,8 @@ class _Clock:
 
 def _request(position: TrialPosition, **fields: Any) -> bytes:
     head = {"me": int(position.me), "seed": int(position.seed), **fields}
-    return json.dumps(head).encode() + b"\n" + position.games.tobytes() + position.recent.tobytes()
+    head["past"] = len(position.past)
+    return json.dumps(head).encode() + b"\n" + position.past + position.games.tobytes() + position.recent.tobytes()
 
 
 def _vote(child: Child, frame: ChildFrame) -> Vote:
@@ -396,8 +397,8 @@ def serve(owner: Owner) -> None:
     for frame in owner.requests():
         head, _, data = frame.payload.partition(b"\n")
         request = json.loads(head)
-        games = np.frombuffer(data, GAME)
-        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"])
+        games = np.frombuffer(data, GAME, offset=request["past"])
+        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"], data[: request["past"]])
         if frame.kind == ASK:
             response = ask(built[0], position.view(request["nodes"]), request["stop_after"])
             answering.send(DONE, response.to_json())

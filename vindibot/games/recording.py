@@ -302,11 +302,9 @@ class Recording:
         hint = f"the nearest are {' and '.join(map(str, near))}" if near else "it has no turns at all"
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
-    def recent(self, turn: int, rounds: int | None = None) -> Games:
-        """Return the states on our turns before the protocol's `turn`, oldest first. With `rounds`, return only the last `rounds`
-        states."""
+    def recent(self, turn: int) -> Games:
+        """Return the states on our turns before the protocol's `turn`, oldest first."""
         before = [own.games for own in self.turns if own.turn < turn]
-        before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
+from sim.past import past_of
 from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
@@ -85,4 +86,6 @@ def _recorded(
         raise ValueError("a recording has its own history")
     games = recording.turn(turn).games.copy()
     seed = recording.header.seed if seed is None else seed
-    return View(games, recording.me, recent=recording.recent(turn, RECENT_TURNS), budget=Budget(nodes=nodes), seed=seed)
+    before = recording.recent(turn)
+    past = past_of(np.concatenate((before, games)))
+    return View(games, recording.me, recent=before[-RECENT_TURNS:], past=past, budget=Budget(nodes=nodes), seed=seed)

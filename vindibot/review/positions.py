@@ -11,6 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, View
 from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.maps import Map
+from sim.past import PAST, no_past, observe, read_past
 from vindibot.games import GameHistory
 
 #: All heroes.
@@ -26,6 +27,7 @@ class TurnPosition:
 
     - `number`: the number of the state in the history. `turn`: the turn of the protocol. `me`: the hero, 0..3.
     - `games`: the state. `recent`: the states on the hero's earlier turns, oldest first, at most `RECENT_TURNS`.
+    - `past`: the game so far as the hero saw it, the bytes of a `sim.past.PAST` record.
     - `move`: the direction that was played, 0..4. A direction without an effect counts as Stay.
     """
 
@@ -35,35 +37,41 @@ class TurnPosition:
     move: int
     games: Games = field(repr=False)
     recent: Games = field(repr=False)
+    past: bytes = field(repr=False)
 
     def to_bytes(self) -> bytes:
         """Return the turn as bytes."""
-        return _HEAD.pack(self.number, self.turn, self.me, self.move) + self.games.tobytes() + self.recent.tobytes()
+        head = _HEAD.pack(self.number, self.turn, self.me, self.move)
+        return head + self.past + self.games.tobytes() + self.recent.tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TurnPosition:
         """Return the turn that `to_bytes` has written."""
-        games = np.frombuffer(data, GAME, offset=_HEAD.size)
+        start = _HEAD.size + PAST.itemsize
+        games = np.frombuffer(data, GAME, offset=start)
         number, turn, me, move = _HEAD.unpack_from(data)
-        return cls(number, turn, me, move, games[:1], games[1:])
+        return cls(number, turn, me, move, games[:1], games[1:], data[_HEAD.size : start])
 
     def view(self, game_map: Map | None = None) -> View:
         """Return the view of the hero on this turn. `game_map` is the map of the game, None to compute it."""
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), map=game_map)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=read_past(self.past), map=game_map)
 
 
 def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
     """Yield the turns of `heroes` (0..3) in order, without turns of crashed heroes and turns whose move is unknown."""
-    past: list[list[Games]] = [[] for _ in HEROES]
+    before: list[list[Games]] = [[] for _ in HEROES]
+    pasts = [no_past() for _ in HEROES]
     for ply in history:
         games = ply.before
         me = int(games["turn"].item(0)) % PLIES_PER_ROUND
         move = ply.move
         if move is None and ply.number in history.ballots:
             move = history.ballots[ply.number].direction
+        if before[me]:
+            observe(pasts[me], before[me][-1], 0, games, 0)
         crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
         if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
-            recent = np.concatenate(past[me]) if past[me] else np.zeros(0, GAME)
-            here = View(games, me)
-            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent)
-        past[me] = [*past[me][1 - RECENT_TURNS :], games]
+            recent = np.concatenate(before[me]) if before[me] else np.zeros(0, GAME)
+            here, past = View(games, me), pasts[me].tobytes()
+            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, past)
+        before[me] = [*before[me][1 - RECENT_TURNS :], games]
