@@ -23,8 +23,7 @@ from tests.support.arenabots import TOP, line_bot, nobody_left, schedule
 from tests.support.commands import environment
 from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.results import read_results
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import PlayedGame, read_results
 from vindibot.arena.sprt import estimate_difference, match_scores
 from vindibot.arena.store import Store, StoreError, records_path, setup_path
 from vindibot.arena.summary import summarise

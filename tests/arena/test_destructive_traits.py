@@ -108,8 +108,6 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Program]
                 one.kill()
 
 
-#: What an arena does not survive, by the name of the trait.
-XFAIL = {"writes-to-memory": "the semaphores of `multiprocessing` lie in memory that all processes of an arena share"}
 SLOW = [trait for trait in TRAITS if trait not in ("closes-output", "writes-pickles", "stops-parent")]
 
 
@@ -117,8 +115,6 @@ def cases() -> Iterator[object]:
     for trait in TRAITS:
         for first in (True, False):
             marks = [pytest.mark.slow] if trait in SLOW or not first else []
-            if reason := XFAIL.get(trait):
-                marks.append(pytest.mark.xfail(strict=True, reason=reason))
             yield pytest.param(trait, first, id=f"{trait}-{'first' if first else 'last'}", marks=marks)
 
 

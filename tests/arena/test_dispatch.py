@@ -1,17 +1,15 @@
-"""The dispatcher: executors of all kinds, workers that die, interrupts; and the same games with any number of workers."""
+"""The dispatcher: players of all kinds, workers that die, interrupts; and the same games with any number of workers."""
 
 from __future__ import annotations
 
 import io
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,19 @@ import psutil
 import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
-from tests.support.paths import TOP
+from tests.support.players import AtOnce, Threads, at_once, threads
+from vindibot.arena import child_seat
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
-from vindibot.arena.local import LocalExecutor, local_workers
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.tournament import stopping
+from vindibot.arena.worker import NAME, GameNotBegunError, LocalGames
 from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
+from vindibot.processes import ChildEnded, ChildEnding, ForkServer
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT
+from vindibot.processes.tasks import TaskError
 
 
 def fake(task: GameTask) -> PlayedGame:
@@ -34,32 +37,19 @@ def fake(task: GameTask) -> PlayedGame:
     return PlayedGame(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
 
 
-class Broken(Executor):
-    """Breaks at the `deadly` games, and logs the names of all games."""
+class Dying(Threads):
+    """The worker of a game dies if the name of the game is `deadly`. `log` gets the names of all games."""
 
     def __init__(self, deadly: set[str], log: list[str]) -> None:
-        self.deadly, self.log, self.broken = deadly, log, False
-        self.pending: list[tuple[Future[PlayedGame], GameTask]] = []
+        super().__init__(3, fake)
+        self.deadly, self.log = deadly, log
 
-    def submit(self, fn: Callable[..., PlayedGame], /, *args: object, **kwargs: object) -> Future[PlayedGame]:  # type: ignore[override]
-        (task,) = args
-        assert isinstance(task, GameTask)
-        if self.broken:
-            raise BrokenProcessPool("broken before")
+    def submit(self, task: GameTask) -> Future[PlayedGame]:
         self.log.append(task.name)
+        if task.name not in self.deadly:
+            return super().submit(task)
         future: Future[PlayedGame] = Future()
-        self.pending.append((future, task))
-        if task.name in self.deadly:
-            self.broken = True
-            for other, _ in self.pending:
-                if not other.done():
-                    other.set_exception(BrokenProcessPool("a process died"))
-        elif len(self.pending) > 1:  # the one before ends when the next one comes
-            before, what = self.pending[-2]
-            if not before.done():
-                before.set_result(fn(what))
-        if len(self.pending) == 1 or task.name not in self.deadly:
-            threading.Timer(0.01, lambda: None if future.done() else future.set_result(fn(task))).start()
+        future.set_exception(ChildEnded(ChildEnding("killed", -signal.SIGSEGV, 1.0, "Fatal Python error: Segmentation fault")))
         return future
 
 
@@ -68,7 +58,7 @@ def tasks(count: int = 12) -> list[GameTask]:
 
 
 def test_every_game_is_played_once() -> None:
-    found = [played.line.record for played in Dispatcher(lambda: ThreadPoolExecutor(3), 3, fake).run(tasks())]
+    found = [played.line.record for played in Dispatcher(threads(3, fake), 3).run(tasks())]
     assert sorted(found) == [task.name for task in tasks()]
 
 
@@ -76,30 +66,51 @@ def test_a_worker_that_dies_loses_only_the_game_that_killed_it() -> None:
     deadly = {"b00000g002", "b00001g003"}
     log: list[str] = []
     notes: list[str] = []
-    dispatcher = Dispatcher(lambda: Broken(deadly, log), 3, fake, notes.append)
+    dispatcher = Dispatcher(lambda: Dying(deadly, log), 3, notes.append)
     found = {played.line.record: played.line for played in dispatcher.run(tasks())}
     assert sorted(found) == [task.name for task in tasks()]
     assert {name for name, line in found.items() if line.ending == "aborted"} == deadly
     assert all(seat.outcome.reason == "aborted" for name in deadly for seat in found[name].seats)
-    assert all(log.count(name) <= 1 + ATTEMPTS for name in deadly)
-    assert any("given up" in text for text in notes)
+    assert all(log.count(name) == (ATTEMPTS if name in deadly else 1) for name in found)
+    assert "game b00000g002 is given up: its worker ended with signal SIGSEGV" in notes
 
 
 def test_games_are_not_given_up_if_all_workers_die() -> None:
     handed: list[str] = []
     everything = {task.name for task in tasks()}
     with pytest.raises(VindibotError, match="again and again"):
-        handed.extend(one.line.record for one in Dispatcher(lambda: Broken(everything, []), 2, fake).run(tasks()))
+        handed.extend(one.line.record for one in Dispatcher(lambda: Dying(everything, []), 2).run(tasks()))
     assert handed == []
 
 
-def test_workers_that_die_at_once_end_the_tournament() -> None:
-    class Dead(Executor):
-        def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[PlayedGame]:  # type: ignore[override]
-            raise BrokenProcessPool("dead")
+@pytest.mark.parametrize("problem", [BrokenExecutor("broken"), GameNotBegunError("there is no fork server")])
+def test_players_that_can_play_no_game_end_the_tournament(problem: Exception) -> None:
+    class Dead(AtOnce):
+        def submit(self, task: GameTask) -> Future[PlayedGame]:
+            if isinstance(problem, BrokenExecutor):
+                raise problem
+            return super().submit(task)
 
-    with pytest.raises(VindibotError, match="again and again"):
-        list(Dispatcher(Dead, 2, fake).run(tasks()))
+    def play(task: GameTask) -> PlayedGame:
+        raise problem
+
+    with pytest.raises(VindibotError, match=f"{problem} again and again"):
+        list(Dispatcher(lambda: Dead(play), 2).run(tasks()))
+
+
+def test_a_game_that_has_not_begun_is_played_later_and_has_not_failed() -> None:
+    times = Counter[str]()
+
+    def play(task: GameTask) -> PlayedGame:
+        times[task.name] += 1
+        if times[task.name] <= ATTEMPTS + 1:
+            raise GameNotBegunError("there is no fork server")
+        return fake(task)
+
+    notes: list[str] = []
+    found = list(Dispatcher(at_once(play), 2, notes.append).run(tasks(4)))
+    assert {one.line.ending for one in found} == {"finished"}
+    assert notes == []
 
 
 def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
@@ -108,14 +119,16 @@ def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
     def play(task: GameTask) -> PlayedGame:
         seen.append(task.name)
         if task.game == 1:
-            raise VindibotError("no way")
+            raise TaskError('Traceback (most recent call last):\n  File "x.py", line 1, in play\nValueError: no way\n')
         return fake(task)
 
-    found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play).run(tasks(4)))
+    notes: list[str] = []
+    found = list(Dispatcher(threads(2, play), 2, notes.append).run(tasks(4)))
     assert len(found) == 4
     assert seen.count("b00000g001") == ATTEMPTS
     (lost,) = [played.line for played in found if played.line.ending == "aborted"]
-    assert lost.seats[0].outcome.message == "no way"
+    assert lost.seats[0].outcome.message == "ValueError: no way"
+    assert notes == [f"game b00000g001 {what}: ValueError: no way" for what in ("failed and is played again", "is given up")]
 
 
 def test_stopping_soon_lets_the_running_games_end() -> None:
@@ -134,7 +147,7 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
         stop.soon = True
 
     threading.Thread(target=interrupt).start()
-    found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, stop=stop).run(tasks()))
+    found = list(Dispatcher(threads(2, play), 2, stop=stop).run(tasks()))
     assert len(found) == 2
 
 
@@ -171,7 +184,7 @@ def test_a_signal_in_the_middle_of_a_write_prints_nothing_there() -> None:
         return fake(task)
 
     with stopping(stop):
-        dispatcher = Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, notify=say, stop=stop)
+        dispatcher = Dispatcher(threads(2, play), 2, notify=say, stop=stop)
         for one in dispatcher.run(tasks()):
             say(one.line.record)
     first, second, *others = file.content.decode().splitlines()
@@ -184,7 +197,7 @@ def test_a_signal_in_the_middle_of_a_write_prints_nothing_there() -> None:
 
 def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
     """Play the games of a schedule, and return their moves and results by name."""
-    dispatcher = Dispatcher(local_workers(plan.entrants, workers), workers)
+    dispatcher = Dispatcher(partial(LocalGames, plan.entrants, workers), workers)
     return {
         one.line.record: (
             gamerecord.loads(one.record).moves,
@@ -209,32 +222,64 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
     notes = tmp_path / "numbers"
     plan = schedule(line_bot("forks", notes), web_bot("forks", notes), "stay", "random")
     with nobody_left(notes):
-        found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
+        found = list(Dispatcher(partial(LocalGames, plan.entrants, 2), 2).run(plan.tasks()))
         assert len(notes.read_text().split()) == 16
         assert not any(psutil.pid_exists(int(number)) for number in notes.read_text().split())
     assert all(seat.outcome.reason == "finished" for one in found for seat in one.line.seats)
 
 
-def test_workers_that_are_killed_are_replaced() -> None:
-    plan = schedule("seed", "malvert", "random", "stay", blocks=3)
-    make = local_workers(plan.entrants, 2)
-    made: list[LocalExecutor] = []
+def processes(name: str) -> list[psutil.Process]:
+    """Return the descendants of this process with this name, oldest first."""
+    found = psutil.Process().children(recursive=True)
+    return sorted((one for one in found if one.name() == name), key=lambda one: one.create_time())
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[None]:
+    """Use a fork server whose processes are descendants of this process."""
+    ForkServer.of_process().close()
+    yield
+    ForkServer.of_process().close()
+
+
+@pytest.mark.usefixtures("fresh_server")
+@pytest.mark.parametrize("name", [NAME, ROOT, KEEPER])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
+    tmp_path: Path, name: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by somebody's `kill -9`, or by the kernel without memory."""
+    own = bad_trait(tmp_path, "Improves", pause=0.0)
+    wall = 3.0 if name == NAME and number == signal.SIGSTOP else 600.0
+    monkeypatch.setattr("vindibot.arena.worker.WALL_MARGIN", 1.0)
+    plan = schedule("seed", "malvert", f"own={own}", "stay", blocks=3, limits__nodes=20, limits__wall_s=wall)
     notes: list[str] = []
-
-    def workers() -> LocalExecutor:
-        made.append(make())
-        return made[-1]
-
     found: list[PlayedGame] = []
     with nobody_left():
-        for one in Dispatcher(workers, 2, notify=notes.append).run(plan.tasks()):
-            if not found:
-                made[0].kill()  # as somebody's `kill -9` or the kernel without memory would
+        for one in Dispatcher(partial(LocalGames, plan.entrants, 2), 2, notify=notes.append).run(plan.tasks()):
+            if len(found) == 1:
+                processes(name)[0].send_signal(number)
             found.append(one)
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
-    assert all(one.line.ending == "finished" for one in found)
-    assert len(made) > 1
-    assert notes
+    assert all(one.line.ending == "finished" for one in found), notes
+    assert not any(one.line.has_forfeits for one in found)
+
+
+@pytest.mark.usefixtures("fresh_server")
+def test_a_seat_that_somebody_kills_is_not_at_fault(tmp_path: Path) -> None:
+    plan = schedule(f"own={bad_trait(tmp_path, 'Sleeps', seconds=0.05)}", "stay", "stay", "stay", blocks=1)
+    found: list[PlayedGame] = []
+
+    def kill() -> None:
+        while not processes(child_seat.NAME):
+            time.sleep(0.001)
+        processes(child_seat.NAME)[0].kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = list(Dispatcher(partial(LocalGames, plan.entrants, 1), 1).run(plan.tasks()))
+    killer.join()
+    assert [(one.line.ending, one.line.has_forfeits) for one in found] == [("finished", False)] * 4
 
 
 def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:
@@ -250,28 +295,9 @@ def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:
     bot.write_text(f'[traits.assassin]\nuse = "assassin:Assassin"\nonce = "{tmp_path / "done"}"\n')
     plan = schedule(str(bot), "seed", "random", "stay", blocks=2)
     with nobody_left():
-        found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
+        found = list(Dispatcher(partial(LocalGames, plan.entrants, 2), 2).run(plan.tasks()))
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
     assert all(one.line.ending == "finished" for one in found)
-
-
-def test_a_worker_ends_with_the_arena_while_it_imports_a_module(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
-    code = (
-        "import os, sys\nfrom multiprocessing import Pipe\nfrom behaviours.registry import load_module\n"
-        "from vindibot.arena.sandbox import become_worker\n"
-        "lifeline, held = Pipe(duplex=False)\n"
-        "if not os.fork():\n    held.close()\n    become_worker(lifeline)\n    load_module('slow')\n"
-        "sys.stdin.readline()\nheld.close()\nprint(os.waitstatus_to_exitcode(os.wait()[1]))\n"
-    )
-    path = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TOP), str(tmp_path)))}
-    words = [sys.executable, "-c", code]
-    process = subprocess.Popen(
-        words, env=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "importing\n"
-    assert process.communicate("now\n", timeout=20)[0] == "1\n"
 
 
 def test_stopping_now_ends_workers_and_programs(tmp_path: Path) -> None:
@@ -280,5 +306,5 @@ def test_stopping_now_ends_workers_and_programs(tmp_path: Path) -> None:
     before = time.monotonic()
     threading.Timer(1.0, lambda: setattr(stop, "now", True)).start()
     with nobody_left():
-        assert list(Dispatcher(local_workers(plan.entrants, 2), 2, stop=stop).run(plan.tasks())) == []
+        assert list(Dispatcher(partial(LocalGames, plan.entrants, 2), 2, stop=stop).run(plan.tasks())) == []
     assert time.monotonic() - before < 15

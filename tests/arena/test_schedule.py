@@ -14,10 +14,10 @@ from sim.game import SEATS
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import rotations, seatings
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
+from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.base.seeds import derive_seed
 from vindibot.config.load import load_config

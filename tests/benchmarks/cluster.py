@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import psutil
 
 from tests.support.clusters import Cluster, Watch, play_on, tournament
 from vindibot.arena.dispatch import Dispatcher, given_up
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import PlayedGame
+from vindibot.arena.schedule import GameTask
 from vindibot.arena.tournament import Tournament
 
 from . import Row
@@ -112,20 +113,26 @@ def _saturation(folder: Path) -> list[Row]:
     ]
 
 
-class _AtOnce(Executor):
+class _AtOnce:
     """Ends the game that began first whenever another one begins, so that `SLOTS` games run at any time."""
 
     def __init__(self) -> None:
-        self._running: list[tuple[Future[PlayedGame], Any]] = []
+        self._running: list[tuple[Future[PlayedGame], GameTask]] = []
 
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def submit(self, task: GameTask) -> Future[PlayedGame]:
         future: Future[PlayedGame] = Future()
         future.set_running_or_notify_cancel()
-        self._running.append((future, args[0]))
+        self._running.append((future, task))
         if len(self._running) >= SLOTS:
-            first, task = self._running.pop(0)
-            first.set_result(given_up(task, "nothing"))
+            first, ended = self._running.pop(0)
+            first.set_result(given_up(ended, "nothing"))
         return future
+
+    def kill(self) -> None:
+        """Do nothing: no game runs."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Do nothing."""
 
 
 def _dispatcher(folder: Path) -> Row:

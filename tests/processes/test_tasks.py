@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
@@ -101,3 +104,21 @@ async def test_a_pool_that_is_killed_leaves_nothing(pool: Callable[..., Tasks]) 
     await until(lambda: not any(map(is_alive, pids)))
     with pytest.raises(Exception, match="have ended"):
         tasks.submit(b"1")
+
+
+def test_answers_are_read_and_an_error_of_the_reader_fails_its_task_only(pool: Callable[..., Tasks]) -> None:
+    tasks = pool(workers=1)
+    good, bad = (tasks.submit(task, lambda answer: int(answer)) for task in (b"7", b"'text'"))
+    assert good.result(WAIT) == 7
+    with pytest.raises(ValueError, match="text"):
+        bad.result(WAIT)
+
+
+def test_a_child_whose_forker_has_ended_gets_no_more_tasks(pool: Callable[..., Tasks]) -> None:
+    tasks = pool(workers=1)
+    getpid, getppid = (f"__import__('os').{name}()".encode() for name in ("getpid", "getppid"))
+    before, root = int(done(tasks.submit(getpid))), int(done(tasks.submit(getppid)))
+    os.kill(root, signal.SIGKILL)
+    while is_alive(root):
+        time.sleep(0.01)
+    assert int(done(tasks.submit(getpid))) != before

@@ -13,8 +13,8 @@ from rich.console import Console
 from tests.review.conftest import PLIES, TURNS
 from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.sandbox import play_task
 from vindibot.arena.store import records_path
+from vindibot.arena.worker import play_task
 from vindibot.base import UsageError
 from vindibot.games.review import read_review, read_reviews
 from vindibot.review import run

@@ -14,10 +14,12 @@ from tests.support.paths import BOTS
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import GameLine
-from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.worker import play_task
 from vindibot.config.load import load_config
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT, TEMPLATE
 
 TOP = BOTS.parent.parent
 
@@ -78,6 +80,7 @@ def nobody_left(notes: Path | None = None) -> Iterator[None]:
 def _alive(process: psutil.Process) -> bool:
     try:
         named = " ".join(process.cmdline())
-        return process.status() != psutil.STATUS_ZOMBIE and "forkserver" not in named and "resource_tracker" not in named
+        forks = process.name() in (KEEPER, ROOT, TEMPLATE)
+        return process.status() != psutil.STATUS_ZOMBIE and not forks and "resource_tracker" not in named
     except psutil.NoSuchProcess:
         return False

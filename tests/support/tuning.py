@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tests.support.arenagames import game_line
+from tests.support.players import at_once
 from vindibot.arena.ratings import POINTS
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.seeds import derive_seed
 from vindibot.config import Bot, load_bot
@@ -25,18 +25,6 @@ TUNED = ["traits.search.*"]
 EXCLUDED = ["*.nodes", "*.weight"]
 #: Three of them, ruined: their values in the bot file of the test.
 RUINED = {"traits.search.weights.keep": 20.0, "traits.search.weights.life": 10.0, "traits.search.weights.tavern": 2.4}
-
-
-class AtOnce(Executor):
-    """Runs each call at once, in this thread."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as problem:
-            future.set_exception(problem)
-        return future
 
 
 def value_of(bot: Bot, key: str) -> float:
@@ -112,7 +100,7 @@ def play(study: TuneStudy, game: KnownGame, *, most: int | None = None) -> TuneS
         if most is not None and count >= most:
             stop.soon = stop.now = True
 
-    study.play(AtOnce, 1, play=game, stop=stop, progress=progress)
+    study.play(at_once(game), 1, stop=stop, progress=progress)
     return study
 
 
@@ -120,7 +108,6 @@ __all__ = [
     "EXCLUDED",
     "RUINED",
     "TUNED",
-    "AtOnce",
     "KnownGame",
     "begin",
     "load_bot",

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.players import at_once
 from tests.support.tuning import (
     EXCLUDED,
     RUINED,
-    AtOnce,
     KnownGame,
     begin,
     load_bot,
@@ -25,7 +25,7 @@ from tests.support.tuning import (
     space_of,
     value_of,
 )
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
 from vindibot.tuning.search import SearchResult, search
@@ -144,7 +144,7 @@ def test_a_game_that_cannot_be_played_counts_nothing(tmp_path: Path) -> None:
     given = settings(games=40, screening=0, parameters=["traits.search.weights.keep"])
     study = begin(given, "searcher", tmp_path / "study.jsonl")
     notes: list[str] = []
-    study.play(AtOnce, 1, play=faulty, note=notes.append)
+    study.play(at_once(faulty), 1, note=notes.append)
     assert study.result is not None
     assert [number for number, block in study.file.blocks.items() if block.failed] == [3, 19]
     assert study.file.blocks[19].difference["place"] == 0
@@ -165,7 +165,7 @@ def test_blocks_that_cannot_be_played_change_no_result(tmp_path: Path, more: dic
 
     given = settings(games=80, parameters=["traits.search.weights.keep"], **more)
     study = begin(given, "searcher", tmp_path / "study.jsonl")
-    study.play(AtOnce, 1, play=faulty)
+    study.play(at_once(faulty), 1)
     results = dict(study.file.blocks)
     assert sum(one.failed for one in results.values()) == 8
     for number, one in results.items():

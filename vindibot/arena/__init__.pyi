@@ -7,6 +7,7 @@ from .charts import (
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
+    GamePlayers as GamePlayers,
     Stop as Stop,
 )
 from .entrants import (
@@ -22,7 +23,7 @@ from .hosts import (
 from .live import ConsoleReporter as ConsoleReporter
 from .local import (
     LocalExecutor as LocalExecutor,
-    local_workers as local_workers,
+    become_worker as become_worker,
 )
 from .mapsets import (
     MapSet as MapSet,
@@ -39,13 +40,9 @@ from .report import write_report as write_report
 from .results import (
     GameLine as GameLine,
     MachineLine as MachineLine,
+    PlayedGame as PlayedGame,
     read_results as read_results,
     that_count as that_count,
-)
-from .sandbox import (
-    PlayedGame as PlayedGame,
-    become_worker as become_worker,
-    play_task as play_task,
 )
 from .schedule import (
     GameTask as GameTask,
@@ -82,3 +79,7 @@ from .travel import (
     pack_entrants as pack_entrants,
 )
 from .versions import mixed_versions as mixed_versions
+from .worker import (
+    LocalGames as LocalGames,
+    preparing as preparing,
+)

@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sim.game import CRASH, SEATS, copy_of
-from vindibot.arena.journal import Journal
 from vindibot.arena.programs import Program
 from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
@@ -53,11 +52,11 @@ class HostedGame:
     """One game on a server of its own. This class observes the room of the game, which is the server's object for one game.
 
     `seats` has a seat for each bot that is asked in this process, and None for each program that speaks HTTP. `logs` has the file
-    for the output of each program, None for no file.
+    for the output of each program, None for no file. The game is stopped at the monotonic time `deadline`.
     """
 
-    def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
-        self._task, self._seats, self._journal = task, seats, journal
+    def __init__(self, task: GameTask, seats: Sequence[Seat | None], logs: Sequence[Path | None], deadline: float) -> None:
+        self._task, self._seats, self._deadline = task, seats, deadline
         self._programs = {
             number: Program(task.seats[number].entrant, logs[number]) for number, seat in enumerate(seats) if seat is None
         }
@@ -81,14 +80,17 @@ class HostedGame:
             for number, seat in enumerate(self._seats):
                 if seat is not None:
                     pool = ThreadPoolExecutor(1, f"vindibot-seat-{number}")
-                    stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+                    stack.callback(pool.shutdown, cancel_futures=True)
                     tasks.append(group.create_task(self._play_seat(number, seat, pool)))
-            await self._over.wait()
+            try:
+                async with asyncio.timeout(self._deadline - time.monotonic()):
+                    await self._over.wait()
+            except TimeoutError:
+                self._run.stop(len(self._room.moves) % SEATS if self._room is not None else 0, self._task.wall_s)
             await self._let_programs_end()
             for task in tasks:
                 task.cancel()
-        assert self._room is not None
-        self._run.moves = list(self._room.moves)
+        self._run.moves = list(self._room.moves) if self._room is not None else []
         self._run.seconds = time.monotonic() - began
         return self._run
 
@@ -102,11 +104,10 @@ class HostedGame:
         first = self._map.new_game(SEATS * task.rounds)
         for number, seat in enumerate(self._seats):
             try:
-                with self._journal.asked(number):
-                    if seat is None:
-                        self._start_program(number)
-                    else:
-                        seat.start(first, number)
+                if seat is None:
+                    self._start_program(number)
+                else:
+                    seat.start(first, number)
             except Forfeit as forfeit:
                 self._run.seats[number].forfeit(forfeit)
         self._started = time.monotonic()
@@ -121,7 +122,7 @@ class HostedGame:
 
     async def _play_seat(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
         """Join the game for a seat, and send its moves. The seat is asked in the only thread of `pool`."""
-        loop, own, limits = asyncio.get_running_loop(), self._run.seats[number], self._limits[number]
+        loop, own = asyncio.get_running_loop(), self._run.seats[number]
         claim = await self._server.join(self._keys[number])
         await claim.waiter
         room = claim.room
@@ -133,17 +134,10 @@ class HostedGame:
                 return
             games, turn = copy_of(room.games), room.turn
             began = time.perf_counter()
-            self._journal.asking(number)
-            timeout = None
-            if limits.nodes is None:
-                timeout = limits.seconds(first=not own.times) + limits.grace_ms / 1000 + 1.0
-                timeout += 0.0 if own.times else limits.start_s
             try:
-                move = await asyncio.wait_for(loop.run_in_executor(pool, seat.move, games), timeout)
+                move = await loop.run_in_executor(pool, seat.move, games)
             except Forfeit as forfeit:
                 own.forfeit(forfeit)
-            except TimeoutError:
-                own.forfeit(Forfeit(Reason.TIMEOUT, f"no answer in {timeout:.1f} s"))
             else:
                 own.times.append((time.perf_counter() - began) * 1000)
                 if room.finished:
@@ -217,7 +211,6 @@ class HostedGame:
         """
         now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
         own, room_seat = self._run.seats[number], room.seats[number]
-        self._journal.played(room.moves[-1])
         if number in self._programs:
             if move == CRASH:
                 own.forfeit(self._why_crashed(number))
@@ -241,13 +234,13 @@ class HostedGame:
         self._over.set()
 
 
-def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
+def play_hosted(task: GameTask, seats: Sequence[Seat | None], logs: Sequence[Path | None], deadline: float) -> GameRun:
     """Play a game in an event loop of its own, and return it. A seat that is None stands for a program that speaks HTTP.
 
-    `logs` has the file for the output of each program, None for no file. Raises an error only if the arena itself fails, not for
-    errors of bots.
+    `logs` has the file for the output of each program, None for no file. The game is stopped at the monotonic time `deadline`.
+    Raises an error only if the arena itself fails, not for errors of bots.
     """
     try:
-        return asyncio.run(HostedGame(task, seats, journal, logs).play())
+        return asyncio.run(HostedGame(task, seats, logs, deadline).play())
     except ExceptionGroup as problems:
         raise problems.exceptions[0] from None

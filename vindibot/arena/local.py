@@ -1,23 +1,58 @@
-"""Workers on this machine: processes that play one game after another.
-
-A fork server makes the workers. It has loaded the compiled kernels, so a new worker can play at once.
-"""
+"""Workers for a review and for the checks of traits: processes of `multiprocessing` that end with their parent."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import select
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from functools import partial
 from multiprocessing.connection import Connection
+from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import Any, ParamSpec, TypeVar
 
-from vindibot.arena.entrants import Entrant
-from vindibot.arena.sandbox import become_worker
+from vindibot.base import adopt_orphans, end_descendants
 from vindibot.engine import context, pool_context
 from vindibot.processes import Needs
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def become_worker(lifeline: Connection | None = None) -> None:
+    """Make this process a worker. A worker ignores Ctrl-C, which its parent handles. It ends processes that bots leave behind.
+
+    `lifeline` is the reading end of a pipe. Only the arena's process has the writing end. If the arena's process ends, the pipe
+    breaks, and the worker ends too.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the fork server blocks it, but programs of bots may need it
+    adopt_orphans()
+    if lifeline is not None:
+        _end_with(lifeline.fileno())
+
+
+def _end_with(lifeline: int) -> None:
+    """End this process and its descendants when a pipe breaks. `lifeline` is the file descriptor of its reading end.
+
+    A signal handler does this and not a thread, because forking is not safe in a process with several threads.
+    """
+
+    def broken(number: int, frame: object) -> None:
+        end_descendants()
+        _exit(1)
+
+    signal.signal(signal.SIGIO, broken)
+    # All workers share the open pipe, and only one receiver gets its signal. So each worker opens the pipe anew.
+    with contextlib.suppress(OSError):
+        lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([lifeline], [], [], 0)[0]:  # the pipe broke before the signal was set up
+        os._exit(1)
 
 
 class LocalExecutor(ProcessPoolExecutor):
@@ -60,13 +95,3 @@ def _begin(lifeline: Connection, prepare: Callable[..., None] | None, arguments:
     become_worker(lifeline)
     if prepare is not None:
         prepare(*arguments)
-
-
-def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], LocalExecutor]:
-    """Return a factory for executors. Each executor has `workers` workers that have already loaded the bots of `entrants`."""
-    modules = ["vindibot.arena.sandbox"]
-    if any(entrant.kind == "http" for entrant in entrants):
-        modules.append("vindibot.arena.hosting")
-    bots = [entrant.bot for entrant in entrants if entrant.bot is not None]
-    needs = [Needs(modules=tuple(modules)), *(Needs(bot.folders, bot.modules) for bot in bots)]
-    return partial(LocalExecutor, workers, needs)

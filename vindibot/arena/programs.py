@@ -16,6 +16,7 @@ from vindibot.arena.entrants import Entrant
 from vindibot.arena.seats import Forfeit
 from vindibot.base import die_with_parent
 from vindibot.games import Reason
+from vindibot.processes import code_words
 
 #: A log stores the first and the last part of a program's output per game. These are the largest sizes of the parts in bytes.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
@@ -91,7 +92,7 @@ class Program:
         if self._listener is not None:
             self._listener.join(ENDING_SECONDS)
         code, error = self.process.poll(), self.error_line
-        note = "it closed its output" if code is None else f"it ended with {exit_words(code)}"
+        note = "it closed its output" if code is None else f"it ended with {code_words(code)}"
         out_of_memory = any(phrase in error.lower() for phrase in _OUT_OF_MEMORY)
         reason = Reason.MEMORY if out_of_memory and self.entrant.limits.memory_mb is not None else Reason.CRASH
         return Forfeit(reason, f"{note}: {error}" if error else note)
@@ -143,11 +144,3 @@ def _filled(word: str, replace: Mapping[str, str]) -> str:
     for name, value in replace.items():
         word = word.replace(f"{{{name}}}", value)
     return word
-
-
-def exit_words(code: int) -> str:
-    """Return an exit code in words: ``exit code 1`` for 1, ``signal SIGKILL`` for -9."""
-    try:
-        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vindibot.arena.entrants import Entrant, Limits
-from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.worker import play_task
 from vindibot.base import derive_seed
 from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
 

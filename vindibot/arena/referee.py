@@ -21,7 +21,6 @@ from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
 from sim.maps import Map
 from sim.rules import step
 from vindibot.arena.hosts import this_machine
-from vindibot.arena.journal import Journal
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
@@ -58,16 +57,21 @@ class GameRun:
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
 
+    def stop(self, mover: int, wall_s: float) -> None:
+        """End the game, because it has reached its wall limit. The seat whose turn it is forfeits."""
+        self.stopped = Reason.TIMEOUT
+        self.seats[mover].forfeit(Forfeit(Reason.TIMEOUT, f"the game reached its wall limit of {wall_s:g} s"))
+
     @property
     def has_forfeits(self) -> bool:
         """Whether any seat forfeited."""
         return any(not seat.outcome.finished for seat in self.seats)
 
 
-def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
+def play(task: GameTask, seats: Sequence[Seat], deadline: float) -> GameRun:
     """Play a game with these four seats, and return it. The seats are started and closed here.
 
-    `journal` gets every turn and every move. If a seat forfeits, its hero crashes.
+    If a seat forfeits, its hero crashes. The game is stopped at the monotonic time `deadline`.
     """
     run, began = GameRun(), time.monotonic()
     where = map_of_task(task)
@@ -77,16 +81,17 @@ def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
     try:
         for number, seat in enumerate(seats):
             try:
-                with journal.asked(number):
-                    seat.start(games, number)
+                seat.start(games, number)
             except Forfeit as forfeit:
                 run.seats[number].forfeit(forfeit)
         while status.item(0) == RUNNING:
             mover = turn.item(0) % SEATS
-            move = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, run, journal)
+            move = STAY if crashed.item(mover) else _ask(seats[mover], games, run.seats[mover], deadline)
+            if time.monotonic() > deadline:
+                run.stop(mover, task.wall_s)
+                break
             step(games, 0, move)
             run.moves.append(move)
-            journal.played(move)
             if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
                 break
     finally:
@@ -96,18 +101,17 @@ def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
     return run
 
 
-def _ask(seat: Seat, games: Games, mover: int, run: GameRun, journal: Journal) -> int:
-    """Return the move of a seat, or `CRASH` if it forfeits."""
-    own = run.seats[mover]
+def _ask(seat: Seat, games: Games, own: SeatRun, deadline: float) -> int:
+    """Return the move of a seat, or `CRASH` if it forfeits. After the deadline, the move does not count."""
     if not own.outcome.finished:
         return CRASH
-    journal.asking(mover)
     began = time.perf_counter()
     try:
         move = seat.move(games)
     except Forfeit as forfeit:
-        own.forfeit(forfeit)
-        seat.close()
+        if time.monotonic() <= deadline:
+            own.forfeit(forfeit)
+            seat.close()
         return CRASH
     own.times.append((time.perf_counter() - began) * 1000)
     return move

@@ -208,7 +208,7 @@ class _RemoteRequests:
     """Answers the requests to this player."""
 
     def __init__(self) -> None:
-        from vindibot.arena.sandbox import become_worker
+        from vindibot.arena.local import become_worker
 
         become_worker()
         self._entrants: dict[str, Entrant] = {}
@@ -235,7 +235,7 @@ class _RemoteRequests:
         return "loaded", problems
 
     def _play(self, game: Any) -> tuple[Any, ...]:
-        from vindibot.arena.sandbox import play_task
+        from vindibot.arena.worker import play_task
 
         with _scratch_folder(wanted=bool(game.task.logs)) as logs:
             played = play_task(game.with_entrants(self._entrants, logs))

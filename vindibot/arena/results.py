@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -162,6 +163,24 @@ def decode(text: str | bytes) -> GameLine:
         return GameLine.model_validate_json(text)
     except ValidationError as problem:
         raise ValueError(fault(problem, VERSION)) from None
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game that was played: its line of results, and its record as a line of JSON."""
+
+    line: GameLine
+    record: bytes
+
+    def encode(self) -> bytes:
+        """Return the game as two lines of JSON, for another process."""
+        return self.line.encode().encode() + b"\n" + self.record
+
+    @classmethod
+    def decode(cls, data: bytes) -> PlayedGame:
+        """Return the game that `encode` has turned into `data`. Raises ValueError if it is none."""
+        line, _, record = data.partition(b"\n")
+        return cls(decode(line), record)
 
 
 def read_results(path: Path) -> list[GameLine]:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from itertools import repeat
+from math import inf
 
 import numpy as np
 
@@ -33,7 +34,9 @@ class Forfeit(Exception):  # noqa: N818 - the word of the field
 
 
 class Seat:
-    """Decides the moves of one hero."""
+    """Decides the moves of one hero. A seat should not wait after `deadline`, a monotonic time in seconds: the game ends then."""
+
+    deadline = inf
 
     def start(self, games: Games, me: int) -> None:
         """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game.
@@ -80,7 +83,7 @@ class InProcessSeat(Seat):
 
     With a node budget there is no time limit. Otherwise the seat sets the stop word when the time limit of the move has passed.
     The stop word is a flag that searches read. If a Python loop ignores the flag, it is interrupted `grace_ms` later, but only in
-    the main thread. If a kernel ignores the flag, the parent process must kill this process.
+    the main thread. If a kernel ignores the flag, another process must kill this process.
 
     `ballot` has all votes for the last move. A trait that failed `strikes` times is benched: it votes no more in this game.
     """
@@ -140,13 +143,15 @@ def _interrupted_after(seconds: float) -> Iterator[None]:
     def late(number: int, frame: object) -> None:
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, began = signal.signal(signal.SIGALRM, late), time.monotonic()
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)  # of somebody else's timer, 0 for none
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(1e-6, left - (time.monotonic() - began)))
 
 
 def local_seat(task: SeatTask) -> Seat:
@@ -157,4 +162,4 @@ def local_seat(task: SeatTask) -> Seat:
     try:
         return InProcessSeat(entrant.bot, entrant.limits, task.seed)
     except Exception as problem:
-        return ScriptedSeat((), Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]))
+        return ScriptedSeat((), Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"))

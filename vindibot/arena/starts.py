@@ -44,9 +44,9 @@ class StartWatch:
 def last_output(logs: Path, line: GameLine, bot: str) -> list[str]:
     """Return the last lines of the output of `bot` in a game, [] if there is no log. `logs` is the folder of the logs."""
     number = line.bots.index(bot) + 1
-    for path in (logs / f"{line.record}-{number}-{bot}.log", logs / f"{line.record}-game.log"):
-        with suppress(OSError), path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - _LAST_BYTES))
-            lines = log.read().decode(errors="replace").splitlines()
-            return [printable(Redactor()(text)) for text in lines if text.strip()][-SHOWN_LINES:]
+    path = logs / f"{line.record}-{number}-{bot}.log"
+    with suppress(OSError), path.open("rb") as log:
+        log.seek(max(0, path.stat().st_size - _LAST_BYTES))
+        lines = log.read().decode(errors="replace").splitlines()
+        return [printable(Redactor()(text)) for text in lines if text.strip()][-SHOWN_LINES:]
     return []

@@ -91,7 +91,7 @@ class StdioSeat(Seat):
         allowed = self._limits.seconds(first=not self._answered) + self._limits.grace_ms / 1000
         allowed += 0.0 if self._answered else self._limits.start_s
         state = self._opening + (self._targets(games) if self._expert else "") + entities(games)
-        deadline = time.monotonic() + allowed
+        deadline = min(time.monotonic() + allowed, self.deadline)
         self._discard_output()
         self._write(state.encode(), deadline)
         direction, message = read_answer(self._read_line(deadline), games, self._me)

@@ -24,8 +24,7 @@ from typing import Any
 
 import tomli_w
 
-from vindibot.arena.results import GameLine, read_results
-from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.results import GameLine, PlayedGame, read_results
 from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, flat, short
 

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
-from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.replays import check_pages
 from vindibot.arena.reporter import Reporter, TournamentInfo
@@ -31,6 +31,7 @@ from vindibot.arena.sprt import run_sprt
 from vindibot.arena.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
+from vindibot.arena.worker import LocalGames
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.config import Config, build, cores, look_up, short
 
@@ -106,9 +107,10 @@ class Tournament:
                 elsewhere.machines if elsewhere is not None else None,
             )
         )
-        dispatcher = Dispatcher(local_workers(self.schedule.entrants, workers), workers, notify=reporter.note, stop=self.stop)
+        games = partial(LocalGames, self.schedule.entrants, workers)
+        dispatcher = Dispatcher(games, workers, notify=reporter.note, stop=self.stop)
         if elsewhere is not None:
-            dispatcher.factory, dispatcher.slots, dispatcher.alone = elsewhere.factory, elsewhere.slots, False
+            dispatcher.factory, dispatcher.slots = elsewhere.factory, elsewhere.slots
         starts = StartWatch(self.bots if self.settings.max_forfeits < 1 else ())
         try:
             for played in dispatcher.run(self._missing_games()):

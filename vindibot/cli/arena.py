@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def run(
     played.
     """
     from behaviours.registry import nearest
-    from vindibot.arena import ConsoleReporter, prepare, stopping
+    from vindibot.arena import ConsoleReporter, prepare, preparing, stopping
     from vindibot.base import log
     from vindibot.engine import warm
 
@@ -89,7 +90,8 @@ def run(
         words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
         try:
             with interrupts.saying(words):
-                warm(console)
+                with contextlib.nullcontext() if settings.cluster.address else preparing(tournament.schedule.entrants):
+                    warm(console)
                 watch = ConsoleReporter(console)
                 with (
                     machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,

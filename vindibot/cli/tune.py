@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 import time
@@ -141,7 +142,7 @@ def play(
 
 def _play(study: TuneStudy, console: Console) -> int:
     """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
-    from vindibot.arena import Elsewhere, Stop, local_workers, stopping
+    from vindibot.arena import Elsewhere, LocalGames, Stop, preparing, stopping
     from vindibot.base import counted, log, plain_table, say
     from vindibot.config import cores, name_to_load, short
     from vindibot.engine import warm
@@ -160,7 +161,10 @@ def _play(study: TuneStudy, console: Console) -> int:
     words = f"go on with: {shlex.join(['vindibot', 'tune', 'play', '--resume', short(path)])}"
     slots, stop = settings.workers or cores(), Stop()
     with log.configured(settings.log.level, settings.log.file, console):
-        with interrupts.saying(f"interrupted: {words}"):
+        with (
+            interrupts.saying(f"interrupted: {words}"),
+            contextlib.nullcontext() if settings.cluster.address else preparing(study.entrants),
+        ):
             warm(console)
         tuned = counted(len(study.space), "parameter")
         say(console, f"tuning {tuned} of {study.space.bot.name} in {settings.games} games (seed {study.seed})")
@@ -170,13 +174,12 @@ def _play(study: TuneStudy, console: Console) -> int:
             machines.machines(settings.cluster, study.entrants, slots, partial(say, console)) as elsewhere,
             stopping(stop),
         ):
-            local = Elsewhere(local_workers(study.entrants, slots), lambda: slots, lambda: ())
+            local = Elsewhere(partial(LocalGames, study.entrants, slots), lambda: slots, lambda: ())
             where = elsewhere or local
             try:
                 study.play(
                     where.factory,
                     where.slots,
-                    alone=elsewhere is None,
                     stop=stop,
                     note=lambda text: say(console, text, "yellow"),
                     progress=_Progress(console, where),

@@ -1,6 +1,6 @@
 """The driver: it gives the games of a tournament to the machines of a cluster, and collects the results.
 
-`ClusterExecutor` is an executor of `concurrent.futures`, so the arena's dispatcher uses it like the executor of a local arena.
+The arena's dispatcher uses `ClusterGames` like the players of a local arena (`vindibot.arena.GamePlayers`).
 The driver decides which machine plays which game, and Dask only transports the games. The driver's loop runs in its own thread:
 
 - About every second it asks the scheduler for its workers. In this module, each worker is a machine.
@@ -23,7 +23,7 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,8 +134,8 @@ class _ClusterMachine:
         return not self.running if game.suspect else len(self.running) < self.slots
 
 
-class ClusterExecutor(Executor):
-    """An executor that plays games on the machines of a cluster. `notify` gets lines of text for people.
+class ClusterGames:
+    """Plays games on the machines of a cluster. `notify` gets lines of text for people.
 
     `timed` says whether bots have time limits. If they have, all machines must have the same processor, unless the settings allow
     different processors. `cpu` is the model of the processor that played earlier games of the tournament, empty if unknown.
@@ -178,11 +178,10 @@ class ClusterExecutor(Executor):
         self._thread.start()
         self._began.result()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Play the game of a `GameTask`, which is the only argument in `args`. `fn` is ignored. See `Executor`."""
+    def submit(self, task: GameTask) -> Future[PlayedGame]:
+        """Play a game. Raises `BrokenExecutor` if no more games can be played."""
         if self.broken:
             raise BrokenExecutor(self.broken)
-        (task,) = args
         game = _ClusterGame(task, machine.request_of("play", RemoteGame.of(task)))
         self._call(self._waiting.append, game)
         return game.future
@@ -620,16 +619,16 @@ def other_machines(
 ) -> Iterator[Elsewhere]:
     """Connect to the cluster that `settings` name, let its machines load the bots, and yield its machines.
 
-    `entrants` are the bots of all games. `workers`, `notify`, `timed` and `cpu` have the same meaning as for `ClusterExecutor`.
+    `entrants` are the bots of all games. `workers`, `notify`, `timed` and `cpu` have the same meaning as for `ClusterGames`.
 
     The caller must have checked the settings with `check_cluster`. Raises `UsageError` if the folder of a bot cannot be sent to
     other machines, and `VindibotError` if no scheduler answers, or if all machines are refused.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find the differences that matter
-    executor = ClusterExecutor(settings, pack_entrants(entrants), timed=timed, cpu=cpu, local_workers=workers, notify=notify)
+    executor = ClusterGames(settings, pack_entrants(entrants), timed=timed, cpu=cpu, local_workers=workers, notify=notify)
 
-    def factory() -> Executor:
+    def factory() -> ClusterGames:
         if executor.broken:
             raise VindibotError(executor.broken)
         return executor

@@ -4,6 +4,7 @@ from .ending import (
     ChildEnded as ChildEnded,
     ChildEnding as ChildEnding,
     ChildLate as ChildLate,
+    code_words as code_words,
 )
 from .frames import (
     DONE as DONE,

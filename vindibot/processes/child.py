@@ -247,6 +247,11 @@ class Child:
             else:
                 self._end("killed" if self.pid else "not started", None)
 
+    def is_orphan(self) -> bool:
+        """Return whether the process still runs, but its forker has ended. Then it can have no further children."""
+        self._read_control()
+        return self.ending is None and self.control_fd == self._pidfd
+
     def _end_with(self, code: int, *, late: bool) -> None:
         if late:
             self._end("time", code)

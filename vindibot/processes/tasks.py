@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from math import ceil, inf
+from typing import Any, TypeVar, overload
 
 from vindibot.base import VindibotError
 from vindibot.processes.child import EXIT_SECONDS, RETRY_AFTER, Child
@@ -24,6 +25,9 @@ from vindibot.processes.server import ForkServer
 TASK = FIRST_KIND
 #: Seconds that a child may take until it is ready. If this number of children in a row end before they are ready, a task fails.
 READY_SECONDS, START_ATTEMPTS = 60.0, 3
+
+
+T = TypeVar("T")
 
 
 class TaskError(VindibotError):
@@ -54,7 +58,7 @@ class Tasks:
         self, workers: int, child: Callable[[], Child], timeout: Callable[[bytes], float | None] = lambda task: None
     ) -> None:
         self._child, self._timeout = child, timeout
-        self._waiting: deque[tuple[bytes, Future[bytes]]] = deque()
+        self._waiting: deque[tuple[bytes, Future[Any], Callable[[bytes], Any]]] = deque()
         self._slots = [_Slot() for _ in range(workers)]
         self._failed_starts = 0
         self._lock = threading.Lock()
@@ -63,13 +67,22 @@ class Tasks:
         self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
         self._thread.start()
 
-    def submit(self, task: bytes) -> Future[bytes]:
-        """Let a child do a task. The future fails with `ChildEnded` if the child ends, and with `TaskError`."""
-        future: Future[bytes] = Future()
+    @overload
+    def submit(self, task: bytes) -> Future[bytes]: ...
+
+    @overload
+    def submit(self, task: bytes, read: Callable[[bytes], T]) -> Future[T]: ...
+
+    def submit(self, task: bytes, read: Callable[[bytes], Any] = bytes) -> Future[Any]:
+        """Let a child do a task. The result of the future is what `read` returns for the answer of the child.
+
+        The future fails with `ChildEnded` if the child ends, with `TaskError`, and with the errors of `read`.
+        """
+        future: Future[Any] = Future()
         with self._lock:
             if self._closing:
                 raise VindibotError("the processes for tasks have ended")
-            self._waiting.append((task, future))
+            self._waiting.append((task, future, read))
             os.eventfd_write(self._wake, 1)
         return future
 
@@ -87,7 +100,7 @@ class Tasks:
             self._closing = True
             if self._wake >= 0:
                 os.eventfd_write(self._wake, 1)
-        for _, future in cancelled:
+        for _, future, _ in cancelled:
             future.cancel()
         if wait:
             self._thread.join()
@@ -108,7 +121,7 @@ class Tasks:
                 self._wake = -1
             for slot in self._slots:
                 slot.fail(problem)
-            for _, future in self._waiting:
+            for _, future, _ in self._waiting:
                 if future.set_running_or_notify_cancel():
                     future.set_exception(problem)
 
@@ -116,6 +129,8 @@ class Tasks:
         """Start children, give tasks to those that are ready, and handle what happens next."""
         limit = inf
         for slot in self._slots:
+            if slot.ready and slot.future is None and slot.child is not None and slot.child.is_orphan():
+                slot.fail(ChildEnded(ChildEnding("stopped", None, 0.0)))  # it could start no processes of its own
             if slot.child is None and self._waiting:
                 slot.child, slot.began = self._child(), time.monotonic()
                 slot.limit = slot.began + READY_SECONDS
@@ -138,10 +153,10 @@ class Tasks:
 
     def _give_task(self, slot: _Slot) -> None:
         with contextlib.suppress(IndexError):
-            task, future = self._waiting.popleft()
+            task, future, read = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
                 seconds = self._timeout(task)
-                slot.future, slot.began = future, time.monotonic()
+                slot.future, slot.read, slot.began = future, read, time.monotonic()
                 slot.limit = inf if seconds is None else slot.began + seconds
                 assert slot.child is not None
                 slot.child.send(TASK, task)
@@ -164,7 +179,7 @@ class Tasks:
         if not slot.ready:
             self._failed_starts += 1
             if self._failed_starts >= START_ATTEMPTS and self._waiting:
-                _, slot.future = self._waiting.popleft()
+                _, slot.future, _ = self._waiting.popleft()
                 slot.future.set_running_or_notify_cancel()
         slot.fail(ChildEnded(ending))
 
@@ -174,20 +189,26 @@ class Tasks:
             slot.ready, slot.limit, self._failed_starts = True, inf, 0
         elif frame.kind in (DONE, FAILED) and future is not None:
             slot.future, slot.limit = None, inf
-            if frame.kind == DONE:
-                future.set_result(frame.payload)
-            else:
-                future.set_exception(TaskError(frame.text))
+            try:
+                if frame.kind == FAILED:
+                    raise TaskError(frame.text)
+                future.set_result(slot.read(frame.payload))
+            except Exception as problem:
+                future.set_exception(problem)
         else:
             child.end_as_malformed()
 
 
 class _Slot:
-    """A place for a child: the child, whether it is ready, the future of its task, and the monotonic time of its end."""
+    """A place for a child: the child, whether it is ready, the future of its task, and the monotonic time of its end.
+
+    `read` turns the answer of the child into the result of the future.
+    """
 
     def __init__(self) -> None:
         self.child: Child | None = None
-        self.future: Future[bytes] | None = None
+        self.future: Future[Any] | None = None
+        self.read: Callable[[bytes], Any] = bytes
         self.ready = False
         self.began = 0.0
         self.limit = inf

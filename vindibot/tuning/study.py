@@ -6,7 +6,6 @@ import math
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +14,12 @@ from vindibot.arena import (
     Dispatcher,
     Entrant,
     GameLine,
+    GamePlayers,
     GameTask,
     Limits,
     MapSet,
     MapSettings,
-    PlayedGame,
     Stop,
-    play_task,
     read_map_set,
     unique_label,
 )
@@ -94,20 +92,18 @@ class TuneStudy:
 
     def play(
         self,
-        factory: Callable[[], Executor],
+        factory: Callable[[], GamePlayers],
         slots: int | Callable[[], int],
         *,
-        alone: bool = True,
-        play: Callable[[GameTask], PlayedGame] = play_task,
         stop: Stop | None = None,
         note: Callable[[str], None] = lambda text: None,
         progress: Callable[[Iterate, TuneStudy], None] = lambda iterate, study: None,
     ) -> None:
         """Play the missing games, until the study is finished or `stop` asks to end.
 
-        `factory` makes executors, which play at most `slots` games at a time by calling `play` (see `Dispatcher`, also for
-        `alone`). `note` gets messages for the user. `progress` is called after each block. The result does not depend on the
-        number of workers, because an iterate begins only after the previous iterate has ended.
+        `factory` makes players of games, which play at most `slots` games at a time (see `Dispatcher`). `note` gets messages for
+        the user. `progress` is called after each block. The result does not depend on the number of workers, because an iterate
+        begins only after the previous iterate has ended.
         """
         from vindibot.tuning.trials import Trials
 
@@ -138,7 +134,7 @@ class TuneStudy:
         try:
             iterate = advance(next(steps))
             while self.result is None and not asked.soon:  # a dispatcher may end too early if games cannot be played
-                for played in Dispatcher(factory, slots, play, note, asked, alone).run(queue):
+                for played in Dispatcher(factory, slots, note, asked).run(queue):
                     block = lines.setdefault(played.line.block, [])
                     block.append(played.line)
                     if len(block) < played.line.games:

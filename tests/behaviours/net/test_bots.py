@@ -21,7 +21,7 @@ from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
 from vindibot.arena import travel
-from vindibot.arena.sandbox import play_task
+from vindibot.arena.worker import play_task
 from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.engine import TraitPlan
