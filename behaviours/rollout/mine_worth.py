@@ -27,5 +27,5 @@ def mine_worth(view: View, keep: float) -> NDArray[np.float64]:
 
 def _rounds_owned(rate: NDArray[np.float64], left: int) -> NDArray[np.float64]:
     """Return the rounds, of `left`, for which a mine is kept that is lost at the rate `rate` per round."""
-    kept: NDArray[np.float64] = -np.expm1(-rate * left) / rate
-    return kept
+    rounds: NDArray[np.float64] = -np.expm1(-rate * left) / rate
+    return rounds

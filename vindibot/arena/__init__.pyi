@@ -21,10 +21,6 @@ from .hosts import (
     MachineStatus as MachineStatus,
 )
 from .live import ConsoleReporter as ConsoleReporter
-from .local import (
-    LocalExecutor as LocalExecutor,
-    become_worker as become_worker,
-)
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,

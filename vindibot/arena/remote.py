@@ -208,9 +208,8 @@ class _RemoteRequests:
     """Answers the requests to this player."""
 
     def __init__(self) -> None:
-        from vindibot.arena.local import become_worker
-
-        become_worker()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        adopt_orphans()  # processes that bots leave behind
         self._entrants: dict[str, Entrant] = {}
 
     def answer(self, kind: str, *parts: Any) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Seat, local_seat
 from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, end_descendants
-from vindibot.processes import Child, ChildLimits, ForkServer, Needs, Owner, Tasks, loading_beside, serve_tasks
+from vindibot.processes import Child, ChildLimits, ForkServer, Needs, Owner, Tasks, from_owner, loading_beside, serve_tasks
 
 #: What a worker runs, and the name of its process.
 RUN, NAME = "vindibot.arena.worker:serve", "vindibot-games"
@@ -151,7 +151,7 @@ def serve(owner: Owner) -> None:
 
 def _answer(task: bytes) -> bytes:
     try:
-        return play_task(pickle.loads(task[_WALL.size :])).encode()
+        return play_task(from_owner(task[_WALL.size :])).encode()
     except VindibotError:
         if ForkServer.of_process().is_running():
             raise

@@ -23,10 +23,6 @@ from .pool import (
     Pool as Pool,
     Voters as Voters,
 )
-from .process import (
-    context as context,
-    pool_context as pool_context,
-)
 from .rehearsal import rehearse as rehearse
 from .runner import (
     NOTE_LENGTH as NOTE_LENGTH,

@@ -1,4 +1,3 @@
-from . import preload as preload
 from .child import Child as Child
 from .ending import (
     ChildEnded as ChildEnded,
@@ -14,7 +13,10 @@ from .frames import (
     READY as READY,
     ChildFrame as ChildFrame,
 )
-from .inside import Owner as Owner
+from .inside import (
+    Owner as Owner,
+    from_owner as from_owner,
+)
 from .requests import (
     ChildLimits as ChildLimits,
     Needs as Needs,
@@ -23,7 +25,6 @@ from .root import TEMPLATE as TEMPLATE
 from .server import (
     ForkServer as ForkServer,
     loading_beside as loading_beside,
-    parameters as parameters,
 )
 from .tasks import (
     Tasks as Tasks,
