@@ -64,8 +64,8 @@ class TrainingGames(NamedTuple):
 class Guests(NamedTuple):
     """The guests: first `policies`, then `networks`. `weights` are for the policies; only the table of duels counts.
 
-    `drawn` lists the numbers of the guests from which a game draws. `parts` has two numbers: of 1000 games, in how many one seat
-    is a guest, and in how many two seats are guests.
+    `drawn` lists the numbers of the guests from which a game draws. `parts` has three numbers: of 1000 games, in how many
+    one seat is a guest, in how many two, and in how many three.
     """
 
     policies: NDArray[np.void]
@@ -123,12 +123,14 @@ def new_piece() -> Piece:
 
 
 @kernel
-def lead_of(game: GameRecord, hero: int) -> float:
-    """Return the gold of a hero minus the mean gold of the other heroes."""
-    own, total = float(game.hero[uintp(hero)].gold), 0.0
-    for seat in range(4):
-        total += float(game.hero[seat].gold)
-    return own - (total - own) / 3
+def lead_of(game: GameRecord, hero: int, best: float) -> float:
+    """Return the gold of a hero minus the gold of the other heroes: the largest times `best`, and the mean times 1 - `best`."""
+    own, total, most = float(game.hero[uintp(hero)].gold), 0.0, 0.0
+    for step in range(1, 4):
+        gold = float(game.hero[uintp((hero + step) & 3)].gold)
+        total += gold
+        most = max(most, gold)
+    return own - best * most - (1 - best) * total / 3
 
 
 @kernel
@@ -144,10 +146,11 @@ def _begin(table: TrainingGames, guests: Guests, number: int) -> None:
     for seat in range(4):
         table.seats[number, seat], table.leads[number, seat] = LEARNER, 0.0
     state = next_random(state)
-    draw = below(state, 1000)
-    wanted = int64(1) if draw < guests.parts[0] else (int64(2) if draw < guests.parts[0] + guests.parts[1] else int64(0))
-    if len(guests.drawn) == 0:
-        wanted = int64(0)
+    draw, wanted = below(state, 1000), int64(0)
+    for count in range(3):
+        if len(guests.drawn) and wanted == 0:
+            wanted = int64(count + 1) if draw < guests.parts[count] else int64(0)
+            draw -= guests.parts[count]
     while wanted:
         state = next_random(state)
         seat = below(state, 4)
@@ -231,7 +234,19 @@ def _estimate(piece: Piece, begin: int, after: float, discount: float, trace: fl
 
 
 @entry(
-    types.void(_GAMES, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
+    types.void(
+        _GAMES,
+        _GUESTS,
+        FLOAT32S,
+        types.int64,
+        FOUND_ARRAY,
+        UNITS_ARRAY,
+        PIECE_TYPE,
+        types.float64,
+        types.float64,
+        types.float64,
+        FLOATS,
+    )
 )
 def collect(
     table: TrainingGames,
@@ -243,6 +258,7 @@ def collect(
     piece: Piece,
     discount: float,
     trace: float,
+    best: float,
     statistics: NDArray[np.float64],
 ) -> None:
     """Play a piece of every game, fill `piece`, and add to `statistics` (float64, see `STATISTICS`).
@@ -269,7 +285,7 @@ def collect(
                         move = int64(best_move(guests.networks[player - len(guests.policies)], found, units_array[0], integers))
                 piece.chosen[slot] = -1
                 if player == LEARNER:
-                    lead = lead_of(game, seat)
+                    lead = lead_of(game, seat, best)
                     if not begun:
                         piece.reward[slot - 4] = (lead - leads[seat]) / mines
                         leads[seat] = lead
@@ -292,7 +308,7 @@ def collect(
             if over or turn == PIECE - 1:
                 for seat in range(4):
                     if seats[seat] == LEARNER:
-                        slot, lead = (number * PIECE + turn) * 4 + seat, lead_of(game, seat)
+                        slot, lead = (number * PIECE + turn) * 4 + seat, lead_of(game, seat, best)
                         piece.reward[slot], piece.ends[slot] = (lead - leads[seat]) / mines, over
                         leads[seat] = lead
             if over:
