@@ -64,7 +64,7 @@ from behaviours.net.object_features import (
     OBJECT_GROUPS,
     OBJECT_MOVE_SLOTS,
     OBJECT_STATE_SLOTS,
-    FoundRecord,
+    FoundRecord as FoundRecord,
     add_move_objects,
     add_state_objects,
 )

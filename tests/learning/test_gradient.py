@@ -26,7 +26,6 @@ from vindibot.learning.collecting import (
     TrainingGames,
     begin_all,
     collect,
-    lead_of,
     new_piece,
 )
 from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
@@ -69,14 +68,14 @@ def parameters_with_opinions() -> NDArray[np.float32]:
 
 
 def collected(
-    parts: tuple[int, int, int] = (200, 200, 200), pieces: int = 1, best: float = 0
+    parts: tuple[int, int, int] = (200, 200, 200), pieces: int = 1
 ) -> tuple[NDArray[np.float32], list[Piece], TrainingGames, NDArray[np.float64], Guests]:
     parameters, games = parameters_with_opinions(), table()
     rivals, sums, found = guests(parts, parameters), np.zeros(len(STATISTICS)), []
     begin_all(games, rivals)
     for _ in range(pieces):
         piece = new_piece()
-        collect(games, rivals, parameters, HIDDEN, np.zeros(1, FOUND), np.zeros(1, UNITS), piece, DISCOUNT, TRACE, best, sums)
+        collect(games, rivals, parameters, HIDDEN, np.zeros(1, FOUND), np.zeros(1, UNITS), piece, DISCOUNT, TRACE, sums)
         found.append(piece)
     return parameters, found, games, sums, rivals
 
@@ -208,23 +207,13 @@ def test_advantages_are_those_of_gae() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_guests_have_their_seats(count: int) -> None:
     """In 600 of 1000 games, `count` seats are guests."""
-    parts = tuple(600 * (count == each) for each in (1, 2, 3))
-    *_, games, sums, rivals = collected(parts, pieces=6)  # type: ignore[arg-type]
+    parts = 600 * (count == 1), 600 * (count == 2), 600 * (count == 3)
+    *_, games, sums, rivals = collected(parts, pieces=6)
     named = dict(zip(STATISTICS, sums.tolist(), strict=True))
     assert 0 < named["guest_games"] < named["games"]
     assert named["seats"] == (4 - count) * named["guest_games"]
     assert set(np.unique(games.seats)) <= {LEARNER, *range(len(rivals.drawn))}
     assert set(np.unique((games.seats != LEARNER).sum(axis=1))) == {0, count}
-
-
-@pytest.mark.parametrize("best", [0, 0.25, 1])
-def test_the_lead_counts_the_mean_and_the_best_of_the_rivals(best: float) -> None:
-    games = np.zeros(1, GAME)
-    games["hero"]["gold"][0] = gold = [50, 90, 10, 20]
-    for hero in range(4):
-        others = [gold[other] for other in range(4) if other != hero]
-        lead = gold[hero] - best * max(others) - (1 - best) * sum(others) / 3
-        assert lead_of.py_func(games[0], hero, best) == pytest.approx(lead)
 
 
 def test_closed_maps_get_no_new_games() -> None:
@@ -233,5 +222,5 @@ def test_closed_maps_get_no_new_games() -> None:
     begin_all(games, rivals)
     games.open[1] = 0
     memory: tuple[Any, ...] = np.zeros(1, FOUND), np.zeros(1, UNITS), new_piece()
-    collect(games, rivals, parameters, HIDDEN, *memory, DISCOUNT, TRACE, 0.0, np.zeros(len(STATISTICS)))
+    collect(games, rivals, parameters, HIDDEN, *memory, DISCOUNT, TRACE, np.zeros(len(STATISTICS)))
     assert 1 not in games.where

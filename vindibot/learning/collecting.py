@@ -1,7 +1,7 @@
 """Collects decisions: games in which a net plays against itself and guests, with a sample of its moves.
 
 A thread has `GAMES_PER_THREAD` games, and plays them in **pieces** of `PIECE` rounds. A **guest** is a policy of the library of
-`rollout`, or a net with whole numbers as weights. In half of the games one or two seats are guests. The decisions of the other
+`rollout`, or a net with whole numbers as weights. In half of the games one to three seats are guests. The decisions of the other
 seats are the data from which the net learns.
 
 The lead of a hero is its gold minus the mean gold of the other heroes. The reward of a decision is the change of the lead until
@@ -123,14 +123,12 @@ def new_piece() -> Piece:
 
 
 @kernel
-def lead_of(game: GameRecord, hero: int, best: float) -> float:
-    """Return the gold of a hero minus the gold of the other heroes: the largest times `best`, and the mean times 1 - `best`."""
-    own, total, most = float(game.hero[uintp(hero)].gold), 0.0, 0.0
-    for step in range(1, 4):
-        gold = float(game.hero[uintp((hero + step) & 3)].gold)
-        total += gold
-        most = max(most, gold)
-    return own - best * most - (1 - best) * total / 3
+def lead_of(game: GameRecord, hero: int) -> float:
+    """Return the gold of a hero minus the mean gold of the other heroes."""
+    own, total = float(game.hero[uintp(hero)].gold), 0.0
+    for seat in range(4):
+        total += float(game.hero[seat].gold)
+    return own - (total - own) / 3
 
 
 @kernel
@@ -234,19 +232,7 @@ def _estimate(piece: Piece, begin: int, after: float, discount: float, trace: fl
 
 
 @entry(
-    types.void(
-        _GAMES,
-        _GUESTS,
-        FLOAT32S,
-        types.int64,
-        FOUND_ARRAY,
-        UNITS_ARRAY,
-        PIECE_TYPE,
-        types.float64,
-        types.float64,
-        types.float64,
-        FLOATS,
-    )
+    types.void(_GAMES, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
 )
 def collect(
     table: TrainingGames,
@@ -258,7 +244,6 @@ def collect(
     piece: Piece,
     discount: float,
     trace: float,
-    best: float,
     statistics: NDArray[np.float64],
 ) -> None:
     """Play a piece of every game, fill `piece`, and add to `statistics` (float64, see `STATISTICS`).
@@ -285,7 +270,7 @@ def collect(
                         move = int64(best_move(guests.networks[player - len(guests.policies)], found, units_array[0], integers))
                 piece.chosen[slot] = -1
                 if player == LEARNER:
-                    lead = lead_of(game, seat, best)
+                    lead = lead_of(game, seat)
                     if not begun:
                         piece.reward[slot - 4] = (lead - leads[seat]) / mines
                         leads[seat] = lead
@@ -308,7 +293,7 @@ def collect(
             if over or turn == PIECE - 1:
                 for seat in range(4):
                     if seats[seat] == LEARNER:
-                        slot, lead = (number * PIECE + turn) * 4 + seat, lead_of(game, seat, best)
+                        slot, lead = (number * PIECE + turn) * 4 + seat, lead_of(game, seat)
                         piece.reward[slot], piece.ends[slot] = (lead - leads[seat]) / mines, over
                         leads[seat] = lead
             if over:

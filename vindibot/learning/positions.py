@@ -167,7 +167,7 @@ def find_positions(
             columns.hero[count], columns.round[count] = hero, number
             columns.left[count] = (int64(game.max_turns) - turn + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND
             columns.mines[count] = max(int64(tables.mines), int64(1))
-            columns.lead[count] = lead_of(game, hero, 0.0)
+            columns.lead[count] = lead_of(game, hero)
             others = int64(0)
             for step in range(1, 4):
                 others += int64(game.hero[uintp((hero + step) & 3)].mines)
@@ -175,5 +175,5 @@ def find_positions(
             count += 1
         play(game, int64(played[ply]), None)
     for row in range(count):
-        columns.final[row] = lead_of(game, int64(columns.hero[row]), 0.0)
+        columns.final[row] = lead_of(game, int64(columns.hero[row]))
     return count

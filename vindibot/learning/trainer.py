@@ -183,7 +183,7 @@ class Trainer:
         sums, settings = np.zeros(len(STATISTICS)), self.settings
         collect(
             player.table, self._guests, self.parameters, settings.hidden, player.found, player.units, player.piece,
-            settings.discount, settings.trace, settings.best, sums,
+            settings.discount, settings.trace, sums,
         )  # fmt: skip
         return sums
 
