@@ -2,7 +2,8 @@
 
 A decision is one turn of a hero. It has `STATE_SLOTS` slots for the position, and `MOVE_SLOTS` slots for each of the five moves.
 Each slot has the number of one feature. Slots of a move may have 0: no feature. The first `SLOTS` slots of a move are those of
-`behaviours.net.move_features`. These are the others:
+`behaviours.net.move_features`. The last slots of a move and of the position are those of `behaviours.net.object_features`. These
+are the others:
 
 =====  =============================================================================================
 slot   the feature depends on
@@ -53,20 +54,28 @@ tavern is the one nearest to our square. An enemy that has crashed counts only f
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, kind_of, mover_of
+from behaviours.net.object_features import (
+    NEAR,
+    OBJECT_GROUPS,
+    OBJECT_MOVE_SLOTS,
+    OBJECT_STATE_SLOTS,
+    FoundRecord as FoundRecord,
+    add_move_objects,
+    add_state_objects,
+)
 from sim.game import BEER_COST, CELLS, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY
 from sim.kernel_types import array_of, record
 from sim.kernels import inlined, kernel
 from sim.rules import tile_at
 
 #: Number of slots of a move, and of a position.
-MOVE_SLOTS, STATE_SLOTS = 30, 18
+_MOVE_SLOTS, _STATE_SLOTS = 30, 18
+MOVE_SLOTS, STATE_SLOTS = _MOVE_SLOTS + OBJECT_MOVE_SLOTS, _STATE_SLOTS + OBJECT_STATE_SLOTS
 #: The distance of a near foreign mine, and of a close enemy, in moves.
 WITHIN, CLOSE = 5, 3
 
@@ -136,6 +145,9 @@ GROUPS: dict[str, int] = {
     "life x mines": _product("blows", "mines") * 2,
     "potential of mines x life": _product("level", "blows"),
 }
+#: The first feature of `behaviours.net.object_features`.
+_OBJECTS = sum(GROUPS.values())
+GROUPS |= OBJECT_GROUPS
 #: Number of features, including feature 0.
 FEATURES = sum(GROUPS.values())
 #: The first feature of each group, in the order of `GROUPS`.
@@ -144,7 +156,7 @@ _FIRST = np.cumsum([0, *GROUPS.values()])[:-1].tolist()
     _ROUNDS_KIND, _SHARE_KIND, _NEAR_MINES, _SPAWN, _SECOND, _COINS, _FREE_MINE, _RICH_MINE, _RACE, _TAKEN, _CROWD, _PULL,
     _RICH_PULL, _FEAR, _PREY, _LIFE, _SHARES, _ROUNDS, _TAVERN, _MINE, _ENEMY, _BAR, _BEST, _FREE, _LAST, _GOLD, _LEAD,
     _LIFE_MINES, _PULL_LIFE,
-) = _FIRST[1:]  # fmt: skip
+) = _FIRST[1 : len(_FIRST) - len(OBJECT_GROUPS)]  # fmt: skip
 
 # Tables are faster than comparisons. Each holds the bin of a whole number; numbers above the largest have the bin of the largest.
 _FAR_BIN, _ENEMY_BIN, _GOLD_BIN, _COINS_BIN, _ROUNDS_BIN, _COUNT_BIN, _MINES_BIN = (
@@ -163,11 +175,9 @@ _LEVELS, _CHANGES = (32, 128, 256, 512, 1024), (4, 32, 96)
 #: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other
 #: (`moves`), and the owner (0..3: hero, 4 or more: none) of each mine. The first feature of a move is -1 if the move has no
 #: effect and is not a stay.
-FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", MAX_MINES))
+FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", MAX_MINES), **NEAR)
 #: numba's type of an array of these records.
 FOUND_ARRAY = array_of(FOUND)
-#: One record of `FOUND`.
-FoundRecord = Any
 
 
 @inlined
@@ -330,6 +340,7 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
     here = _mines_from(game, tables, found, me, richest, pos)
     around = _enemies_from(game, tables, me, pos, life)
     _fill_state(game, tables, found, me, total, free, best, rounds, here[1], here[6])
+    add_state_objects(game, tables, found, me, total, rounds, _OBJECTS, _STATE_SLOTS)
     for move in range(5):
         basic = features_of_move(game, tables, me, mover, move)
         base = move * MOVE_SLOTS
@@ -377,3 +388,4 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
         row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - here[7])
         row[uintp(base + 28)] = _FEAR + _moved(_level(fear), fear - around[1])
         row[uintp(base + 29)] = _PREY + _moved(_level(prey), prey - around[2])
+        add_move_objects(game, tables, found, me, richest, total, move, kind, square, then, _OBJECTS, base + _MOVE_SLOTS)

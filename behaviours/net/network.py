@@ -11,7 +11,8 @@ values, see `REWARDS` and `LEAD`.
 All weights are whole numbers of 1 / `UNIT` in 16 bits, and all sums are exact. So a net makes the same moves on every machine.
 
 A **file of nets** (.npz) has one or more nets. It names the groups of features, their sizes and the version of the features. A
-file with other features is refused. Facts about each net (`Net.about`) include the version of vindibot that wrote the file.
+file may lack some of today's groups: their weights are 0. A file with other groups is refused. Facts about each net (`Net.about`)
+include the version of vindibot that wrote the file.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
         raise NetError(f"{path} has the format {str(arrays['format'])!r:.60}; this vindibot reads {_FORMAT!r}")
     version, names = int(arrays["version"]), arrays["features"].tolist()
     known = [json.loads(text) for text in arrays["nets"].tolist()]
-    if version != FEATURES_VERSION or names != _NAMES:
+    if version != FEATURES_VERSION or not set(names) <= set(_NAMES):
         writers = sorted({str(facts["about"].get("vindibot", "")) for facts in known} - {""})
         writer = f"vindibot {' or '.join(writers)}" if writers else "the vindibot"
         other = f"version {version}" if version != FEATURES_VERSION else "another list"
@@ -217,10 +218,11 @@ def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
         )
     if not known:
         raise NetError(f"{path} has no net")
+    places = _places_of(names)
     nets = []
     for number, facts in enumerate(known):
         parts = {
-            part: Network(*(arrays[f"{number}.{part}.{name}"] for name in ("rows", "linear", "out")))
+            part: _network(places, *(arrays[f"{number}.{part}.{name}"] for name in ("rows", "linear", "out")))
             for part, there in (("policy", facts.get("policy", True)), ("value", facts["value"]))
             if there
         }
@@ -229,6 +231,28 @@ def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
             raise ValueError(f"unknown target {target!r:.60}")
         nets.append(Net(parts.get("policy", NO_POLICY), parts.get("value"), facts["name"], facts["about"], target))
     return tuple(nets)
+
+
+def _places_of(names: Sequence[str]) -> NDArray[np.int64] | None:
+    """Return the present numbers of the features in the groups `names`, or None if they are the same as in the file."""
+    if names == _NAMES:
+        return None
+    ends = dict(zip(_NAMES, np.cumsum(list(GROUPS.values())).tolist(), strict=True))
+    sizes = dict(zip(_NAMES, GROUPS.values(), strict=True))
+    return np.concatenate([np.arange(ends[name] - sizes[name], ends[name]) for name in names])
+
+
+def _network(
+    places: NDArray[np.int64] | None, rows: NDArray[np.int16], linear: NDArray[np.int16], out: NDArray[np.int16]
+) -> Network:
+    """Return a network of a file. The weights of features that the file does not have are 0."""
+    if places is None:
+        return Network(rows, linear, out)
+    if len(rows) != len(places) or len(linear) != len(places):
+        raise ValueError("the weights do not fit the features")
+    all_rows, all_linear = np.zeros((FEATURES, rows.shape[1]), rows.dtype), np.zeros(FEATURES, linear.dtype)
+    all_rows[places], all_linear[places] = rows, linear
+    return Network(all_rows, all_linear, out)
 
 
 def compiled_networks(networks: Sequence[Network]) -> NDArray[np.void]:

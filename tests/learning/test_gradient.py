@@ -17,7 +17,17 @@ from behaviours.net.scoring import UNITS
 from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import GAME, SEATS
 from sim.generator import generate
-from vindibot.learning.collecting import LEARNER, PIECE, STATISTICS, Guests, Piece, TrainingGames, begin_all, collect, new_piece
+from vindibot.learning.collecting import (
+    LEARNER,
+    PIECE,
+    STATISTICS,
+    Guests,
+    Piece,
+    TrainingGames,
+    begin_all,
+    collect,
+    new_piece,
+)
 from vindibot.learning.gradient import ERRORS, Loss, ppo_gradient
 from vindibot.learning.network import first_parameters, rounded, split
 
@@ -41,7 +51,7 @@ def table(rounds: int = 40) -> TrainingGames:
     )
 
 
-def guests(parts: tuple[int, int], parameters: NDArray[np.float32]) -> Guests:
+def guests(parts: tuple[int, int, int], parameters: NDArray[np.float32]) -> Guests:
     policies = compiled_policies(LIBRARY[:2]).copy()
     networks = compiled_networks([rounded(parameters, HIDDEN)[0]])
     return Guests(policies, networks, compiled_weights(Weights()).copy(), np.arange(3), np.array(parts))
@@ -58,7 +68,7 @@ def parameters_with_opinions() -> NDArray[np.float32]:
 
 
 def collected(
-    parts: tuple[int, int] = (300, 300), pieces: int = 1
+    parts: tuple[int, int, int] = (200, 200, 200), pieces: int = 1
 ) -> tuple[NDArray[np.float32], list[Piece], TrainingGames, NDArray[np.float64], Guests]:
     parameters, games = parameters_with_opinions(), table()
     rivals, sums, found = guests(parts, parameters), np.zeros(len(STATISTICS)), []
@@ -141,7 +151,7 @@ def test_decisions_have_the_probability_of_their_move() -> None:
 
 def test_moves_are_drawn_with_their_probabilities() -> None:
     """The number of decisions in which a kind of direction was chosen, against the sum of its probabilities."""
-    parameters, (piece,), *_ = collected((0, 0))
+    parameters, (piece,), *_ = collected((0, 0, 0))
     weights, decisions = parameters.astype(np.float64), np.flatnonzero(piece.chosen >= 0)
     odds = np.array([odds_of(weights, piece, decision) for decision in decisions.tolist()])
     for move in range(5):
@@ -151,7 +161,7 @@ def test_moves_are_drawn_with_their_probabilities() -> None:
 
 def test_rewards_of_a_game_add_up_to_its_lead() -> None:
     """Rewards of a seat in a whole game, over several pieces, are its final lead divided by the number of mines."""
-    _, pieces, *_ = collected((0, 0), pieces=4)
+    _, pieces, *_ = collected((0, 0, 0), pieces=4)
     rewards = np.concatenate([piece.reward[: GAMES * PIECE * 4].reshape(GAMES, PIECE, 4) for piece in pieces], axis=1)
     ends = np.concatenate([piece.ends[: GAMES * PIECE * 4].reshape(GAMES, PIECE, 4) for piece in pieces], axis=1)
     whole = 0
@@ -166,7 +176,7 @@ def test_rewards_of_a_game_add_up_to_its_lead() -> None:
 
 
 def test_advantages_are_those_of_gae() -> None:
-    _, pieces, *_ = collected((400, 400), pieces=2)
+    _, pieces, *_ = collected((250, 250, 250), pieces=2)
     piece = pieces[1]
     shape = (GAMES, PIECE, 4)
     chosen, ends, rewards, values, advantages = (
@@ -194,17 +204,21 @@ def test_advantages_are_those_of_gae() -> None:
     assert checked > 50
 
 
-def test_guests_have_their_share_of_the_seats() -> None:
-    *_, games, sums, rivals = collected((300, 300), pieces=6)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_guests_have_their_seats(count: int) -> None:
+    """In 600 of 1000 games, `count` seats are guests."""
+    parts = 600 * (count == 1), 600 * (count == 2), 600 * (count == 3)
+    *_, games, sums, rivals = collected(parts, pieces=6)
     named = dict(zip(STATISTICS, sums.tolist(), strict=True))
     assert 0 < named["guest_games"] < named["games"]
-    assert 2 * named["guest_games"] <= named["seats"] <= 3 * named["guest_games"]
+    assert named["seats"] == (4 - count) * named["guest_games"]
     assert set(np.unique(games.seats)) <= {LEARNER, *range(len(rivals.drawn))}
+    assert set(np.unique((games.seats != LEARNER).sum(axis=1))) == {0, count}
 
 
 def test_closed_maps_get_no_new_games() -> None:
     parameters, games = parameters_with_opinions(), table(10)
-    rivals = guests((0, 0), parameters)
+    rivals = guests((0, 0, 0), parameters)
     begin_all(games, rivals)
     games.open[1] = 0
     memory: tuple[Any, ...] = np.zeros(1, FOUND), np.zeros(1, UNITS), new_piece()

@@ -123,7 +123,7 @@ def drawn(seed: int, count: int, hidden: int = 0) -> tuple[MoveDecisions, np.nda
     moves[:, :, :SLOTS] = rng.integers(0, 40, (count, 5, SLOTS))
     moves[rng.random((count, 5)) < 0.2, 0] = -1
     moves[:, 0, 0] = 1
-    state = np.full((count, STATE_SLOTS), BASIC_FEATURES, np.int16)
+    state = np.tile(BASIC_FEATURES + 1 + np.arange(STATE_SLOTS, dtype=np.int16), (count, 1))
     state[:, 0] = BASIC_FEATURES + rng.integers(0, 2, count)
     weights = rng.normal(0, 0.7, 40)
     weights[0] = 0

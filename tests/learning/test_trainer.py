@@ -61,6 +61,13 @@ def test_a_saved_run_continues_as_without_a_pause() -> None:
         assert np.array_equal(array, resumed.state()[name]), name
 
 
+def test_a_run_with_other_features_is_refused() -> None:
+    state = begun().state()
+    state["parameters"] = state["parameters"][:-34]
+    with pytest.raises(ValueError, match="has other features than this vindibot"):
+        Trainer.restore(SETTINGS, state)
+
+
 def test_means_are_means() -> None:
     row = iterate(begun(), 2).row()
     assert 0 < row["entropy"] <= np.log(5)

@@ -1,7 +1,7 @@
 """Collects decisions: games in which a net plays against itself and guests, with a sample of its moves.
 
 A thread has `GAMES_PER_THREAD` games, and plays them in **pieces** of `PIECE` rounds. A **guest** is a policy of the library of
-`rollout`, or a net with whole numbers as weights. In half of the games one or two seats are guests. The decisions of the other
+`rollout`, or a net with whole numbers as weights. In half of the games one to three seats are guests. The decisions of the other
 seats are the data from which the net learns.
 
 The lead of a hero is its gold minus the mean gold of the other heroes. The reward of a decision is the change of the lead until
@@ -64,8 +64,8 @@ class TrainingGames(NamedTuple):
 class Guests(NamedTuple):
     """The guests: first `policies`, then `networks`. `weights` are for the policies; only the table of duels counts.
 
-    `drawn` lists the numbers of the guests from which a game draws. `parts` has two numbers: of 1000 games, in how many one seat
-    is a guest, and in how many two seats are guests.
+    `drawn` lists the numbers of the guests from which a game draws. `parts` has three numbers: of 1000 games, in how many
+    one seat is a guest, in how many two, and in how many three.
     """
 
     policies: NDArray[np.void]
@@ -144,10 +144,11 @@ def _begin(table: TrainingGames, guests: Guests, number: int) -> None:
     for seat in range(4):
         table.seats[number, seat], table.leads[number, seat] = LEARNER, 0.0
     state = next_random(state)
-    draw = below(state, 1000)
-    wanted = int64(1) if draw < guests.parts[0] else (int64(2) if draw < guests.parts[0] + guests.parts[1] else int64(0))
-    if len(guests.drawn) == 0:
-        wanted = int64(0)
+    draw, wanted = below(state, 1000), int64(0)
+    for count in range(3):
+        if len(guests.drawn) and wanted == 0:
+            wanted = int64(count + 1) if draw < guests.parts[count] else int64(0)
+            draw -= guests.parts[count]
     while wanted:
         state = next_random(state)
         seat = below(state, 4)

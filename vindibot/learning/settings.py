@@ -19,7 +19,7 @@ class SelfplaySettings(BaseModel):
     threads: int = Field(1, ge=1, le=256, description="number of threads; another number gives another net")
     hidden: int = Field(64, ge=LANES, le=MAX_HIDDEN, multiple_of=LANES, description="number of hidden units of each network")
     rounds: int = Field(300, ge=10, le=5000, description="length of a game, in rounds")
-    guests: float = Field(0.5, ge=0, le=1, description="share of the games in which one or two seats are guests")
+    guests: float = Field(0.5, ge=0, le=1, description="share of the games in which one, two or three seats are guests")
     discount: float = Field(0.99, gt=0, le=1, description="discount of rewards per round; larger: the net plans farther ahead")
     trace: float = Field(0.95, ge=0, le=1, description="decay of advantages per round (lambda of GAE)")
     step: float = Field(1e-3, gt=0, le=1, description="step size of Adam at the beginning")

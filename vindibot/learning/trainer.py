@@ -147,18 +147,20 @@ class Trainer:
         self._threads.shutdown(cancel_futures=True)
 
     def _guests_now(self) -> Guests:
-        policies, networks = compiled_policies(LIBRARY).copy(), [*self.models, *self.snapshots]
+        basic = [network for network in self.models if network.is_basic]  # such a net is faster as a policy
+        networks = [*(network for network in self.models if not network.is_basic), *self.snapshots]
+        policies = compiled_policies(LIBRARY, tuple(Net(network) for network in basic)).copy()
         numbers = [*range(len(policies)), *(len(policies) + number for number in range(len(networks)))]
         # Snapshots are drawn as often as all other guests together.
         repeats = -(-(len(numbers) - len(self.snapshots)) // max(len(self.snapshots), 1))
         drawn = numbers + numbers[len(numbers) - len(self.snapshots) :] * (repeats - 1) if self.snapshots else numbers
-        half = round(500 * self.settings.guests)
+        third = round(1000 * self.settings.guests / 3)
         return Guests(
             policies,
             compiled_networks(networks),
             compiled_weights(Weights()).copy(),
             np.array(drawn, np.int64),
-            np.array([half, half], np.int64),
+            np.array([third, third, third], np.int64),
         )
 
     def iterate(self, progress: float, means: Means) -> None:
@@ -260,6 +262,8 @@ class Trainer:
     @classmethod
     def restore(cls, settings: SelfplaySettings, arrays: dict[str, NDArray[Any]]) -> Trainer:
         """Return the run whose `state` these arrays are. Raises `KeyError` or `ValueError` for arrays of something else."""
+        if len(arrays["parameters"]) != len(first_parameters(settings.hidden, settings.seed)):
+            raise ValueError("the run has other features than this vindibot; begin a new run with --from and the net of this run")
         found: dict[str, list[Network]] = {"model": [], "snapshot": []}
         for kind, networks in found.items():
             while f"{kind}.{len(networks)}.out" in arrays:

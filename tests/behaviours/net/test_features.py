@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
+from behaviours.common.duel import exchange
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FEATURES, FOUND, GROUPS, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.move_features import (
@@ -19,9 +20,10 @@ from behaviours.net.move_features import (
     features_of_moves,
     kind_of,
 )
+from behaviours.net.object_features import NEAR_MINES, duel_results
 from behaviours.net.scoring import features_in
 from sim.board import draw
-from sim.game import MINE, OFFSET, TAVERN, TILE_BITS, Games, mover
+from sim.game import AIR, MINE, OFFSET, TAVERN, TILE_BITS, Games, mover
 from sim.maps import map_of
 from sim.rules import effective_moves
 from tests.support.positions import played_positions, small_positions
@@ -151,6 +153,7 @@ class Scene:
         self.most = max(int(enemy.mines) for enemy in self.enemies)
         self.richest = next((self.me + each) % 4 for each in (1, 2, 3) if self.heroes[(self.me + each) % 4].mines == self.most)
         self.total = max(len(self.mines), int(self.own.mines), self.most, 1)
+        self.pos = int(self.own.pos)
         self.rounds = max(0, -(-(int(self.game.max_turns) - int(self.game.turn)) // 4))
 
     def away(self, square: int, target: int) -> int:
@@ -163,6 +166,18 @@ class Scene:
     def to_tavern(self, square: int) -> int:
         tavern = self.tavern(square)
         return 255 if tavern is None else self.away(square, tavern)
+
+    def stands_before(self, square: int, targets: Sequence[int]) -> bool:
+        """Return whether an enemy stands on the first square of the shortest way (the first of several) to the nearest target."""
+        now = min(self.away(square, int(target)) for target in targets)
+        if now in (0, 255):
+            return False
+        for direction in range(1, 5):
+            there = square + int(OFFSET[direction])
+            walkable = self.game.cell[there] & TILE_BITS == AIR or there in [int(target) for target in targets]
+            if walkable and min(self.away(there, int(target)) for target in targets) == now - 1:
+                return any(int(enemy.pos) == there for enemy in self.enemies)
+        return False
 
     def near_mines(self, square: int) -> list[tuple[int, int, int]]:
         """Return (distance, mine, owner) of the foreign mines among the 24 nearest mines, sorted."""
@@ -292,6 +307,99 @@ def move_facts(games: Games, move: int, kind: int) -> tuple[object, ...]:
     )
 
 
+def exact_duel(scene: Scene, enemy: object, square: int, then: int, away: int) -> object:
+    """Return the result of the duel after a move: the bins of the winner's life, negative for the enemy, or "kills"."""
+    own, its = max(then - 1, 1), int(enemy.life)
+    drinks = scene.gold >= 2 and scene.to_tavern(square) == 1
+    its_drinks = enemy.gold >= 2 and scene.to_tavern(int(enemy.pos)) == 1
+    if away == 1:
+        if its <= 20:
+            return "kills"
+        result = -exchange.py_func(its - 20, 99, 0, its_drinks, own, 99, 0, drinks, 64)
+    else:
+        approach = away - 1  # moves of one hero or the other, the enemy first, until they are beside each other but for one move
+        its, own = max(1, its - approach // 2), max(1, own - (approach - 1) // 2)
+        if away % 2 == 0:
+            result = -exchange.py_func(its, 0, 0, False, own, 99, 0, drinks and away == 2, 64)
+        else:
+            result = exchange.py_func(own, 0, 0, False, its, 99, 0, its_drinks and away == 3, 64)
+    return int(np.sign(result)) * (binned(abs(result), (20, 40, 60)) + 1) if result else 0
+
+
+def share_bin(mines: int, total: int) -> int:
+    return 0 if mines == 0 else 1 if 8 * mines <= total else 2 if 3 * mines <= total else 3
+
+
+def way(distance: int) -> int:
+    return binned(distance, (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17))
+
+
+def state_objects(games: Games) -> tuple[object, ...]:
+    """Return what the features of `behaviours.net.object_features` for the position depend on."""
+    scene = Scene(games)
+    pairs = []
+    for enemy in scene.enemies:
+        rivals = [other for other in scene.awake() if other is not enemy and int(other.pos) != int(enemy.pos)]
+        rivals += [other for other in scene.awake() if other is not enemy and int(other.pos) == int(enemy.pos)]
+        rival = min((scene.away(int(enemy.pos), int(other.pos)) for other in rivals), default=255)
+        away = 255 if enemy.crashed else scene.away(scene.pos, int(enemy.pos))
+        pairs.append(
+            (binned(away, (2, 4, 8)), binned(rival, (1, 2, 4)), blows(int(enemy.life)), share_bin(int(enemy.mines), scene.total))
+        )
+    size = min(max((int(scene.game["size"]) - 9) // 5, 0), 3)
+    richer = sum(enemy.gold > scene.gold for enemy in scene.enemies)
+    leading = sum(enemy.mines > scene.own.mines for enemy in scene.enemies)
+    return (
+        scene.life,
+        *pairs,
+        (binned(len(scene.mines), (4, 6, 8, 12, 16, 20, 28)), size),
+        (int(richer), int(leading), binned(scene.rounds, (10, 30, 75, 150))),
+    )
+
+
+def move_objects(games: Games, move: int, kind: int) -> tuple[object, ...]:
+    """Return what the features of `behaviours.net.object_features` for a move depend on. `kind` is the kind of the move."""
+    scene = Scene(games)
+    pos, life, held = scene.pos, scene.life, int(scene.own.mines)
+    target = pos + int(OFFSET[move])
+    square = target if kind == STEPS else pos
+    then = {DRINKS: min(100, life + 50), TAKES: max(life - 20, 0)}.get(kind, life)
+    pays = scene.gold >= 2
+
+    def nearer(before: int, after: int) -> int:
+        return int(np.sign(after - before))
+
+    before, after = scene.to_tavern(pos), scene.to_tavern(square)
+    tavern = way(0 if kind == DRINKS else after), nearer(before, after), min(life // 10, 9), pays
+    mines: list[object] = []
+    nearest = None
+    for away, mine, owner in scene.near_mines(pos)[:6]:
+        then_away = scene.away(square, mine)
+        if kind == TAKES and mine == target:
+            then_away = 0
+        elif nearest is None:
+            nearest = mine
+        whose = "free" if not 0 <= owner <= 3 else "richest" if owner == scene.richest else "other"
+        rival = min((scene.away(int(enemy.pos), mine) for enemy in scene.awake()), default=255)
+        mines.append((way(then_away), nearer(away, then_away), whose, rival <= then_away, life - then_away > 20))
+    mines += [None] * (6 - len(mines))
+    duels: list[object] = []
+    strikes = 0
+    for enemy in scene.enemies:
+        away = scene.away(square, int(enemy.pos))
+        if enemy.crashed or not 1 <= away <= 10:
+            duels.append(None)
+            continue
+        result = exact_duel(scene, enemy, square, then, away)
+        strikes += away <= 2 and result != "kills"
+        shares = share_bin(int(enemy.mines), scene.total), share_bin(held, scene.total)
+        duels.append((binned(away, (1, 2, 3, 4, 5, 7, 10)), result, *shares))
+    drinks = pays and after == 1
+    on_tavern_way = bool(len(scene.where.taverns)) and scene.stands_before(square, scene.where.taverns)
+    on_mine_way = nearest is not None and scene.stands_before(square, [nearest])
+    return tavern, *mines, *duels, (strikes, blows(max(then - 1, 1)), drinks), (on_tavern_way, on_mine_way)
+
+
 class Meanings:
     """The facts behind each feature so far: one feature has one meaning, and one meaning has one feature."""
 
@@ -314,20 +422,23 @@ class Meanings:
 @pytest.mark.parametrize("positions", [small_positions(7, 500), played_positions(7, 25)], ids=["small", "played"])
 def test_all_features_say_the_same_as_a_second_implementation(positions: Iterator[Games]) -> None:
     meanings = Meanings()
-    groups = {5: "enemy", 6: "enemy", 7: "enemy", 8: "bar", 9: "bar", 10: "bar"}
+    groups = {5: "enemy", 6: "enemy", 7: "enemy", 8: "bar", 9: "bar", 10: "bar", 19: "pair", 20: "pair", 21: "pair"}
+    moves_groups = dict.fromkeys(range(31, 37), "mines") | dict.fromkeys(range(37, 40), "duels")
     for games in positions:
         state, moves = all_features(games)
         assert (moves[:, :SLOTS] == basic_features(games)).all(), draw(games)
-        for slot, (fact, number) in enumerate(zip(state_facts(games), state.tolist(), strict=True)):
+        known = *state_facts(games), *state_objects(games)
+        for slot, (fact, number) in enumerate(zip(known, state.tolist(), strict=True)):
             place = groups.get(slot, f"position {slot}")
             assert meanings.agree(place, fact, number), f"slot {slot} of the position: {fact}, {number}\n{draw(games)}"
         for move in range(5):
             if moves[move, 0] < 0:
                 assert not moves[move, 1:].any()
                 continue
-            for slot, fact in enumerate(move_facts(games, move, kind_of(int(moves[move, 0]))), SLOTS):
-                number = int(moves[move, slot])
-                assert meanings.agree(f"move {slot}", fact, number), f"slot {slot}, move {move}: {fact}, {number}\n{draw(games)}"
+            kind = kind_of(int(moves[move, 0]))
+            for slot, fact in enumerate((*move_facts(games, move, kind), *move_objects(games, move, kind)), SLOTS):
+                number, place = int(moves[move, slot]), moves_groups.get(slot, f"move {slot}")
+                assert meanings.agree(place, fact, number), f"slot {slot}, move {move}: {fact}, {number}\n{draw(games)}"
     assert len(meanings.of_feature) > 450
 
 
@@ -342,13 +453,27 @@ def test_groups_do_not_overlap() -> None:
             if number:
                 seen.setdefault(int(np.searchsorted(ends, number, "right")), set()).add(f"position {slot}")
         for row in moves[moves[:, 0] >= 0]:
-            for slot in range(SLOTS, MOVE_SLOTS):
+            for slot in (SLOTS + np.flatnonzero(row[SLOTS:])).tolist():
                 seen.setdefault(int(np.searchsorted(ends, row[slot], "right")), set()).add(f"move {slot}")
     assert set(seen) == set(range(1, len(GROUPS)))
-    assert all(len(slots) == (3 if list(GROUPS)[group].startswith("enemy:") else 1) for group, slots in seen.items()), seen
+    several = {"enemy": 3, "mines: way x nearer x owner x race x life": NEAR_MINES}
+    for group, slots in seen.items():
+        name = list(GROUPS)[group]
+        assert len(slots) == several.get(name, several.get(name.partition(":")[0], 1)), name
     assert sum(GROUPS.values()) == FEATURES
 
 
 def test_kinds_of_moves() -> None:
     kinds = {kind_of(int(one)) for games in played_positions(5, 5) for one in basic_features(games)[:, 0] if one >= 0}
     assert kinds == {STAYS, STEPS, TAKES, DRINKS}
+
+
+def test_results_of_duels_are_those_of_exchanges() -> None:
+    """All lives, with and without taverns, against the kernel that plays a duel blow by blow."""
+    results = duel_results().reshape(2, 2, 101, 101)
+    for drinks, its_drinks in ((False, False), (False, True), (True, False), (True, True)):
+        for life in range(1, 101):
+            for its_life in range(1, 101, 3):
+                left = exchange.py_func(life, 999, 0, drinks, its_life, 999, 0, its_drinks, 64)
+                expected = 0 if left == 0 else int(np.sign(left)) * (binned(abs(left), (20, 40, 60)) + 1)
+                assert results[int(drinks), int(its_drinks), life, its_life] == 4 + expected

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from behaviours.net.features import FEATURES, GROUPS
 from behaviours.net.network import FEATURES_VERSION, Net, NetError, Network, load_nets, save_nets
 from tests.support.nets import random_network
 
@@ -52,6 +53,29 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
     return contents.getvalue()
 
 
+def test_a_file_may_lack_groups_of_features(tmp_path: Path) -> None:
+    """Files of older versions. The weights of the groups that they lack are 0, in whatever order the groups are."""
+    names, ends = list(GROUPS), np.cumsum(list(GROUPS.values()))
+    kept = [0, *range(len(names) - 2, 0, -2)]
+    places = np.concatenate([np.arange(ends[group] - GROUPS[names[group]], ends[group]) for group in kept])
+
+    def older(arrays: dict[str, Any]) -> None:
+        arrays["features"] = arrays["features"][kept]
+        for name in [name for name in arrays if name.endswith((".rows", ".linear"))]:
+            arrays[name] = arrays[name][places]
+
+    (tmp_path / "nets.npz").write_bytes(changed(older))
+    others = np.setdiff1d(np.arange(FEATURES), places)
+    for found, written in zip(load_nets(tmp_path / "nets.npz"), nets(), strict=True):
+        for name, network in found.networks.items():
+            whole = written.networks[name]
+            assert np.array_equal(network.rows[places], whole.rows[places])
+            assert np.array_equal(network.linear[places], whole.linear[places])
+            assert np.array_equal(network.out, whole.out)
+            assert not network.rows[others].any()
+            assert not network.linear[others].any()
+
+
 def one_array() -> bytes:
     contents = io.BytesIO()
     np.save(contents, np.zeros(3))
@@ -87,9 +111,11 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
     ),
     "other features": (
-        lambda: changed(lambda arrays: arrays.update(features=arrays["features"][:-1])),
+        lambda: changed(lambda arrays: arrays.update(features=np.array([*arrays["features"], "weather: 3"]))),
         r"has features of another list; this vindibot .* use vindibot 9\.1, which wrote the file",
     ),
+    "weights of other features": (lambda: changed(lambda arrays: arrays.update(features=arrays["features"][:-1])), DAMAGED),
+    "no feature": (lambda: changed(lambda arrays: arrays.update(features=arrays["features"][1:])), DAMAGED),
     "features of an unknown writer": (
         lambda: changed(lambda arrays: arrays.update(version=np.array(9), nets=np.array(['{"name": "a", "about": {}}']))),
         "use the vindibot, which wrote the file",
