@@ -108,7 +108,7 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Program]
                 one.kill()
 
 
-SLOW = [trait for trait in TRAITS if trait not in ("closes-output", "writes-pickles", "stops-parent")]
+SLOW = [trait for trait in TRAITS if trait != "writes-pickles"]
 
 
 def cases() -> Iterator[object]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,17 @@ def fresh_server() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("fresh_server")
-@pytest.mark.parametrize("name", [NAME, ROOT, KEEPER])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        (ROOT, signal.SIGKILL),
+        *(
+            pytest.param(name, number, marks=pytest.mark.slow)
+            for name, number in product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))
+            if (name, number) != (ROOT, signal.SIGKILL)
+        ),
+    ],
+)
 def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
     tmp_path: Path, name: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

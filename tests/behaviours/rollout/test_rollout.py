@@ -112,19 +112,19 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past
     """Return the outcome and the first move of one playout, step by step in Python."""
     games, me = games.copy(), mover(games)
     left = View(games, me).rounds_left
-    own = [square for square in range(1024) if int(games[0].cell[square]) & 15 == 4 + me]
+    squares = np.flatnonzero(games["cell"][0] & 15 > TAVERN).tolist()
 
-    def kept(square: int) -> float:
+    def gain(square: int) -> float:
         rate = (1 + int(past["changes"][0, square])) / (trait.weights.keep + int(past["owned"][0, square]))
         usual = 1 / trait.weights.keep
-        return (1 - math.exp(-rate * left)) / rate / ((1 - math.exp(-usual * left)) / usual)
+        return (1 - math.exp(-rate * left)) / rate / ((1 - math.exp(-usual * left)) / usual) - 1
+
+    gains = {square: gain(square) if trait.past_mines else 0.0 for square in squares}
+    own = {square for square in squares if games["cell"].item(square) & 15 == 4 + me}
 
     def further_mines() -> float:
-        if not trait.past_mines:
-            return 0.0
-        now = [square for square in range(1024) if int(games[0].cell[square]) & 15 == 4 + me]
-        won, lost = set(now) - set(own), set(own) - set(now)
-        return sum(kept(square) - 1 for square in won) - sum(kept(square) - 1 for square in lost)
+        now = {square for square in squares if games["cell"].item(square) & 15 == 4 + me}
+        return sum(gains[square] for square in now - own) - sum(gains[square] for square in own - now)
 
     tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
