@@ -51,6 +51,7 @@ def own_bot(folder: Path, name: str, votes: str) -> str:
     return str(place / "bot.toml")
 
 
+@pytest.mark.slow
 def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path) -> None:
     bots = (
         own_bot(tmp_path, "north", "{1: 1, 4: 0.5}"),

@@ -62,13 +62,13 @@ def test_a_long_folder_for_temporary_files(tmp_path: Path) -> None:
     assert "ahead of" in done.stdout
 
 
-def test_shared_memory_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+def test_no_shared_memory_is_needed(tmp_path: Path) -> None:
     before = read_only(Path("/dev/shm"))
     done = subprocess.run(
         [*before, *command(*ARENA)], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=100, check=False
     )
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert "semaphores in /dev/shm" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "ahead of" in done.stdout
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ def test_equal_settings_give_equal_nets() -> None:
     assert not np.array_equal(one.parameters, first_parameters(16, 5))
 
 
+@pytest.mark.slow
 def test_a_saved_run_continues_as_without_a_pause() -> None:
     """Through the file format, with snapshots among the guests and maps that have been replaced."""
     whole = begun()

@@ -88,6 +88,7 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
+@pytest.mark.slow
 def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
     """In each game, each hero makes other moves than in the other games."""
     words = ("play", "--bot", "random", "--against", "random", "--map", "m1", "--rounds", "20", "--seed", "3", "--games", "4")
@@ -101,7 +102,9 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
     assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
 
 
-@pytest.mark.parametrize(("words", "turns"), [([], [0, 1, 3, 7]), (["--log-prints", "all"], list(range(12)))])
+@pytest.mark.parametrize(
+    ("words", "turns"), [([], [0, 1, 3, 7]), pytest.param(["--log-prints", "all"], list(range(12)), marks=pytest.mark.slow)]
+)
 def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, words: list[str], turns: list[int]) -> None:
     (tmp_path / "talks.toml").write_text('[traits.talker]\nuse = "talker:Talker"\n')
     (tmp_path / "talker.py").write_text(
@@ -113,6 +116,7 @@ def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, w
     assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
 
 
+@pytest.mark.slow
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     """Two traits take longer than the time limit when a process first runs them, in each of two workers."""
     slow_bot(tmp_path)
@@ -329,7 +333,7 @@ async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Pat
     assert "waiting" not in out
 
 
-@pytest.mark.parametrize(("pace", "status"), [("original", 404), ("watch", 200)])
+@pytest.mark.parametrize(("pace", "status"), [("original", 404), pytest.param("watch", 200, marks=pytest.mark.slow)])
 async def test_our_own_server_has_pages_if_a_person_watches(tmp_path: Path, pace: str, status: int) -> None:
     words = ("--bot", "stay", "--games", "2", "--pace", pace, "--in-process", "--display", "none")
     client = await begin(tmp_path, "play", *words)

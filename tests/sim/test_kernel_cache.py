@@ -140,6 +140,7 @@ def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, 
     assert not Path(lines[3]).exists(), "the folder of this run is gone with it"
 
 
+@pytest.mark.slow
 def test_a_process_that_cannot_load_a_kernel_leaves_its_file(program: Path, tmp_path: Path) -> None:
     """Other processes can load it. Without the file, each of them would compile."""
     little = (

@@ -109,7 +109,7 @@ def basic_facts(games: Games, move: int) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("positions", [small_positions(5, 600), played_positions(5, 15)], ids=["small", "played"])
+@pytest.mark.parametrize("positions", [small_positions(5, 300), played_positions(5, 15)], ids=["small", "played"])
 def test_features_of_moves_say_the_same_as_a_second_implementation(positions: Iterator[Games]) -> None:
     """Per slot, equal facts must give equal features, and different facts different ones."""
     meaning: dict[int, tuple[int, object]] = {}
@@ -419,7 +419,7 @@ class Meanings:
         )
 
 
-@pytest.mark.parametrize("positions", [small_positions(7, 500), played_positions(7, 25)], ids=["small", "played"])
+@pytest.mark.parametrize("positions", [small_positions(7, 200), played_positions(7, 15)], ids=["small", "played"])
 def test_all_features_say_the_same_as_a_second_implementation(positions: Iterator[Games]) -> None:
     meanings = Meanings()
     groups = {5: "enemy", 6: "enemy", 7: "enemy", 8: "bar", 9: "bar", 10: "bar", 19: "pair", 20: "pair", 21: "pair"}
