@@ -32,6 +32,8 @@ from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
 from vindibot.games import GameHistory, Outcome, Reason, game_record as gamerecord
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.requests import ROOT
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
@@ -380,14 +382,14 @@ def test_kill_and_resume(tmp_path: Path) -> None:
     assert {record.id for record in gamerecord.read_records(records_path(path))} == set(golds(path))
 
 
-def fork_server(pid: int) -> psutil.Process:
-    """Wait for the process that starts the workers of an arena, and return it."""
+def fork_server(pid: int) -> list[psutil.Process]:
+    """Wait for the process that starts the workers of an arena, and return the process that keeps it alive, and it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        for child in psutil.Process(pid).children():
-            with contextlib.suppress(psutil.Error):
-                if "multiprocessing.forkserver" in " ".join(child.cmdline()):
-                    return child
+        with contextlib.suppress(psutil.Error):
+            found = {child.name(): child for child in psutil.Process(pid).children(recursive=True)}
+            if {KEEPER, ROOT} <= set(found):
+                return [found[KEEPER], found[ROOT]]
         time.sleep(0.005)
     raise AssertionError("there is no fork server")
 
@@ -397,7 +399,7 @@ def fork_server(pid: int) -> psutil.Process:
 def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: Path, pause: float) -> None:
     with nobody_left():
         process = started(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl")
-        server = fork_server(process.pid)
+        _, server = fork_server(process.pid)
         time.sleep(pause)
         server.kill()
         output, _ = process.communicate(timeout=60)
@@ -411,8 +413,9 @@ def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: 
 def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:
     words = ["seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl"]
     process = started(tmp_path, *words, PYTHONUNBUFFERED="1")
-    server = fork_server(process.pid)
-    server.suspend()
+    servers = fork_server(process.pid)
+    for one in servers:
+        one.suspend()
     try:
         output = output_until(process, "games in")
         for _ in range(3):
@@ -422,7 +425,8 @@ def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) 
         process.wait(timeout=20)
     finally:
         process.kill()
-        server.kill()
+        for one in servers:
+            one.kill()
         process.communicate(timeout=20)
     assert_interrupted(output, process.returncode, tmp_path)
 

@@ -29,7 +29,7 @@ from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
 from vindibot.processes import ChildEnded, ChildEnding, ForkServer
 from vindibot.processes.keeper import KEEPER
-from vindibot.processes.root import ROOT
+from vindibot.processes.requests import ROOT
 from vindibot.processes.tasks import TaskError
 
 
