@@ -93,8 +93,8 @@ def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ForkServer.of_process().close()
 
 
-def check(bad: Path, good: str, *, may_abort: bool = False) -> None:
-    """Play two games. With `may_abort`, they may also be given up, so that they count for nobody."""
+def check(bad: Path, good: str) -> None:
+    """Play two games. Both are played to the end, and only the bad bot may forfeit."""
     tasks = games(str(bad), good)
     notes: list[str] = []
     with nobody_left():
@@ -102,8 +102,8 @@ def check(bad: Path, good: str, *, may_abort: bool = False) -> None:
         found = list(Dispatcher(partial(LocalGames, entrants, 2), 2, notes.append).run(tasks))
     assert len(found) == 2
     for one in found:
-        assert one.line.ending == "finished" or (may_abort and one.line.given_up), notes
-        assert all(seat.outcome.finished or one.line.given_up for seat in one.line.seats if seat.bot != "bad"), one.line
+        assert one.line.ending == "finished", notes
+        assert all(seat.outcome.finished for seat in one.line.seats if seat.bot != "bad"), one.line
 
 
 @pytest.mark.parametrize("case", [pytest.param(one, marks=() if one in USUAL else pytest.mark.slow) for one in CASES])
@@ -122,9 +122,15 @@ def test_no_trait_harms_an_innocent_bot(tmp_path: Path, good: str, case: str) ->
     assert not (tmp_path / "mark").exists(), "bytes of the trait were unpickled"
 
 
+#: It kills each root while the root makes its template, so no process can be started any more.
+KILLS_ROOTS = pytest.mark.xfail(reason="a module that kills the process that imports its template ends the tournament")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", MODULES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=KILLS_ROOTS if kind == "kills its parent" else ()) for kind in MODULES]
+)
 def test_no_module_harms_an_innocent_bot(tmp_path: Path, good: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.arena.child_seat.START_SECONDS", 20.0)
     folder = tmp_path / "bad"
@@ -132,4 +138,4 @@ def test_no_module_harms_an_innocent_bot(tmp_path: Path, good: str, kind: str, m
     text = f"import os, sys\nfrom behaviours import Behaviour\n\nif os.getpid() != {os.getpid()}:\n    {MODULES[kind]}\n\n"
     (folder / "module.py").write_text(f"{text}\nclass Bad(Behaviour):\n    def vote(self, view):\n        return 1\n")
     (folder / "bad.toml").write_text('[traits.bad]\nuse = "module:Bad"\n')
-    check(folder / "bad.toml", good, may_abort=kind == "kills its parent")  # it kills each root before the root can fork
+    check(folder / "bad.toml", good)
