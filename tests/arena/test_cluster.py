@@ -52,6 +52,7 @@ def own_bot(folder: Path, name: str, votes: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path) -> None:
     bots = (
         own_bot(tmp_path, "north", "{1: 1, 4: 0.5}"),
