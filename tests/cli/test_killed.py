@@ -133,6 +133,19 @@ def left(processes: list[psutil.Process], seconds: float) -> list[str]:
     return [" ".join(one.cmdline())[-80:] for one in processes if is_left(one)]
 
 
+def started(words: list[str], folder: Path) -> subprocess.Popen[str]:
+    """Start a program in a folder. Its output is one stream."""
+    return subprocess.Popen(words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def children_when(is_busy: Callable[[], bool], process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Wait until a program is busy, and return its descendants."""
+    while not is_busy():
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+    return psutil.Process(process.pid).children(recursive=True)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
     "program",
@@ -150,15 +163,10 @@ def test_no_process_is_left(
     tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], bool]]], number: signal.Signals
 ) -> None:
     words, is_busy = program(tmp_path)
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    process = started(words, tmp_path)
     others: list[psutil.Process] = []
     try:
-        while not is_busy():
-            assert process.poll() is None, process.communicate()[0]
-            time.sleep(0.01)
-        others = psutil.Process(process.pid).children(recursive=True)
+        others = children_when(is_busy, process)
         assert others
         process.send_signal(number)
         if program in (arena, tune):
@@ -219,15 +227,10 @@ def test_a_child_that_is_killed_is_replaced(
     if program is review:
         lines = (tmp_path / "game.jsonl").read_bytes().splitlines()
         (tmp_path / "game.jsonl").write_bytes(b"\n".join([lines[0], *lines[-11:], b""]))
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    process = started(words, tmp_path)
     others: list[psutil.Process] = []
     try:
-        while not is_busy():
-            assert process.poll() is None, process.communicate()[0]
-            time.sleep(0.01)
-        others = psutil.Process(process.pid).children(recursive=True)
+        others = children_when(is_busy, process)
         for one in called(others, server) if server else []:
             one.send_signal(number)
         for one in called(others, child)[:1]:
