@@ -160,14 +160,14 @@ def _plies_between(before: GameRecord, after: GameRecord, game: GameRecord) -> i
 
 
 @entry(types.void(PASTS, GAMES, types.int64, GAMES, types.int64))
-def observe(pasts: Past, befores: Games, before_index: int, afters: Games, after_index: int) -> None:
+def observe(pasts: Past, earlier: Games, earlier_index: int, later: Games, later_index: int) -> None:
     """Add what happened between two states of a game to ``pasts[0]``.
 
-    ``befores[before_index]`` is the state on our last turn and ``afters[after_index]`` the state now. Neither changes.
+    ``earlier[earlier_index]`` is the state on our last turn and ``later[later_index]`` the state now. Neither changes.
     """
-    past, before, after = pasts[0], befores[before_index], afters[after_index]
+    past, before, after = pasts[0], earlier[earlier_index], later[later_index]
     # numba frees an array after its last use, even if a record of it is still used: `scratch` is used in each pass of the loop.
-    scratch = befores[before_index : before_index + 1].copy()
+    scratch = earlier[earlier_index : earlier_index + 1].copy()
     plies = _plies_between(before, after, scratch[0])
     if plies >= 0:
         scratch[0] = before
