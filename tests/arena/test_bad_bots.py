@@ -133,7 +133,7 @@ KILLS_ROOTS = pytest.mark.xfail(reason="a module that kills the process that imp
     "kind", [pytest.param(kind, marks=KILLS_ROOTS if kind == "kills its parent" else ()) for kind in MODULES]
 )
 def test_no_module_harms_an_innocent_bot(tmp_path: Path, good: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.child_seat.START_SECONDS", 20.0)
+    monkeypatch.setattr("vindibot.arena.seats.child_seat.START_SECONDS", 20.0)
     folder = tmp_path / "bad"
     folder.mkdir()
     text = f"import os, sys\nfrom behaviours import Behaviour\n\nif os.getpid() != {os.getpid()}:\n    {MODULES[kind]}\n\n"

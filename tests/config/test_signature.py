@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from sim import sources
 from tests.support.paths import TOP
 from vindibot import __version__
-from vindibot.arena.entrants import read_entrants
 from vindibot.arena.results import read_results
+from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main

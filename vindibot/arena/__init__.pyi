@@ -1,38 +1,41 @@
-from .charts import (
-    Curve as Curve,
-    Range as Range,
-    lines as lines,
-    ranges as ranges,
-)
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
     GamePlayers as GamePlayers,
     Stop as Stop,
 )
-from .entrants import (
-    Entrant as Entrant,
-    Limits as Limits,
-    unique_label as unique_label,
-)
 from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,
     GENERIC as GENERIC,
     MachineStatus as MachineStatus,
 )
-from .live import ConsoleReporter as ConsoleReporter
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
 )
 from .proof import BuildProof as BuildProof
-from .ratings import Rating as Rating
 from .remote import (
     RemoteError as RemoteError,
     RemotePlayer as RemotePlayer,
     answer_of as answer_of,
 )
-from .report import write_report as write_report
+from .report.charts import (
+    Curve as Curve,
+    Range as Range,
+    lines as lines,
+    ranges as ranges,
+)
+from .report.live import ConsoleReporter as ConsoleReporter
+from .report.page import write_report as write_report
+from .report.summary import (
+    Summary as Summary,
+    summarise as summarise,
+)
+from .report.table import (
+    evidence as evidence,
+    show as show,
+)
+from .report.versions import mixed_versions as mixed_versions
 from .results import (
     GameLine as GameLine,
     MachineLine as MachineLine,
@@ -45,25 +48,21 @@ from .schedule import (
     SeatTask as SeatTask,
     wall_seconds as wall_seconds,
 )
+from .seats.entrants import (
+    Entrant as Entrant,
+    Limits as Limits,
+    unique_label as unique_label,
+)
 from .settings import (
     ArenaSettings as ArenaSettings,
     ClusterSettings as ClusterSettings,
     MapSettings as MapSettings,
     SprtSettings as SprtSettings,
 )
-from .shares import estimate_share as estimate_share
 from .store import (
     LINE as LINE,
     records_path as records_path,
     setup_path as setup_path,
-)
-from .summary import (
-    Summary as Summary,
-    summarise as summarise,
-)
-from .table import (
-    evidence as evidence,
-    show as show,
 )
 from .tournament import (
     Tournament as Tournament,
@@ -74,7 +73,6 @@ from .travel import (
     RemoteGame as RemoteGame,
     pack_entrants as pack_entrants,
 )
-from .versions import mixed_versions as mixed_versions
 from .worker import (
     LocalGames as LocalGames,
     preparing as preparing,

@@ -1,8 +1,8 @@
 """The referee plays one game, and makes its line of results and its game record.
 
 `play` is for games in which this process asks all four seats for moves. A game with a program that speaks HTTP is played on a
-server instead (`vindibot.arena.hosting`). Both return a `GameRun`, from which `line_of` makes the line of results and the game
-record.
+server instead (`vindibot.arena.seats.hosting`). Both return a `GameRun`, from which `line_of` makes the line of results and the
+game record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.rules import step
 from vindibot.arena.hosts import this_machine
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
-from vindibot.arena.seats import Forfeit, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
 from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
 

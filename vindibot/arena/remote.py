@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants, name_process
 
 if TYPE_CHECKING:
-    from vindibot.arena.entrants import Entrant
+    from vindibot.arena.seats.entrants import Entrant
 
 #: Names of the processes, as ``ps`` shows them.
 GUARD, PLAYER = "vindibot-guard", "vindibot-player"

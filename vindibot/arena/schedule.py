@@ -15,9 +15,9 @@ from typing import Any
 
 from sim.game import SEATS
 from sim.maps import Map, parse_map
-from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError, derive_seed
 from vindibot.config import Build, build, digest_of

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sim import kernels
 from vindibot.arena.bundles import digest, pack, unpack
-from vindibot.arena.entrants import Entrant, files_digest
 from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.seats.entrants import Entrant, files_digest
 from vindibot.config import DataPath, TraitSpec, bot_digest, data_paths, holds, replaced_paths, shipped_folder
 
 

@@ -65,10 +65,6 @@ from .protocol import (
     read_game as read_game,
     to_games as to_games,
 )
-from .rates import (
-    rate_interval as rate_interval,
-    student as student,
-)
 from .recording import (
     Header as Header,
     LastState as LastState,

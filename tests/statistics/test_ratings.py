@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.luce import PRIOR, collect, fit_strengths
-from vindibot.arena.ratings import MIN_BLOCKS, Rating, elo, expected, rate
+from vindibot.arena.scores import rate_games
+from vindibot.statistics.luce import PRIOR, collect, fit_strengths
+from vindibot.statistics.ratings import MIN_BLOCKS, Rating, elo, expected
 
 
 def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
@@ -65,7 +66,7 @@ def test_elo_and_score_are_inverse() -> None:
 
 def test_a_bot_that_always_wins_has_a_finite_rating_and_a_wide_interval() -> None:
     games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(50)]
-    first, last = rate(games)
+    first, last = rate_games(games)
     assert (first.bot, last.bot) == ("a", "b")
     assert first.los is not None
     assert first.los > 0.999
@@ -78,7 +79,7 @@ def test_a_bot_that_always_wins_has_a_finite_rating_and_a_wide_interval() -> Non
 def test_groups_that_never_meet_still_have_ratings() -> None:
     games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(5)]
     games += [game_line("ccdd", (9, 8, 2, 1), block=block + 5) for block in range(5)]
-    found = {one.bot: one.rating for one in rate(games)}
+    found = {one.bot: one.rating for one in rate_games(games)}
     assert found["a"] == pytest.approx(found["c"])
     assert found["b"] == pytest.approx(found["d"])
 
@@ -86,7 +87,7 @@ def test_groups_that_never_meet_still_have_ratings() -> None:
 def test_known_strengths_are_found_again() -> None:
     true = {"a": 150.0, "b": 50.0, "c": -50.0, "d": -150.0}
     games = made_up(rotations("abcd"), true, 400, np.random.default_rng(3), spread=0.0)
-    table = rate(games, resamples=100)
+    table = rate_games(games, resamples=100)
     assert [one.bot for one in table] == list("abcd")
     for one in table:
         assert one.rating == pytest.approx(true[one.bot], abs=35)  # the seats' advantages are not in the model
@@ -96,7 +97,7 @@ def test_known_strengths_are_found_again() -> None:
 
 def test_the_anchor_is_zero_and_differences_stay() -> None:
     games = made_up(rotations("abcd"), {"a": 100.0, "b": 0.0, "c": 0.0, "d": -100.0}, 20, np.random.default_rng(4))
-    free, tied = ({one.bot: one for one in rate(games, anchor=anchor, resamples=50)} for anchor in (None, "c"))
+    free, tied = ({one.bot: one for one in rate_games(games, anchor=anchor, resamples=50)} for anchor in (None, "c"))
     assert sum(one.rating for one in free.values()) == pytest.approx(0, abs=1e-6)
     assert (tied["c"].rating, tied["c"].low, tied["c"].high) == (0, 0, 0)
     assert tied["a"].rating - tied["d"].rating == pytest.approx(free["a"].rating - free["d"].rating)
@@ -106,14 +107,14 @@ def test_the_order_of_the_games_changes_nothing() -> None:
     rng = np.random.default_rng(5)
     games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, 12, rng)
     shuffled = [games[index] for index in rng.permutation(len(games))]
-    assert rate(games, resamples=50) == rate(shuffled, resamples=50)
+    assert rate_games(games, resamples=50) == rate_games(shuffled, resamples=50)
 
 
 def test_few_blocks_have_no_interval() -> None:
     games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, MIN_BLOCKS - 1, np.random.default_rng(6))
-    assert [(one.low, one.los) for one in rate(games)] == [(None, None)] * 2
-    assert rate([]) == []
-    assert [one.rating for one in rate([], ["a", "b"])] == [0, 0]
+    assert [(one.low, one.los) for one in rate_games(games)] == [(None, None)] * 2
+    assert rate_games([]) == []
+    assert [one.rating for one in rate_games([], ["a", "b"])] == [0, 0]
 
 
 @pytest.mark.parametrize(("won", "most"), [(3, 40), (4, 45), (5, 60)])
@@ -126,7 +127,7 @@ def test_equal_blocks_give_intervals_with_a_width(won: int, most: float) -> None
             for block in range(blocks)
             for game, bots in enumerate(SEATINGS)
         ]
-        one = next(one for one in rate(games, anchor="b", resamples=300) if one.bot == "a")
+        one = next(one for one in rate_games(games, anchor="b", resamples=300) if one.bot == "a")
         assert one.low is not None
         assert one.high is not None
         assert one.low < one.rating < one.high
@@ -146,7 +147,7 @@ def test_intervals_of_few_blocks_hold_the_truth(advantage: float) -> None:
 
     def rating_of_a(blocks: int, rng: np.random.Generator, resamples: int) -> Rating:
         games = made_up(SEATINGS, {"a": advantage, "b": 0.0}, blocks, rng)
-        return next(one for one in rate(games, anchor="b", resamples=resamples) if one.bot == "a")
+        return next(one for one in rate_games(games, anchor="b", resamples=resamples) if one.bot == "a")
 
     truth = rating_of_a(3000, np.random.default_rng(1), 0).rating
     held, rng = [], np.random.default_rng(9)
@@ -166,7 +167,7 @@ def test_intervals_cover_the_truth_in_95_percent() -> None:
     covered = 0
     for _ in range(100):
         games = made_up(SEATINGS, {"a": 0.0, "b": 0.0}, 40, rng, spread=0.6)
-        one = next(one for one in rate(games, resamples=200) if one.bot == "a")
+        one = next(one for one in rate_games(games, resamples=200) if one.bot == "a")
         assert one.low is not None
         assert one.high is not None
         covered += one.low <= 0 <= one.high
@@ -175,7 +176,7 @@ def test_intervals_cover_the_truth_in_95_percent() -> None:
 
 def test_ratings_so_far_have_intervals_at_once() -> None:
     games = made_up(rotations("abcd"), {"a": 300.0, "b": 100.0, "c": -100.0, "d": -300.0}, 15, np.random.default_rng(8))
-    found = rate(games, ["nobody"], resamples=0)
+    found = rate_games(games, ["nobody"], resamples=0)
     assert [one.bot for one in found] == ["a", "b", "nobody", "c", "d"]
     assert 400 < found[0].rating - found[-1].rating < 900
     halves = {one.bot: ((one.high or 0) - (one.low or 0)) / 2 for one in found}
@@ -186,8 +187,8 @@ def test_ratings_so_far_have_intervals_at_once() -> None:
 def test_intervals_so_far_are_those_of_the_difference_to_the_anchor() -> None:
     rng = np.random.default_rng(5)
     games = made_up([tuple("abcd")] * 4, {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 25, rng)
-    so_far = {one.bot: one for one in rate(games, anchor="b", resamples=0)}
-    final = {one.bot: one for one in rate(games, anchor="b", resamples=200)}
+    so_far = {one.bot: one for one in rate_games(games, anchor="b", resamples=0)}
+    final = {one.bot: one for one in rate_games(games, anchor="b", resamples=200)}
     assert (so_far["b"].rating, so_far["b"].low, so_far["b"].high) == (0, 0, 0)
     for bot in "acd":
         assert so_far[bot].rating == final[bot].rating

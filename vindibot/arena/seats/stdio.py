@@ -39,9 +39,9 @@ from sim.game import (
 )
 from sim.maps import map_of
 from sim.paths import FAR, distances_from, next_steps
-from vindibot.arena.entrants import Entrant
-from vindibot.arena.programs import Program
-from vindibot.arena.seats import Forfeit, Seat
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.seats.programs import Program
+from vindibot.arena.seats.seat import Forfeit, Seat
 from vindibot.games import EXPERT, Reason
 
 #: Largest number of bytes in an answer, and of all output of a program between two of its plies.

@@ -1,13 +1,14 @@
 """Ratings of bots from games with four seats, and the uncertainty of the ratings.
 
-`rate` fits the ratings to all games together with the Plackett-Luce model (`vindibot.arena.luce`). Ratings are on the scale of
-Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their games. With 400 points, A is ahead in 10 of 11.
+`rate` fits the ratings to all games together with the Plackett-Luce model (`vindibot.statistics.luce`). Ratings are on the
+scale of Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their games. With 400 points, A is ahead in 10
+of 11.
 
 The final intervals come from a bootstrap. The games of a block (one map and seed, the seats rotated) have much in common, so the
 bootstrap draws whole blocks with repetition. Each resample also draws the weights of the games against the model's virtual player
 from an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the
 size of its advantage is unknown. The variance of a block has a prior too, so there is a width even if all blocks are equal: the
-prior counts like one more block, in which games are independent (`vindibot.games.rates`).
+prior counts like one more block, in which games are independent (`vindibot.statistics.rates`).
 
 While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method is fast, but treats the
 games of a block as independent.
@@ -22,9 +23,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from vindibot.arena.luce import PRIOR, collect, covariance, fit_strengths
-from vindibot.arena.results import GameLine, that_count
-from vindibot.games import student
+from vindibot.statistics.luce import PRIOR, collect, covariance, fit_strengths
+from vindibot.statistics.rates import student
 
 #: Rating points per unit of strength (a natural logarithm).
 POINTS = 400 / math.log(10)
@@ -62,8 +62,8 @@ def expected(difference: float) -> float:
 
 
 def rate(
-    games: Sequence[GameLine],
-    bots: Iterable[str] | None = None,
+    games: Sequence[tuple[int, Sequence[str], Sequence[float]]],
+    bots: Iterable[str] = (),
     *,
     anchor: str | None = None,
     resamples: int = RESAMPLES,
@@ -71,21 +71,19 @@ def rate(
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
-    Games that could not be played are left out. All bots in the games are rated. `bots` are labels of further bots to rate; a bot
-    without a game has strength 0 in the model. The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label,
-    the mean of all ratings is 0.
+    Each game is a tuple: its block, the bot of each seat, the place of each seat (1 is the best; equal places are ties). All bots
+    in the games are rated. `bots` are further bots to rate; a bot without a game has strength 0 in the model. The bot `anchor`
+    gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0.
 
     `low`, `high` and `los` come from `resamples` resamples of the bootstrap. They are None if there are fewer than `MIN_BLOCKS`
-    blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed`, but
-    not on the order of the games.
+    blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed` and on
+    the order in which the blocks occur.
     """
-    names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
+    names = sorted({*bots, *(bot for _, who, _ in games for bot in who)})
     if not names:
         return []
     number = {name: index for index, name in enumerate(names)}
-    lines = sorted(that_count(games), key=lambda game: game.key)
-    played = [(line.block, [number[bot] for bot in line.bots], [seat.place for seat in line.seats]) for line in lines]
-    rankings = collect(played, len(names))
+    rankings = collect([(block, [number[bot] for bot in who], places) for block, who, places in games], len(names))
 
     zero = np.eye(len(names))[[number[anchor]]] if anchor in number else np.full((1, len(names)), 1 / len(names))
     to_points = (np.eye(len(names)) - zero).T * POINTS

@@ -5,8 +5,8 @@ underestimates the spread of a few blocks. So its deviations are widened by sqrt
 prior: it counts like one more block, whose variance is that of independent events. So 1 / n of the variance for independent
 events is added, and the tails are those of Student's distribution with n degrees of freedom (`student`).
 
-The rate itself has the prior of the ratings (`vindibot.arena.ratings`): each resample also draws the weight of `PRIOR` events
-from an exponential distribution.
+The rate itself has the prior of the ratings (`vindibot.statistics.ratings`): each resample also draws the weight of `PRIOR`
+events from an exponential distribution.
 """
 
 from __future__ import annotations

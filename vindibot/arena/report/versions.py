@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from vindibot.arena.entrants import Entrant
 from vindibot.arena.results import GameLine
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.config import Build
 
 

@@ -20,14 +20,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from vindibot.arena.charts import shortened
-from vindibot.arena.ratings import Rating, rate
-from vindibot.arena.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.charts import shortened
+from vindibot.arena.report.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.summary import bot_stats
+from vindibot.arena.report.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
 from vindibot.arena.results import GameLine
-from vindibot.arena.sprt import run_sprt
-from vindibot.arena.summary import bot_stats
-from vindibot.arena.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
+from vindibot.arena.scores import rate_games, run_sprt
 from vindibot.base import counted, printable, terminal
+from vindibot.statistics import Rating
 
 #: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
 RATE, EVERY = 4.0, 15.0
@@ -199,7 +199,7 @@ class ConsoleReporter(Reporter):
 
     def _ranked(self) -> list[Rating]:
         """Return the ratings so far, best first."""
-        return rate(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
+        return rate_games(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
 
     def lines(self) -> list[str]:
         """Return lines of text: the progress and the best bots with their ratings, then the state of a match of two bots.

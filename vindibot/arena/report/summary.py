@@ -1,6 +1,6 @@
 """The summary of a tournament: figures per bot and per pair of bots, and the result of a match of two bots.
 
-It is computed from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show it.
+It is computed from the lines of results. `vindibot.arena.report.table` and `vindibot.arena.report.page` show it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from vindibot.arena.ratings import MIN_BLOCKS, RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine, that_count
+from vindibot.arena.scores import distinct_share, match_scores, rate_games, run_sprt, whole_blocks
 from vindibot.arena.settings import SprtSettings
-from vindibot.arena.shares import LEVEL, estimate_share
-from vindibot.arena.sprt import (
+from vindibot.games import Reason
+from vindibot.statistics import (
+    LEVEL,
+    MIN_BLOCKS,
+    RESAMPLES,
     EloEstimate,
+    Rating,
     SprtState,
-    distinct_share,
     estimate_difference,
-    match_scores,
-    run_sprt,
-    whole_blocks,
+    estimate_share,
+    rate_interval,
 )
-from vindibot.games import Reason, rate_interval
 
 #: The lower and the upper end of an interval.
 Interval = tuple[float, float]
@@ -141,7 +142,7 @@ class Summary:
         return self.interrupted and match is not None and match.settings.stop and match.state.verdict in ("H0", "H1")
 
     def has_intervals(self) -> bool:
-        """Return whether the standings have intervals. A few blocks have none (see `vindibot.arena.ratings.MIN_BLOCKS`)."""
+        """Return whether the standings have intervals. A few blocks have none (see `vindibot.statistics.ratings.MIN_BLOCKS`)."""
         return any(one.rating is not None and one.rating.low is not None for one in self.standings)
 
     def pairs_that_met(self) -> dict[tuple[str, str], Pair]:
@@ -172,7 +173,7 @@ def summarise(
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     played = that_count(games)
-    standings = tuple(bot_stats(one.bot, played, one) for one in rate(played, names, anchor=anchor, resamples=resamples))
+    standings = tuple(bot_stats(one.bot, played, one) for one in rate_games(played, names, anchor=anchor, resamples=resamples))
     whole = whole_blocks(games)
     known = {reason for one in standings for reason in one.reasons}
     kind = games[0].format if games else "all"

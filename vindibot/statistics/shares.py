@@ -9,7 +9,7 @@ with k of n successes is, up to a constant::
     log B(k + s m, n - k + (1 - s) m) - log B(s m, (1 - s) m)          m = 1 / r - 1
 
 Prior: one independent trial, of which `PRIOR` succeeds and `PRIOR` fails. It is the prior of the ratings
-(`vindibot.arena.luce`), and Jeffreys' prior of a share. The prior of the variance of a block with n trials is uniform in its
+(`vindibot.statistics.luce`), and Jeffreys' prior of a share. The prior of the variance of a block with n trials is uniform in its
 logarithm, between the variance of n independent trials and the variance of a single trial. So the interval has a positive width
 even if all blocks are equal, and it contains neither 0 nor 1.
 
@@ -31,7 +31,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.arena.luce import PRIOR
+from vindibot.statistics.luce import PRIOR
 
 Floats = NDArray[np.float64]
 

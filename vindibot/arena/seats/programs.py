@@ -11,9 +11,9 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from vindibot.arena import crashes
-from vindibot.arena.entrants import Entrant
-from vindibot.arena.seats import Forfeit
+from vindibot.arena.seats import crashes
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.seats.seat import Forfeit
 from vindibot.base import die_with_parent
 from vindibot.games import Reason
 from vindibot.processes import code_words
@@ -77,7 +77,7 @@ class Program:
 
     @property
     def error_line(self) -> str:
-        """The line of the program's output that best explains why it ended. See `vindibot.arena.crashes.reason`."""
+        """The line of the program's output that best explains why it ended. See `vindibot.arena.seats.crashes.reason`."""
         return crashes.reason(self._tail.decode(errors="replace"))
 
     def exit_code(self) -> int | None:

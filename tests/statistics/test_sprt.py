@@ -10,16 +10,9 @@ from pydantic import ValidationError
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
 from vindibot.arena.results import GameLine
+from vindibot.arena.scores import block_score, distinct_share, game_score, run_sprt, whole_blocks
 from vindibot.arena.settings import SprtSettings
-from vindibot.arena.sprt import (
-    SequentialTest,
-    block_score,
-    distinct_share,
-    estimate_difference,
-    game_score,
-    run_sprt,
-    whole_blocks,
-)
+from vindibot.statistics import Hypotheses, SequentialTest, estimate_difference
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
@@ -60,7 +53,7 @@ def test_the_order_in_which_games_end_changes_nothing() -> None:
 def test_a_verdict_is_final() -> None:
     test = SequentialTest()
     while (state := test.add(0.7 + test.state().blocks % 2 / 10)).verdict == "running":
-        assert state.lower < state.llr < state.upper or state.blocks < SprtSettings().fewest
+        assert state.lower < state.llr < state.upper or state.blocks < Hypotheses().fewest
     assert state.verdict == "H1"
     assert [test.add(0.0).verdict for _ in range(100)] == ["H1"] * 100
 
@@ -77,7 +70,7 @@ def test_the_likelihood_of_superiority_follows_from_the_block_scores() -> None:
 
 
 def test_no_verdict_from_a_few_blocks() -> None:
-    test = SequentialTest(SprtSettings(fewest=30))
+    test = SequentialTest(Hypotheses(fewest=30))
     assert [test.add(1.0).verdict for _ in range(30)] == ["running"] * 29 + ["H1"]
 
 
@@ -102,7 +95,7 @@ def test_elo1_must_be_more_than_elo0() -> None:
     assert not SprtSettings().conflicts()
     assert SprtSettings(elo0=5, elo1=5).conflicts()
     with pytest.raises(ValueError, match="elo1 must be more than elo0"):
-        SequentialTest(SprtSettings(elo0=5, elo1=5))
+        Hypotheses(elo0=5, elo1=5)
 
 
 def test_the_size_of_a_difference() -> None:
@@ -129,13 +122,13 @@ def bounds_of_count(matches: int, rate: float, errors: float = 3.1) -> tuple[flo
 @pytest.mark.parametrize("true", [0.0, 20.0])
 def test_rates_of_error(true: float) -> None:
     low, high = bounds_of_count(500, 0.05)
-    assert low <= wrong_verdicts(SprtSettings(), true, 500, 0.4, seed=11) <= high
+    assert low <= wrong_verdicts(Hypotheses(), true, 500, 0.4, seed=11) <= high
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.2, 0.4, 1.0])
 @pytest.mark.parametrize(("elo0", "elo1", "which"), [(0, 20, 0), (0, 20, 1), (-10, 10, 0), (-10, 10, 1), (0, 10, 0), (0, 10, 1)])
 def test_rates_of_error_in_two_thousand_matches(elo0: float, elo1: float, which: int, spread: float) -> None:
-    bounds = SprtSettings(elo0=elo0, elo1=elo1)
+    bounds = Hypotheses(elo0=elo0, elo1=elo1)
     low, high = bounds_of_count(2000, 0.05)
     assert low <= wrong_verdicts(bounds, (elo0, elo1)[which], 2000, spread, seed=12) <= high

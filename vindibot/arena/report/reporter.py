@@ -7,7 +7,8 @@ The tournament calls the methods from one thread, in this order::
     reporter.note("...")           at any time in between, with a line for people (a worker was replaced, a bot is slow to start)
     reporter.end()                 once, even after an interruption
 
-The methods must return quickly and must not raise. `vindibot.arena.live` has the reporters for terminals and for plain lines.
+The methods must return quickly and must not raise. `vindibot.arena.report.live` has the reporters for terminals and for
+plain lines.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from math import inf
 import numpy as np
 
 from sim.game import STAY, Games
-from vindibot.arena.entrants import Limits
 from vindibot.arena.schedule import SeatTask
+from vindibot.arena.seats.entrants import Limits
 from vindibot.config import Bot
 from vindibot.engine import Agent, OutOfTime, in_process_voters
 from vindibot.games import Ballot, Outcome, Reason

@@ -1,7 +1,7 @@
 """The tables of a tournament for a terminal or a text file.
 
 `show` prints all of them to a `rich` console. While games are played, only `standings_table` is shown. All tables and lines fit
-`WIDTH` columns. The report (`vindibot.arena.report`) also has the figures for which there is no room here.
+`WIDTH` columns. The report (`vindibot.arena.report.page`) also has the figures for which there is no room here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from vindibot.arena.charts import shortened
-from vindibot.arena.ratings import MIN_BLOCKS
-from vindibot.arena.sprt import SprtState
-from vindibot.arena.summary import BotStats, MatchSummary, Summary
+from vindibot.arena.report.charts import shortened
+from vindibot.arena.report.summary import BotStats, MatchSummary, Summary
 from vindibot.base import counted, printable
+from vindibot.statistics import MIN_BLOCKS, SprtState
 
 #: Largest number of characters of a line.
 WIDTH = 80

@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sim.game import CRASH, SEATS, copy_of
-from vindibot.arena.programs import Program
 from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
-from vindibot.arena.seats import Forfeit, Seat
+from vindibot.arena.seats.programs import Program
+from vindibot.arena.seats.seat import Forfeit, Seat
 from vindibot.games import Reason
 from vindibot.server import GameServer, Room, ServerSettings
 

@@ -21,17 +21,17 @@ from pydantic import TypeAdapter
 
 from sim import kernels
 from sim.game import GAME, Games
-from vindibot.arena import crashes
-from vindibot.arena.entrants import Entrant
 from vindibot.arena.schedule import SeatTask
-from vindibot.arena.seats import Forfeit, Seat, local_seat
+from vindibot.arena.seats import crashes
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.seats.seat import Forfeit, Seat, local_seat
 from vindibot.base import VindibotError
 from vindibot.config import Bot, make_importable
 from vindibot.games import Outcome, Reason
 from vindibot.processes import FIRST_KIND, READY, Child, ChildEnded, ChildEnding, ChildFrame, ChildLate, ChildLimits, Needs, Owner
 
 #: What a child runs, and the name of its process.
-RUN, NAME = "vindibot.arena.child_seat:serve", "vindibot-seat"
+RUN, NAME = "vindibot.arena.seats.child_seat:serve", "vindibot-seat"
 #: The kinds of frames: two requests and two answers.
 START, MOVE, MOVED, FORFEIT = range(FIRST_KIND, FIRST_KIND + 4)
 #: Seconds that a seat may take to import the bot's modules and to build the bot. A move may take `HANG_MARGIN` seconds longer

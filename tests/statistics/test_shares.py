@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import integrate, special
 
 from tests.support.arenagames import SEATINGS, game_line
-from vindibot.arena.luce import PRIOR
-from vindibot.arena.ratings import POINTS
-from vindibot.arena.shares import estimate_share
-from vindibot.arena.sprt import HALF_POINTS, estimate_difference, match_scores
-from vindibot.games.rates import rate_interval
+from vindibot.arena.scores import match_scores
+from vindibot.statistics.differences import HALF_POINTS, estimate_difference
+from vindibot.statistics.luce import PRIOR
+from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.ratings import POINTS
+from vindibot.statistics.shares import estimate_share
 
 Points = NDArray[np.int64]
 #: Number of simulated matches per case.

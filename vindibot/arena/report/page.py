@@ -1,7 +1,7 @@
 """The report of a tournament: one HTML file without scripts. It needs no other file and no network.
 
-The report links to the pages of some games (`vindibot.arena.replays`). The template (``templates/report.html``) escapes labels,
-map names and notes. The chart of gold over time is computed from the game records, if there are any.
+The report links to the pages of some games (`vindibot.arena.report.replays`). The template (``templates/report.html``) escapes
+labels, map names and notes. The chart of gold over time is computed from the game records, if there are any.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ import numpy as np
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
-from vindibot.arena.charts import Curve, Range, colour, lines, ranges
-from vindibot.arena.replays import GameKey, records_of, write_pages
+from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
+from vindibot.arena.report.replays import GameKey, records_of, write_pages
+from vindibot.arena.report.summary import BotStats, Summary
+from vindibot.arena.report.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
+from vindibot.arena.report.versions import builds, mixed_versions
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import (
     REPORT_MARK,
@@ -34,9 +37,6 @@ from vindibot.arena.store import (
     report_path,
     setup_path,
 )
-from vindibot.arena.summary import BotStats, Summary
-from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
-from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import VindibotError, render
 from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot, read_reviews, review_path
 
@@ -78,7 +78,7 @@ def report(
     files = [(results, "results, one line per game"), (records, "game records"), (logs, "output of bots")]
     addresses = {key: f"{quote(path.parent.name)}/{quote(path.name)}" for key, path in (pages or {}).items()}
     return render(
-        "arena/report.html",
+        "arena.report/report.html",
         title=title,
         mark=REPORT_MARK,
         head_line=head_line(summary),

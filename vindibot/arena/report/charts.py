@@ -110,7 +110,7 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
         for index, row in enumerate(rows)
     ]
     return render(
-        "arena/ranges.svg",
+        "arena.report/ranges.svg",
         width=WIDTH,
         row=ROW,
         left=left,
@@ -151,7 +151,7 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
     labelled = [one for one in series if one.y]
     heights = _apart([at_y(one.y[-1]) for one in labelled], 13, bottom)
     return render(
-        "arena/lines.svg",
+        "arena.report/lines.svg",
         width=WIDTH,
         height=height,
         left=left,
