@@ -26,9 +26,9 @@ from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.games.files.review import write_review_line
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.review import write_review_line
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sim import sources
+from sim.cache import sources
 from tests.support.paths import TOP
 from vindibot import __version__
 from vindibot.arena.results import read_results

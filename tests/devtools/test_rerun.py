@@ -28,8 +28,8 @@ from vindibot.devtools.response import TrialPosition
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
+from vindibot.games.files.recording import Header, Recorder, Recording, read_recording
 from vindibot.games.protocol import Player, from_games
-from vindibot.games.recording import Header, Recorder, Recording, read_recording
 from vindibot.session.player import TraitHeader
 from vindibot.testing import view
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from vindibot.games.review import ReviewedTurn
+from vindibot.games.files.review import ReviewedTurn
 from vindibot.statistics import rate_interval
 
 #: The classes of moves, the smallest losses first.
