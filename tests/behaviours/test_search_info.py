@@ -19,8 +19,8 @@ from tests.support.paths import BOTS
 from tests.support.pools import STAY, game, pool_of, records, trait
 from tests.support.recorded import HEADER, raw, record, states_of
 from vindibot.config.bots import make_importable
+from vindibot.engine.agent import Voters
 from vindibot.engine.inline import Inline
-from vindibot.engine.pool import Voters
 from vindibot.engine.runner import Vote, parse_answer
 from vindibot.engine.worker import TraitPlan, WorkerMemory
 from vindibot.games.ballot import Ballot, BallotEntry

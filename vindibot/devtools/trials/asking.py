@@ -22,7 +22,7 @@ from sim.game import DIRECTIONS
 from sim.kernels import warm as warm_quietly
 from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
-from vindibot.devtools.response import stopping
+from vindibot.devtools.trials.response import stopping
 from vindibot.engine import OutOfTime, Vote, failure, failures, own_traceback, parse_answer, run, runner
 from vindibot.games import BallotEntry, Recording, tally
 

@@ -1,45 +1,33 @@
 """Test runs of traits in another process: the traits vote on one position after the other.
 
-If the process hangs or ends, the trial reports the failure and starts a new process. The functions in the second part of this
-module run in this process.
+If the process hangs or ends, the trial reports the failure and starts a new process.
 """
 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import json
-import os
-import pdb  # noqa: T100  # replaced, since a debugger needs a terminal
 import pickle
 import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from importlib import import_module
-from importlib.machinery import SourceFileLoader
-from math import inf
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Any, NoReturn, Self
-
-import numpy as np
+from types import TracebackType
+from typing import Any, Self
 
 from behaviours.base import Behaviour, View
-from sim import kernels
-from sim.game import GAME
 from vindibot.base import VindibotError
-from vindibot.config import Bot, import_path, make_importable
-from vindibot.devtools import asking
-from vindibot.devtools.asking import Traits
-from vindibot.devtools.response import LONGEST_TEXT, Response, TrialPosition, ask, stopping
-from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of, run
-from vindibot.games import BallotEntry, Status, VoteLine, write_entry
+from vindibot.config import Bot, import_path
+from vindibot.devtools.trials import answering, asking
+from vindibot.devtools.trials.answering import ASK, ASK_ALL, CLOCK, DEBUGGER, NAME, RUN, VOTE, TrialClock
+from vindibot.devtools.trials.asking import Traits
+from vindibot.devtools.trials.response import Response, TrialPosition
+from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of
+from vindibot.games import Status, VoteLine
 from vindibot.processes import (
     DONE,
-    FAILED,
-    FIRST_KIND,
     READY,
     Child,
     ChildEnded,
@@ -49,11 +37,8 @@ from vindibot.processes import (
     ChildLimits,
     ForkServer,
     Needs,
-    Owner,
 )
 
-#: The function of the other process, and its name, as ``ps`` shows it.
-RUN, NAME = "vindibot.devtools.trial:serve", "vindibot-trial"
 #: Largest number of seconds for building traits in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
 #: Seconds that a fork server may take to start a process.
@@ -65,12 +50,6 @@ STACK_SECONDS, END_SECONDS = 1.0, 1.0
 #: Largest length of an answer in bytes: `MOST_ANSWERS` answers.
 LONGEST_FRAME = 1 << 23
 
-#: Kinds of frames: a request to one trait about all its answers; a request to several traits about their last votes; the last
-#: vote of a trait; a trait wants to start a debugger.
-ASK, ASK_ALL, VOTE, DEBUGGER = range(FIRST_KIND, FIRST_KIND + 4)
-#: What the other process writes to its memory before the code of a trait runs: the number of the trait, the time (of
-#: `time.monotonic`), and the seconds that the trait has used before. The number is -1 if no trait runs.
-_CLOCK = np.dtype([("trait", "i8"), ("since", "f8"), ("used", "f8")])
 #: A stack as `faulthandler` prints it.
 _STACK = re.compile(r"^(?:Stack|Current thread .*) \(most recent call first\):\n((?:  File .*\n)+)", re.MULTILINE)
 
@@ -93,7 +72,7 @@ class Trial:
     def __init__(self, plans: Sequence[TraitPlan], behaviours: Sequence[Behaviour], folders: Sequence[str]) -> None:
         self._plans, self._behaviours, self._folders = list(plans), list(behaviours), tuple(folders)
         self._child: Child | None = None
-        self._clock = _Clock(bytearray(_CLOCK.itemsize))
+        self._clock = TrialClock(bytearray(CLOCK.itemsize))
 
     @classmethod
     def of(cls, traits: Traits, bot: Bot) -> Self:
@@ -231,7 +210,7 @@ class Trial:
         return self._child
 
     def _start(self) -> None:
-        if _serving:
+        if answering.serving():
             raise TrialBuildError("the program has no `if __name__ == '__main__':` above the code that runs the trait")
         server = ForkServer.of_process()
         for attempt in range(1, START_ATTEMPTS + 1):
@@ -239,8 +218,8 @@ class Trial:
             needs = self.needs if server.path == import_path() else Needs()  # else the process imports the modules itself
             setup = pickle.dumps((self._plans, self._folders, import_path(), str(Path.cwd()), _main_program()))
             limits = ChildLimits(frame=LONGEST_FRAME)
-            child = Child(RUN, setup, needs=needs, limits=limits, memory=_CLOCK.itemsize, kinds=(VOTE, DEBUGGER), name=NAME)
-            self._child, self._clock = child, _Clock(child.memory)
+            child = Child(RUN, setup, needs=needs, limits=limits, memory=CLOCK.itemsize, kinds=(VOTE, DEBUGGER), name=NAME)
+            self._child, self._clock = child, TrialClock(child.memory)
             try:
                 child.__enter__()
                 frame = self._first_frame(child)
@@ -282,7 +261,7 @@ class Trial:
         with contextlib.suppress(ChildEnded, ChildLate):
             while True:
                 child.receive(END_SECONDS)
-        self._clock = _Clock(bytearray(_CLOCK.itemsize))  # so that the memory is released
+        self._clock = TrialClock(bytearray(CLOCK.itemsize))  # so that the memory is released
         child.close()
         printed = child.output.decode(errors="replace")
         sys.stdout.write(_STACK.sub("", printed))
@@ -302,37 +281,6 @@ def asking_elsewhere(bot: Bot) -> Iterator[Callable[[View], set[str]]]:
             return asking.moves_of(bot, votes, view)
 
         yield best_moves
-
-
-class _Clock:
-    """The memory that the process shares with its owner: the number of the running trait, and the seconds that it has used.
-
-    The process writes it, so all values are possible.
-    """
-
-    def __init__(self, memory: Any) -> None:
-        self._record = np.frombuffer(memory, _CLOCK)[0:1]
-
-    @property
-    def number(self) -> int:
-        """The number of the running trait, -1 if none runs."""
-        return int(self._record["trait"][0])
-
-    @property
-    def used(self) -> float:
-        """The seconds that the running trait has used so far, 0 if none runs."""
-        if self.number < 0:
-            return 0.0
-        seconds = float(self._record["used"][0] + time.monotonic() - self._record["since"][0])
-        return seconds if 0 <= seconds < inf else 0.0
-
-    def begin(self, number: int, used: float) -> None:
-        """Note that the code of a trait runs from now on. It has used `used` seconds before."""
-        self._record[0] = (number, time.monotonic(), used)
-
-    def rest(self) -> None:
-        """Note that no trait runs."""
-        self._record[0] = (-1, 0.0, 0.0)
 
 
 def _request(position: TrialPosition, **fields: Any) -> bytes:
@@ -368,104 +316,3 @@ def _main_program() -> tuple[str, str]:
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     return "" if spec is None else spec.name, getattr(main, "__file__", None) or ""
-
-
-# ---- In the other process ----
-
-_serving = False
-
-
-def serve(owner: Owner) -> None:
-    """Build traits, report whether this worked, and answer requests about them until the owner ends."""
-    global _serving
-    _serving = True
-    try:
-        plans, folders, path, folder, main = owner.setup_object()
-        sys.path[:] = path
-        make_importable(folders)
-        with contextlib.suppress(OSError):
-            os.chdir(folder)
-        if any(plan.module == "__main__" for plan in plans):
-            sys.modules["__main__"] = _imported(*main)
-        built = [plan.build() for plan in plans]
-        kernels.warm()
-    except BaseException as error:
-        owner.send(FAILED, f"{type(error).__name__}: {error}".encode(errors="replace")[:LONGEST_TEXT])
-        return
-    owner.send(READY)
-    answering = _Answering(owner, built)
-    for frame in owner.requests():
-        head, _, data = frame.payload.partition(b"\n")
-        request = json.loads(head)
-        games = np.frombuffer(data, GAME, offset=request["past"])
-        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"], data[: request["past"]])
-        if frame.kind == ASK:
-            response = ask(built[0], position.view(request["nodes"]), request["stop_after"])
-            answering.send(DONE, response.to_json())
-        else:
-            answering.answer_all(position, request)
-
-
-def _imported(name: str, file: str) -> ModuleType:
-    """Return the module of the owner's program, imported under another name than ``__main__``."""
-    if name:
-        return import_module(name)
-    loader = SourceFileLoader("__mp_main__", file)
-    module = ModuleType(loader.name)
-    module.__file__ = file
-    sys.modules[loader.name] = module
-    loader.exec_module(module)
-    return module
-
-
-class _Answering:
-    """Answers requests to several traits, the behaviours `built`."""
-
-    def __init__(self, owner: Owner, built: Sequence[Behaviour]) -> None:
-        self._owner, self._built = owner, built
-        self._clock = _Clock(owner.memory)
-        self._used: dict[int, float] = {}
-        self._running, self._since, self._limit = -1, 0.0, 0.0
-        faulthandler.register(signal.SIGALRM, 2, all_threads=False)
-
-    def send(self, kind: int, payload: bytes = b"", channel: int = 0) -> None:
-        """Send a frame after all printed text."""
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(BaseException):  # a trait may have closed or replaced it
-                stream.flush()
-        self._owner.send(kind, payload, channel)
-
-    def answer_all(self, position: TrialPosition, request: dict[str, Any]) -> None:
-        """Send the last vote of each trait in the request, then `DONE`."""
-        pdb.set_trace = self._want_debugger
-        view = position.view(request["nodes"])
-        if request["has_map"]:
-            _ = view.map
-        self._used, self._running, self._limit = {}, -1, request["limit"]
-        traits = [(number, self._built[number]) for number in request["traits"]]
-        with stopping(view, request["seconds"]):
-            run(traits, view, self._publish, self._before)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        self._clock.rest()
-        self.send(DONE)
-
-    def _before(self, number: int) -> None:
-        """Note which trait runs next. When its time is over, the process prints its stack, and the owner kills it."""
-        now = time.monotonic()
-        if self._running >= 0:
-            self._used[self._running] = self._used.get(self._running, 0.0) + now - self._since
-        self._running, self._since = number, now
-        used = self._used.get(number, 0.0)
-        self._clock.begin(number, used)
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._limit - used))
-
-    def _publish(self, vote: Vote) -> None:
-        if vote.final:
-            votes = None if vote.votes is None else list(vote.votes)
-            entry = BallotEntry("", 1.0, votes, vote.ms, vote.status, vote.note, vote.info)
-            self._owner.send(VOTE, json.dumps(write_entry(entry)).encode(), vote.trait)
-
-    def _want_debugger(self, *_: Any, **__: Any) -> NoReturn:
-        self.send(DEBUGGER)
-        while True:
-            self._owner.receive()
