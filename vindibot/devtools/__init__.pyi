@@ -27,7 +27,6 @@ from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn
 from .response import MOST_ANSWERS as MOST_ANSWERS
 from .scaffold import (
-    FILES as FILES,
     write_project as write_project,
 )
 from .tree import show_tree as show_tree
