@@ -20,7 +20,7 @@ from behaviours.net.scoring import UNITS, net_move
 from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import count_hits, model_opponents
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
-from behaviours.rollout.playouts import DRAWS, PLAN_STATS, Batch, play_plans
+from behaviours.rollout.playouts import PLAN_STATS, Batch, play_plans
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from behaviours.rollout.repetition import no_repeats
