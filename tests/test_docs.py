@@ -96,6 +96,23 @@ def test_the_samples_of_the_arena(tmp_path: Path) -> None:
     follow("".join(f"```console\n{sample}```\n" for sample in samples), tmp_path, environment(shims(tmp_path / "bin")))
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Path) -> None:
+    """With fewer moves of the net, fewer games and shorter games."""
+    text = (TOP / "docs" / "learn.md").read_text().partition("## Imitate")[0]
+    samples = "".join(block.text for block in blocks(text, "console"))
+    samples = samples.replace("--minutes 20", "--decisions 20000 --threads 1 --hidden 16 --against stay")
+    samples = re.sub(r" --blocks \d+", "", samples)
+    samples = re.sub(r"(?m)^(\$ vindibot (?:arena|learn match) .*)$", r"\1 --blocks 2", samples)
+    around = environment(shims(tmp_path / "bin"), VINDIBOT_ROUNDS="10")
+    printed = follow(f"```console\n{samples}```\n", tmp_path, around)
+    assert len(printed) == 6
+    assert {path.name for path in (tmp_path / "mynet").iterdir()} == {"net.npz", "bot.toml", "report.html", "run.npz"}
+    rows = printed["vindibot learn match learned mynet/net.npz --against seed --against malvert --blocks 2"].splitlines()[-4:]
+    assert [row.split()[:2] for row in rows] == [[net, rival] for rival in ("seed", "malvert") for net in ("learned", "mynet")]
+
+
 @pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])
 def test_the_examples_of(document: str) -> None:
     """Blocks of Python that stand alone are true; later ones go on with what earlier ones made."""

@@ -99,7 +99,8 @@ def play_outcomes(
     is a mine that we got by a kill, except by a kill in our first ply. ``moves[s, p]`` are the first moves of the playout, -1
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
-    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    setup, net = setups[0], players.net[0]
+    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0], players.units[0])
     policies, repeats, situations = players.policies, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     game: GameRecord = scratch[0]

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import WEIGHT_ARRAY, mines_value, net_worths, position_value
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
+from behaviours.net.features import FOUND, FOUND_ARRAY, FoundRecord, find_features
+from behaviours.net.network import NETWORKS, NO_POLICY, compiled_networks
+from behaviours.net.scoring import UNITS, UNITS_ARRAY, NetworkRecord, UnitsRecord, best_move
 from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
@@ -34,13 +37,14 @@ DRAWS = 64
 EPSILON_UNIT = 1000
 
 #: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the
-#: `seed`, `recalled_moves` (0 or 1), and `past_mines` (0 or 1). `gain` has an entry per square, which counts with `past_mines`
-#: only: the worth of a mine there (`behaviours.rollout.mine_worth`), less 1. All other fields are as in
-#: `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
+#: `seed`, `recalled_moves` (0 or 1), `past_mines` (0 or 1), and `follows_net`: whether our hero follows a net after its goals (0
+#: or 1). `gain` has an entry per square, which counts with `past_mines` only: the worth of a mine there
+#: (`behaviours.rollout.mine_worth`), less 1. All other fields are as in `behaviours.rollout.trait.Rollout`; `death` and
+#: `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
-        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "past_mines")]
+        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "past_mines", "follows_net")]
         + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")]
         + [("gain", "f8", CELLS)],
     )
@@ -52,6 +56,8 @@ PLAN_STATS = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "
 #: Types of one record of `ROLLOUT_PARAMS` and of one record of `PLAN_STATS`.
 RolloutParamsRecord = Any
 PlanStatsRecord = Any
+#: The network of a hero that follows no net.
+NO_NET = compiled_networks([NO_POLICY])
 
 
 class Players(NamedTuple):
@@ -60,12 +66,18 @@ class Players(NamedTuple):
     ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
     (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.situations`).
+
+    ``net[0]`` is the network that our hero follows after its goals, if the playouts have `follows_net`. `found` and `units` are
+    its memory (`behaviours.net.scoring`): arrays of one record.
     """
 
     policies: NDArray[np.void]
     draws: NDArray[np.int64]
     repeats: NDArray[np.int8]
     situations: NDArray[np.int64]
+    net: NDArray[np.void] = NO_NET
+    found: NDArray[np.void] = np.zeros(1, FOUND)
+    units: NDArray[np.void] = np.zeros(1, UNITS)
 
 
 class Batch(NamedTuple):
@@ -89,10 +101,15 @@ class Scene(NamedTuple):
     weights: WeightsRecord
     params: PolicyRecord
     setup: RolloutParamsRecord
+    net: NetworkRecord
+    found: FoundRecord
+    units: UnitsRecord
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS, SITUATIONS], Players)
+PLAYERS = tuple_of(
+    [POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS, SITUATIONS, NETWORKS, FOUND_ARRAY, UNITS_ARRAY], Players
+)
 BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
 ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
@@ -162,6 +179,13 @@ def _goal_of(plan: NDArray[np.int16], part: int) -> int:
 
 
 @kernel
+def _follow_net(game: GameRecord, scene: Scene) -> int:
+    """Return the move of our hero by its net."""
+    find_features(game, scene.tables, int64(scene.setup.me), scene.found)
+    return int64(best_move(scene.net, scene.found, scene.units, np.empty(5, np.int64)))
+
+
+@kernel
 def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int, spent: int) -> tuple[int, int, int, int]:
     """Return our next move by a plan: (move, tile, part, spent).
 
@@ -173,7 +197,12 @@ def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int,
     while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
         part, spent = part + 1, int64(0)
         goal = _goal_of(plan, part)
-    move = policy_move(game, scene.tables, scene.weights, scene.params, me, goal) if goal < GOAL_MOVE else goal - GOAL_MOVE
+    if goal >= GOAL_MOVE:
+        move = goal - GOAL_MOVE
+    elif goal == NO_GOAL and scene.setup.follows_net:
+        move = _follow_net(game, scene)
+    else:
+        move = int64(policy_move(game, scene.tables, scene.weights, scene.params, me, goal))
     spent += 1
     tile: int = tile_at(game, int64(game.hero[me].pos) + OFFSET[uintp(move)])
     if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and tile == TAVERN):
@@ -291,7 +320,8 @@ def play_plans(
     is that a hunted hero changes its play, so later kills are less certain. The call ends early when ``stop[0]`` is set, or after
     ``batch.limit`` plies.
     """
-    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
+    setup, net = setups[0], players.net[0]
+    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0], players.units[0])
     policies, draws, repeats, situations = players.policies, players.draws, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)

@@ -15,11 +15,14 @@ from pydantic import AfterValidator, Field
 from behaviours.base import DataFile, SearchInfo, SplitBehaviour, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.net.network import Net, load_nets
+from behaviours.net.features import FOUND
+from behaviours.net.network import Net, compiled_networks, load_nets
+from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.trait import check_nets
 from behaviours.rollout.mine_worth import mine_worth
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
-from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
+from behaviours.rollout.playouts import EPSILON_UNIT, NO_NET, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, STAY
@@ -46,10 +49,11 @@ def _check_models(path: str) -> str:
 class Rollout(SplitBehaviour):
     """Simulate plans and vote (outcome - best outcome) / scale for each direction, at least -1.
 
-    A plan is one or two goals (a mine, a tavern, an enemy), or one move and then a goal. After the plan our hero plays by
-    `params`. The outcome of a playout is our lead over the other heroes in gold, and early income counts more. Near the end of
-    the game the lead over the richest rival is added. Each rival plays by policies from a library, most often by the policies
-    that predicted its last moves best. The outcome of a direction is the outcome of the best plan that begins with it.
+    A plan is one or two goals (a mine, a tavern, an enemy), or one move and then a goal. After the plan our hero plays by the
+    `net`, or by `params` if there is none. The outcome of a playout is our lead over the other heroes in gold, and early income
+    counts more. Near the end of the game the lead over the richest rival is added. Each rival plays by policies from a library,
+    most often by the policies that predicted its last moves best. The outcome of a direction is the outcome of the best plan
+    that begins with it.
 
     Successive halving (Karnin, Koren and Somekh 2013) compares the plans: after each stage only the better half gets more
     playouts. The halving runs again and again, each time with more playouts. The trait is anytime: it answers after each stage,
@@ -109,7 +113,10 @@ class Rollout(SplitBehaviour):
         100_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
     )
     params: PolicyParams = Field(
-        default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
+        default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan without `net`"
+    )
+    net: Annotated[DataFile, AfterValidator(check_nets)] | None = Field(
+        None, description="a file of nets, from `vindibot learn`; after a plan we play by its first net"
     )
     rivals: tuple[PolicyParams, ...] = Field(
         (), max_length=64, description="policies that rivals may have (none: the built-in library)"
@@ -147,6 +154,16 @@ class Rollout(SplitBehaviour):
         """Return the policies of the playouts (`POLICY_PARAMS` records): ours first, then those that rivals may have."""
         return compiled_policies((self.params, *(self.rivals or LIBRARY)), self._models)
 
+    def players(self, view: View, weights: NDArray[np.void], policies: NDArray[np.void]) -> Players:
+        """Return the policies of all heroes in the playouts from a position. `policies` is the result of `policies`."""
+        models = model_opponents(view, weights, policies, self.likelihood_weight)
+        return Players(policies, *models, self._network, np.zeros(1, FOUND), np.zeros(1, UNITS))
+
+    @cached_property
+    def _network(self) -> NDArray[np.void]:
+        """Our net for kernels: an array of one record."""
+        return NO_NET if self.net is None else compiled_networks([load_nets(Path(self.net))[0].policy])
+
     @cached_property
     def _models(self) -> tuple[Net, ...]:
         """The nets in the files `learned`. They stay the same for the life of this trait, even if a file changes."""
@@ -170,7 +187,7 @@ class Rollout(SplitBehaviour):
         tables, plans, limit = map_tables_of(view.map), self._plans(view), self._limit(view)
         weights = self._compiled_weights(view)
         policies = self.policies()
-        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
+        players = self.players(view, weights, policies)
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view, part), np.arange(len(plans))
         rows: list[NDArray[np.float64]] = []
@@ -203,6 +220,7 @@ class Rollout(SplitBehaviour):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
         setup["recalled_moves"], setup["past_mines"] = self.recalled_moves, self.past_mines
+        setup["follows_net"] = self.net is not None
         if self.past_mines:
             setup["gain"] = view.shared(("mine worth", self.weights.keep), lambda: mine_worth(view, self.weights.keep)) - 1
         setup["lead_weight"] = self.lead_weight if view.moves_left <= self.lead_rounds else 0.0
@@ -211,7 +229,12 @@ class Rollout(SplitBehaviour):
 
     def _first_info(self, view: View) -> SearchInfo:
         weights = self._compiled_weights(view)
-        move = follow(view.games, 0, view.me, map_tables_of(view.map), weights, compiled_policies((self.params,)), 0, NO_GOAL)
+        tables = map_tables_of(view.map)
+        if self.net is None:
+            move = follow(view.games, 0, view.me, tables, weights, compiled_policies((self.params,)), 0, NO_GOAL)
+        else:
+            found, units = np.zeros(1, FOUND), np.zeros(1, UNITS)
+            move = net_move(self._network, 0, view.games, 0, view.me, tables, found, units, np.zeros(5, np.int64))
         return SearchInfo({each: 0.0 if each == _effective(view, move) else -1.0 for each in view.moves}, nodes=0)
 
     def _info(

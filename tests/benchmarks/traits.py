@@ -29,6 +29,8 @@ from vindibot.testing import votes
 SKIP, FIRST, LAST = 17, 200, 1000
 #: Budget of nodes for a trait that would use more.
 NODES = 100_000
+#: The net that the trait `learned` plays.
+NET = str(TOP / "config" / "bots" / "learned.npz")
 
 
 def positions(seeds: range, size: int = 28) -> list[Games]:
@@ -115,7 +117,7 @@ def versions(kept: list[Games]) -> list[Row]:
 def rows() -> list[Row]:
     """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two); long routes; playouts."""
     kept = positions(range(8))
-    traits = [find(name)() for name in BUILT_IN]
+    traits = [find(name)(**({"net": NET} if name == "learned" else {})) for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
     traits += [find("combat")(duel=True, keep_mines=True), find("look-ahead")(depth=9)]
     found = []

@@ -16,24 +16,34 @@ from click.testing import CliRunner, Result
 
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
-from vindibot.devtools.scaffold import FILES, bot_name
+from vindibot.devtools.scaffold import FILES, LEARNED_FILES, bot_name
 
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(main, ["init", *map(str, words)])
 
 
+def understood_commands() -> list[list[str]]:
+    """Return the commands in the README of the present folder, as words. Each must have a name and options that are known."""
+    found = [shlex.split(words) for words in re.findall(r"`vindibot (\S+ [^`]+)`", Path("README.md").read_text())]
+    for words in found:
+        command: click.Command = main
+        rest = list(words)
+        while isinstance(command, click.Group):
+            name = rest.pop(0)
+            following = command.get_command(click.Context(command), name)
+            assert following is not None, name
+            command = following
+        command.make_context(words[0], rest)
+    return found
+
+
 def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     assert run(".").exit_code == 0
-    found = [shlex.split(words) for words in re.findall(r"`vindibot (\S+ [^`]+)`", Path("README.md").read_text())]
+    found = understood_commands()
     assert len(found) >= 7
-    for name, *words in found:
-        with click.Context(main) as context:
-            command = main.get_command(context, name)
-            assert command is not None, name
-            command.make_context(name, words)
     turn = next(words for words in found if words[0] == "turn")
     told = CliRunner().invoke(main, turn)
     assert told.exit_code == 0, told.output
@@ -53,6 +63,24 @@ def test_it_writes_and_lists_the_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert "coward" in {trait.label for trait in bot.traits}
     assert {trait.label for trait in load_bot("seed").traits} < {trait.label for trait in bot.traits}
     assert not any("NAME" in Path("deep/own bot", file).read_text() for file in FILES)
+
+
+def test_a_bot_that_begins_with_the_net_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It plays the same net as the bot learned, from a file of its own, and its README's commands are understood."""
+    monkeypatch.chdir(tmp_path)
+    done = run("--learned", "own net")
+    assert done.exit_code == 0, done.output
+    assert "vindibot learn selfplay trained --from net.npz" in done.output
+    assert {path.name for path in Path("own net").iterdir()} == set(LEARNED_FILES)
+    bot, learned = load_bot("own net/bot.toml"), load_bot("learned")
+    assert bot.name == "own-net"
+    assert bot.traits[0].parameters["net"] == str(tmp_path / "own net" / "net.npz")
+    assert Path("own net/net.npz").read_bytes() == Path(str(learned.traits[0].parameters["net"])).read_bytes()
+    again = run("--learned", "own net")
+    assert again.exit_code == 2
+    assert "already has README.md, bot.toml, net.npz, and vindibot overwrites nothing" in again.output
+    monkeypatch.chdir("own net")
+    assert len(understood_commands()) >= 6
 
 
 def test_into_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,20 +12,24 @@ from vindibot.cli.measuring.parameters import PATH
 
 @click.command("init", short_help="Create a bot of your own, with a trait and its tests.")
 @click.argument("folder", metavar="DIR", type=PATH)
-def init_command(folder: Path) -> None:
+@click.option("--learned", is_flag=True, help="create a bot that plays a net, which you can train further")
+def init_command(folder: Path, learned: bool) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 
-    The bot has all traits of the bot "seed", a trait against loops, and a trait of your own in ten lines, with tests. A README
-    shows the first commands. Existing files are never overwritten.
+    The bot has all traits of the bot "seed", a trait against loops, and a trait of your own in ten lines, with tests. With
+    --learned, the bot begins with the net of the bot "learned", which you can train further (docs/learn.md). A README shows the
+    first commands. Existing files are never overwritten.
     """
     from vindibot.config import short
-    from vindibot.devtools import FILES, write_project
+    from vindibot.devtools import write_project
 
-    files = write_project(folder)
+    files = write_project(folder, learned)
     width = max(len(short(path)) for path in files)
-    for path, what in zip(files, FILES.values(), strict=True):
+    for path, what in files.items():
         click.echo(f"{short(path):{width}}  {what}")
     click.echo("\nNow play with it (the first start compiles the rules, which takes up to a minute):\n")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  vindibot play --bot bot.toml --against sparring/hunter")
+    if learned:
+        click.echo("  vindibot learn selfplay trained --from net.npz --minutes 30")

@@ -22,7 +22,6 @@ from .effective import (
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn
 from .scaffold import (
-    FILES as FILES,
     write_project as write_project,
 )
 from .tree import show_tree as show_tree

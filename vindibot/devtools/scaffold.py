@@ -1,4 +1,7 @@
-"""``vindibot init``: write a small project for a first bot, with a trait, its tests, and a README."""
+"""``vindibot init``: write a small project for a first bot.
+
+The bot has a trait of the user's own, with tests. Or it plays a net, which can be trained further.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,7 @@ from vindibot.config import LONGEST_NAME, shipped, short
 
 #: The placeholder for the bot's name in the files. In TOML it is in quotes.
 PLACEHOLDER = "NAME"
-#: The folder of the files in the package, and a description of each file.
-FOLDER = "project"
+#: The files of a project, with their descriptions. Their templates are in `_FOLDER`.
 FILES = {
     "README.md": "the first three commands",
     "bot.toml": "the bot: the traits of seed, one against loops, and a trait of your own",
@@ -21,36 +23,46 @@ FILES = {
     "pytest.ini": "separates these tests from those of a project around them",
     "recordings/sample.jsonl": "a recorded game, for the tests",
 }
+#: The files of a project for a bot that plays a net. Their templates are in `_LEARNED_FOLDER`, except the net.
+LEARNED_FILES = {
+    "README.md": "the commands to play with the bot, and to train its net further",
+    "bot.toml": "the bot: it plays the net alone",
+    "net.npz": "the net, a copy of the net of the bot learned",
+}
+_FOLDER, _LEARNED_FOLDER, _NET = "project", "learner", "bots/learned.npz"
 
 
-def write_project(folder: Path) -> list[Path]:
-    """Write the project into `folder` and return its files in the order of `FILES`. Create the folder if needed.
+def write_project(folder: Path, learned: bool = False) -> dict[Path, str]:
+    """Write the project into `folder` and return its files with their descriptions. Create the folder if needed.
 
+    With `learned`, the project has the files of `LEARNED_FILES`, without it those of `FILES`.
     Existing files are never overwritten: if one of the files exists, or if the path is no folder, this function raises
     `UsageError` and writes nothing. Raises `VindibotError` if a file cannot be written.
     """
-    texts = {name: shipped(f"{FOLDER}/{name}").read_text("utf-8") for name in FILES}
+    files, templates = (LEARNED_FILES, _LEARNED_FOLDER) if learned else (FILES, _FOLDER)
+    contents = {file: shipped(_NET if file == "net.npz" else f"{templates}/{file}").read_bytes() for file in files}
     name = bot_name(folder)
-    texts["README.md"] = texts["README.md"].replace(PLACEHOLDER, name)
-    texts["bot.toml"] = texts["bot.toml"].replace(f'"{PLACEHOLDER}"', json.dumps(name, ensure_ascii=False))
+    contents["README.md"] = contents["README.md"].replace(PLACEHOLDER.encode(), name.encode())
+    quoted = json.dumps(name, ensure_ascii=False)
+    contents["bot.toml"] = contents["bot.toml"].replace(f'"{PLACEHOLDER}"'.encode(), quoted.encode())
     existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path("/"))
     if not existing.is_dir():
         raise UsageError(f"{short(existing)} is a file: choose a folder")
-    taken = [file for file in FILES if (folder / file).exists() or (folder / file).is_symlink()]
+    taken = [file for file in files if (folder / file).exists() or (folder / file).is_symlink()]
     if taken:
         raise UsageError(
             f"{short(folder)} already has {', '.join(taken)}, and vindibot overwrites nothing: choose another folder"
         )
     try:
-        for file, text in texts.items():
+        for file, content in contents.items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as file_object:
-                file_object.write(text)
+            with path.open("xb") as file_object:
+                file_object.write(content)
     except OSError as problem:
         where = short(problem.filename or folder)
         raise VindibotError(f"{where}: cannot be written: {problem.strerror or problem}") from None
-    return [folder / file for file in FILES]
+    return {folder / file: what for file, what in files.items()}
 
 
 def bot_name(folder: Path) -> str:

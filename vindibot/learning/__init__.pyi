@@ -11,6 +11,13 @@ from .imitation import (
     check_hidden as check_hidden,
     fit_net as fit_net,
 )
+from .matches import (
+    MATCH_HEADS as MATCH_HEADS,
+    match_row as match_row,
+    net_of as net_of,
+    read_nets as read_nets,
+    rivals_of as rivals_of,
+)
 from .positions import positions_of as positions_of
 from .report import (
     HEADS as HEADS,
@@ -22,7 +29,6 @@ from .selfplay import (
     Limit as Limit,
     Row as Row,
     Selfplay as Selfplay,
-    read_nets as read_nets,
     selfplay_settings as selfplay_settings,
 )
 from .value import (

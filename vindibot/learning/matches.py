@@ -1,4 +1,4 @@
-"""Short matches of a net: against snapshots of itself, in compiled code, and against bots, in this process.
+"""Matches of a net: against other nets, in compiled code, and against bots, in this process.
 
 A block has one map and four games, in which the net has each of the four seats once. Three copies of the rival have the other
 seats. No training game is played on these maps.
@@ -6,8 +6,9 @@ seats. No training game is played on these maps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numba import types
@@ -16,42 +17,49 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, find_features
-from behaviours.net.network import NETWORKS, Network, compiled_networks
+from behaviours.net.network import NETWORKS, Net, NetError, Network, compiled_networks, load_nets
 from behaviours.net.scoring import UNITS, UNITS_ARRAY, best_move, net_move
+from behaviours.net.trait import Learned
+from sim.events import RESPAWNED
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Game, Games, mover
-from sim.kernel_types import INT64S
+from sim.kernel_types import INT8S, INT64S
 from sim.kernels import entry
 from sim.maps import Map
+from sim.replay import Moves, events_of, moves_of
 from sim.rules import play, step
-from vindibot.config import Bot
+from vindibot.base import UsageError, given_path
+from vindibot.config import Bot, load_bot
 from vindibot.engine import Agent, in_process_voters
 from vindibot.learning.trainer import training_map
-from vindibot.statistics import estimate_share
+from vindibot.statistics import estimate_share, rate_interval
 
 #: The number that stands for the thread in `training_map`, for the maps of matches.
 _MATCHES = -1
+#: The heads of a table of matches.
+MATCH_HEADS = ("net", "three rivals", "games", "won", "95 %", "deaths", "95 %", "difference")
 
 
 @dataclass(frozen=True)
 class NetMatch:
-    """The result of a match. `won` and `ahead` have a number (0..1) per block.
+    """The result of a match. Each array has a number per block.
 
-    - `won`: the share of the games in which the net had more gold than every rival.
+    - `won`: the share (0..1) of the games in which the net had more gold than every rival.
     - `ahead`: the share of its rivals that had less gold; a rival with as much gold counts half.
+    - `deaths`: the deaths of the net per game.
     """
 
     won: NDArray[np.float64]
     ahead: NDArray[np.float64]
+    deaths: NDArray[np.float64]
 
     @property
     def games(self) -> int:
         """The number of games."""
         return SEATS * len(self.won)
 
-    def text(self) -> str:
-        """Return the share of games won, its 95 % interval over the blocks, and the share of rivals behind."""
-        low, high = interval(self.won)
-        return f"{self.won.mean():.0%} won ({low:.0%} .. {high:.0%}), {self.ahead.mean():.0%} of rivals behind"
+    def deaths_interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the deaths per game. There must be at least two blocks."""
+        return rate_interval((SEATS * self.deaths).tolist(), [SEATS] * len(self.deaths))
 
 
 def interval(won: NDArray[np.float64]) -> tuple[float, float]:
@@ -65,21 +73,27 @@ def match_map(seed: int, block: int) -> Map:
     return training_map(seed, _MATCHES, block)
 
 
-def against_net(net: Network, rival: Network, seed: int, blocks: int, rounds: int = 300) -> NetMatch:
-    """Return the result of a match against three copies of another net."""
+def against_net(
+    net: Network, rival: Network, seed: int, blocks: int, stopped: Callable[[], bool] = lambda: False, rounds: int = 300
+) -> NetMatch | None:
+    """Return the result of a match against three copies of another net.
+
+    Return None if `stopped` returns true, which is asked after every block.
+    """
     networks, found, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
-
-    def games() -> Iterator[Game]:
-        for block in range(blocks):
-            where = match_map(seed, block)
-            for seat in range(SEATS):
-                game = where.new_game(max_turns=rounds * PLIES_PER_ROUND)
-                seats = np.ones(SEATS, np.int64)
-                seats[seat] = 0
-                play_nets(game, map_tables_of(where), networks, seats, found, units)
-                yield game
-
-    return _result(list(games()))
+    games, deaths = [], []
+    for block in range(blocks):
+        where = match_map(seed, block)
+        for seat in range(SEATS):
+            game, moves = where.new_game(max_turns=rounds * PLIES_PER_ROUND), np.zeros(rounds * PLIES_PER_ROUND, np.int8)
+            seats = np.ones(SEATS, np.int64)
+            seats[seat] = 0
+            play_nets(game, map_tables_of(where), networks, seats, found, units, moves)
+            games.append(game)
+            deaths.append(_deaths(where, moves, seat, rounds))
+        if stopped():
+            return None
+    return _result(games, deaths)
 
 
 def against_bot(
@@ -96,14 +110,14 @@ def against_bot(
     Return None if `stopped` returns true, which is asked after every game.
     """
     networks, found, units, scores = compiled_networks([net]), np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
-    games = []
+    games, deaths = [], []
     for block in range(blocks):
         where = match_map(seed, block)
         tables = map_tables_of(where)
         for seat in range(SEATS):
             voters = in_process_voters(rival)
             agents = [Agent(voters, hero, seed + hero, nodes=nodes) for hero in range(SEATS)]
-            game = where.new_game(max_turns=rounds * PLIES_PER_ROUND)
+            game, moves = where.new_game(max_turns=rounds * PLIES_PER_ROUND), []
             while game["status"][0] == RUNNING:
                 hero = mover(game)
                 if hero == seat:
@@ -111,22 +125,103 @@ def against_bot(
                 else:
                     move = agents[hero].decide_now(game, None).direction
                 step(game, 0, move)
+                moves.append(move)
             voters.let_go()
             games.append(game)
+            deaths.append(_deaths(where, moves_of(moves), seat, rounds))
             if stopped():
                 return None
-    return _result(games)
+    return _result(games, deaths)
 
 
-def _result(games: list[Game]) -> NetMatch:
+def _deaths(where: Map, moves: Moves, seat: int, rounds: int) -> int:
+    """Return the number of deaths of the hero on a seat, in a game with these moves."""
+    events, _ = events_of(where.new_game(max_turns=rounds * PLIES_PER_ROUND), moves.tolist())
+    return int(((events["kind"] == RESPAWNED) & (events["hero"] == seat)).sum())
+
+
+def _result(games: list[Game], deaths: list[int]) -> NetMatch:
     gold = np.array([game["hero"]["gold"][0] for game in games]).reshape(-1, SEATS, SEATS).astype(np.float64)
     seats = np.arange(SEATS)
     own = gold[:, seats, seats][:, :, None]
     behind = (own > gold).sum(axis=2) + ((own == gold).sum(axis=2) - 1) / 2
-    return NetMatch(((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1), behind.mean(axis=1) / (SEATS - 1))
+    won = ((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1)
+    return NetMatch(won, behind.mean(axis=1) / (SEATS - 1), np.array(deaths, np.float64).reshape(-1, SEATS).mean(axis=1))
 
 
-@entry(types.void(GAMES, MAP_TABLES_ARRAY, NETWORKS, INT64S, FOUND_ARRAY, UNITS_ARRAY))
+def read_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
+    try:
+        return load_nets(path)
+    except NetError as problem:
+        raise UsageError(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A rival of nets: a bot, or another net, which plays in compiled code."""
+
+    name: str
+    player: Bot | Network
+
+    def meet(self, net: Net, seed: int, blocks: int, nodes: int, stopped: Callable[[], bool]) -> NetMatch | None:
+        """Return the result of a match of `net` against three copies of this rival. Return None if `stopped` returns true.
+
+        A bot may visit `nodes` nodes per move.
+        """
+        if isinstance(self.player, Bot):
+            return against_bot(net.policy, self.player, seed, blocks, stopped, nodes=nodes)
+        return against_net(net.policy, self.player, seed, blocks, stopped)
+
+
+def net_of(text: str) -> tuple[str, Net]:
+    """Return a net with its name. `text` names a file of nets, whose first net it is, or a bot that plays a net alone.
+
+    Raises `UsageError` if there is no such net.
+    """
+    if text.endswith(".npz"):
+        path = given_path(text)
+        net = read_nets(path)[0]
+        return net.name or path.stem, net
+    bot = load_bot(text)
+    traits = bot.build()
+    if len(traits) != 1 or not isinstance(traits[0][1], Learned):
+        raise UsageError(f"{text}: the bot must have the trait learned and no other; or name a file of nets (.npz)")
+    return bot.name, read_nets(Path(traits[0][1].net))[0]
+
+
+def rivals_of(texts: Sequence[str]) -> list[Rival]:
+    """Return the rivals. Each text names a bot, or a file of nets, all of whose nets are rivals.
+
+    Raises `UsageError` if a bot or a file cannot be read.
+    """
+    found = []
+    for text in texts:
+        if text.endswith(".npz"):
+            path = given_path(text)
+            found += [Rival(f"{net.name or path.stem} (net)", net.policy) for net in read_nets(path)]
+        else:
+            bot = load_bot(text)
+            found.append(Rival(bot.name, bot))
+    return found
+
+
+def match_row(name: str, rival: str, match: NetMatch, base: NetMatch | None) -> list[str]:
+    """Return the row of a match in a table with the heads `MATCH_HEADS`.
+
+    `base` is the match of another net against the same rival on the same maps. The difference is that of the games won, in
+    percentage points, with two standard errors over the maps.
+    """
+    (low, high), (few, many) = interval(match.won), match.deaths_interval()
+    difference = ""
+    if base is not None:
+        gains = 100 * (match.won - base.won)
+        difference = f"{gains.mean():+.0f} (+-{2 * gains.std(ddof=1) / np.sqrt(len(gains)):.0f})"
+    won = f"{match.won.mean():.0%}", f"{100 * low:.0f} .. {100 * high:.0f}"
+    return [name, rival, str(match.games), *won, f"{match.deaths.mean():.2f}", f"{few:.2f} .. {many:.2f}", difference]
+
+
+@entry(types.void(GAMES, MAP_TABLES_ARRAY, NETWORKS, INT64S, FOUND_ARRAY, UNITS_ARRAY, INT8S))
 def play_nets(
     games: Games,
     tables_array: NDArray[np.void],
@@ -134,10 +229,14 @@ def play_nets(
     seats: NDArray[np.int64],
     found: NDArray[np.void],
     units: NDArray[np.void],
+    moves: Moves,
 ) -> None:
-    """Play ``games[0]`` to its end. Hero h makes the best move by ``networks[seats[h]]``."""
-    game, scores = games[0], np.zeros(5, np.int64)
+    """Play ``games[0]`` to its end. Hero h makes the best move by ``networks[seats[h]]``. `moves` gets all moves."""
+    game, scores, ply = games[0], np.zeros(5, np.int64), int64(0)
     while game.status == RUNNING:
         hero = int64(game.turn) & 3
         find_features(game, tables_array[0], hero, found[0])
-        play(game, best_move(networks[seats[hero]], found[0], units[0], scores), None)
+        move = best_move(networks[seats[hero]], found[0], units[0], scores)
+        moves[ply] = move
+        ply += 1
+        play(game, move, None)

@@ -23,7 +23,7 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from behaviours.net.network import Net, NetError, Network, arrays_in, load_nets, save_nets
+from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
 from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
@@ -181,10 +181,10 @@ class Selfplay:
         trainer = self.trainer
         policy = trainer.net("", {}).policy
         found: dict[str, list[float]] = {}
-        if trainer.snapshots:
-            result = against_net(policy, trainer.snapshots[-1], trainer.settings.seed, SNAPSHOT_BLOCKS)
+        seed = trainer.settings.seed
+        if trainer.snapshots and (result := against_net(policy, trainer.snapshots[-1], seed, SNAPSHOT_BLOCKS, stopped)):
             found["last snapshot"] = [float(result.won.mean()), *interval(result.won)]
-        if rival is not None and (against := against_bot(policy, rival, trainer.settings.seed, BOT_BLOCKS, stopped)):
+        if rival is not None and (against := against_bot(policy, rival, seed, BOT_BLOCKS, stopped)):
             found[rival.name] = [float(against.won.mean()), *interval(against.won)]
         return found
 
@@ -220,14 +220,6 @@ class Selfplay:
                 replace(bot, f"# A net that learned by self-play.\n{tomli_w.dumps(content)}".encode())
         except OSError as problem:
             raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
-
-
-def read_nets(path: Path) -> tuple[Net, ...]:
-    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
-    try:
-        return load_nets(path)
-    except NetError as problem:
-        raise UsageError(str(problem)) from None
 
 
 def selfplay_settings(options: Mapping[str, int], changes: Sequence[str]) -> SelfplaySettings:

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from behaviours.base import View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.outcomes import play_outcomes
 from behaviours.rollout.plans import plans_of_moves
-from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch, Players
+from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch
 from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import UsageError
@@ -116,10 +115,10 @@ class Valuer:
         moves = sorted(by_move)
         plans = np.concatenate([by_move[move] for move in moves])
         firsts = np.repeat(moves, [len(by_move[move]) for move in moves])
-        players = Players(self._policies, *model_opponents(view, self._weights, self._policies, trait.likelihood_weight))
+        players = trait.players(view, self._weights, self._policies)
         setup = np.zeros(1, ROLLOUT_PARAMS)
         setup["me"], setup["plies"], setup["seed"] = view.me, plies, self._seed
-        setup["epsilon"] = round(EPSILON_UNIT * trait.epsilon)
+        setup["epsilon"], setup["follows_net"] = round(EPSILON_UNIT * trait.epsilon), trait.net is not None
         tables = map_tables_of(view.map)
 
         def play(chosen: NDArray[np.int64], begin: int, count: int, length: int) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from behaviours import View
+from behaviours import Budget, View
 from behaviours.net import trait as trait_module
 from behaviours.net.network import UNIT, Net, Network, save_nets
 from behaviours.net.trait import Learned
@@ -118,6 +118,28 @@ def test_a_wrong_model_of_rollout_is_one_line_with_its_place(tmp_path: Path) -> 
     assert "the net 'net 1' cannot be an opponent model: it has hidden units" in message
     (tmp_path / "hidden.npz").unlink()
     assert 'names no file: there is no "hidden.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
+
+
+def test_rollout_follows_the_net_that_its_bot_file_names(tmp_path: Path) -> None:
+    """Without time for playouts, it votes for the move of the net. With time, another net gives other votes."""
+    path, votes = tmp_path / "bot.toml", []
+    path.write_text('[traits.rollout]\nnet = "my.npz"\n')
+    assert 'there is no "my.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
+    for seed in (1, 2):
+        (tmp_path / "my.npz").write_bytes(net(seed))
+        code, said = run(tmp_path, "config", "--bot", "bot.toml")
+        assert code == 0
+        assert 'net = "my.npz"' in said
+        (_, trait), learned = load_bot(path).build()[0], Learned(net=str(tmp_path / "my.npz"))
+        for games in small_positions(4, 20):
+            view = View(games, int(games[0]["turn"]) % 4)
+            if not games["status"][0]:
+                best = [move for move, vote in trait.combine(view, []).votes.items() if vote == 0]
+                assert len(best) == 1
+                assert dict(learned.vote(view))[best[0]] == 0
+        view = View(next(small_positions(4, 1)), 0, budget=Budget(nodes=20_000))
+        votes.append(list(trait.statistics(view, 0))[-1][-1, 0])
+    assert votes[0].tolist() != votes[1].tolist()
 
 
 def test_other_contents_of_a_net_are_another_bot(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 from behaviours import RECENT_TURNS, Budget, SearchInfo, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import NO_MINE, map_tables_of
+from behaviours.net.features import FOUND
+from behaviours.net.network import Net, compiled_networks, load_nets, save_nets
+from behaviours.net.scoring import UNITS, net_move
 from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import count_hits, model_opponents
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
-from behaviours.rollout.playouts import DRAWS, PLAN_STATS, Batch, Players, play_plans
+from behaviours.rollout.playouts import PLAN_STATS, Batch, play_plans
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from behaviours.rollout.repetition import no_repeats
@@ -28,6 +32,7 @@ from sim.generator import generate
 from sim.maps import map_of
 from sim.past import Past, no_past
 from sim.rules import effective_moves, step
+from tests.support.nets import random_network
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
 from tests.support.reference_policy import ReferencePolicy
@@ -101,11 +106,17 @@ def played_out(
     trait = Rollout(**{"epsilon": 0, **changes})
     view = View(games, mover(games), past=past)
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
-    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats(), no_situations())
+    players = trait.players(view, weights, compiled_policies((trait.params, LIBRARY[3])))
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
     stop = np.zeros(1, np.int64)
     play_plans(games, map_tables_of(view.map), weights, players, trait._setup(view), batch, stats, stop)
     return stats
+
+
+def move_by_net(games: Games, hero: int, path: str) -> int:
+    """Return the move of a hero by the first net of a file."""
+    networks, scores = compiled_networks([load_nets(Path(path))[0].policy]), np.zeros(5, np.int64)
+    return net_move(networks, 0, games, 0, hero, map_tables_of(map_of(games)), np.zeros(1, FOUND), np.zeros(1, UNITS), scores)
 
 
 def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past: Past) -> tuple[float, int]:
@@ -164,7 +175,10 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past
                     break
                 plan, spent = plan[1:], 0
             goal = plan[0] if plan else NO_GOAL
-            move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, tables, WEIGHTS, policies, 0, goal)
+            if goal == NO_GOAL and trait.net is not None:
+                move = move_by_net(games, me, trait.net)
+            else:
+                move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, tables, WEIGHTS, policies, 0, goal)
             spent += 1
             target = pos + [0, -32, 32, 1, -1][move]
             drinks = int(games[0].cell[target]) & 15 == TAVERN
@@ -184,7 +198,9 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_playouts_equal_those_played_by_hand(seed: int) -> None:
+def test_playouts_equal_those_played_by_hand(seed: int, tmp_path: Path) -> None:
+    """In every third of them our hero follows a net after its goals."""
+    (tmp_path / "net.npz").write_bytes(save_nets([Net(random_network(np.random.default_rng(seed), 16))]))
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
     past, rng = no_past(), np.random.default_rng(seed)
     past["changes"], past["owned"] = rng.integers(0, 9, 1024), rng.integers(0, 200, 1024)
@@ -197,6 +213,7 @@ def test_playouts_equal_those_played_by_hand(seed: int) -> None:
         "lead_weight": 2,
         "lead_scale": 0.1,
         "past_mines": seed % 2 == 1,
+        "net": str(tmp_path / "net.npz") if seed % 3 == 2 else None,
     }
     trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
     stats = played_out(games, plans, 0, 1, past, **given)

@@ -15,6 +15,7 @@ import click
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.imitating import imitate
+from vindibot.cli.measuring.netmatches import match
 from vindibot.cli.measuring.parameters import PATH
 from vindibot.cli.measuring.valuing import value
 
@@ -33,11 +34,13 @@ def learn_command() -> None:
       vindibot learn selfplay mynet --minutes 30      learns by games against itself, and writes mynet/bot.toml
       vindibot play --bot mynet                       plays a game with it
       vindibot learn selfplay mynet --resume          goes on after Ctrl-C
+      vindibot learn match mynet/net.npz              plays a match alone against three copies of the bot seed
       vindibot learn imitate strong games.jsonl       learns how the bots in these games move
       vindibot learn value games.jsonl --out v.npz    learns the value of positions from these games
     """
 
 
+learn_command.add_command(match)
 learn_command.add_command(imitate)
 learn_command.add_command(value)
 

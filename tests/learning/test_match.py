@@ -1,0 +1,84 @@
+"""`vindibot learn match`: nets alone against bots and other nets, through the real command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from behaviours.net.network import Net, Network, save_nets
+from tests.support.learned import run
+
+
+def takes_mines(sign: int) -> Network:
+    """Return a net that takes mines, and prefers squares that are nearer to a mine (`sign` 1) or farther (-1)."""
+    likes = np.zeros(100, np.int16)
+    likes[21:31] = 5000  # takes a mine
+    likes[44:84] = sign * np.repeat(np.linspace(2000, -2000, 8), 5)
+    return Network.linear_only(likes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with nets, and a bot that plays one of them."""
+    made = tmp_path_factory.mktemp("nets")
+    (made / "near.npz").write_bytes(save_nets([Net(takes_mines(1), name="near")]))
+    (made / "far.npz").write_bytes(save_nets([Net(takes_mines(-1))]))
+    (made / "both.npz").write_bytes(save_nets([Net(takes_mines(1), name="first"), Net(takes_mines(-1), name="second")]))
+    (made / "player.toml").write_text('[traits.learned]\nnet = "far.npz"\nscale = 1000\n')
+    (made / "more.toml").write_text('[traits.learned]\nnet = "far.npz"\n[traits.stay]\n')
+    return made
+
+
+def rows(folder: Path, *words: str) -> list[list[str]]:
+    """Return the rows of the table that the command prints, as words. The first has the heads."""
+    code, said = run(folder, "learn", "match", *words, "--blocks", "2")
+    assert code == 0, said
+    lines = said.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("net "))
+    return [line.split() for line in lines[begin:]]
+
+
+def test_two_nets_are_compared_on_the_same_maps(folder: Path) -> None:
+    head, near, far = rows(folder, "near.npz", "far.npz", "--against", "stay")
+    assert head[:4] == ["net", "three", "rivals", "games"]
+    assert near[:3] == ["near", "stay", "8"]
+    assert far[:3] == ["far", "stay", "8"]
+    assert near[3] == "100%"
+    assert float(near[7]) > 1, "it takes mines until it dies"
+    assert not near[-1].endswith(")")
+    gain, error = far[-2:]
+    assert int(gain) == int(far[3].rstrip("%")) - 100
+    assert error.startswith("(+-")
+
+
+def test_a_net_plays_the_same_games_in_compiled_code_and_as_a_bot(folder: Path) -> None:
+    """The games won, the deaths and their intervals are equal."""
+    (_, compiled), (_, bots) = (rows(folder, "near.npz", "--against", rival) for rival in ("far.npz", "player.toml"))
+    assert compiled[1:3] == ["far", "(net)"]
+    assert bots[1] == "player"
+    assert compiled[3:] == bots[2:]
+
+
+def test_each_net_of_a_file_is_a_rival(folder: Path) -> None:
+    found = rows(folder, "player.toml", "--against", "both.npz", "--against", "stay")
+    assert [row[:2] for row in found[1:]] == [["player", "first"], ["player", "second"], ["player", "stay"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.npz"], "none.npz cannot be read"),
+        (["nobody"], "there is no bot"),
+        (["seed"], "seed: the bot must have the trait learned and no other"),
+        (["more.toml"], "more.toml: the bot must have the trait learned and no other"),
+        (["near.npz", "--against", "nobody"], "there is no bot"),
+        (["near.npz", "--against", "player.npz"], "player.npz cannot be read"),
+        (["near.npz", "--blocks", "1"], "--blocks"),
+    ],
+)
+def test_wrong_usage_is_refused(folder: Path, words: list[str], message: str) -> None:
+    code, said = run(folder, "learn", "match", *words)
+    assert code == 2, said
+    assert message in said
