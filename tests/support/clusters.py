@@ -196,7 +196,7 @@ def players() -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            ours = "vindibot.arena.remote" in process.cmdline() and process.environ().get(MARK) == str(os.getpid())
+            ours = "vindibot.cluster.remote" in process.cmdline() and process.environ().get(MARK) == str(os.getpid())
             if ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found

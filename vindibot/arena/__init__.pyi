@@ -13,25 +13,21 @@ from .dispatch import (
 from .entrants import (
     Entrant as Entrant,
     Limits as Limits,
+    files_digest as files_digest,
     unique_label as unique_label,
 )
 from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,
     GENERIC as GENERIC,
     MachineStatus as MachineStatus,
+    this_machine as this_machine,
 )
 from .live import ConsoleReporter as ConsoleReporter
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
 )
-from .proof import BuildProof as BuildProof
 from .ratings import Rating as Rating
-from .remote import (
-    RemoteError as RemoteError,
-    RemotePlayer as RemotePlayer,
-    answer_of as answer_of,
-)
 from .report import write_report as write_report
 from .results import (
     GameLine as GameLine,
@@ -70,12 +66,9 @@ from .tournament import (
     prepare as prepare,
     stopping as stopping,
 )
-from .travel import (
-    RemoteGame as RemoteGame,
-    pack_entrants as pack_entrants,
-)
 from .versions import mixed_versions as mixed_versions
 from .worker import (
     LocalGames as LocalGames,
+    play_task as play_task,
     preparing as preparing,
 )

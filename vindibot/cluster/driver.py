@@ -34,7 +34,6 @@ from distributed.versions import VersionMismatchWarning
 from vindibot.arena import (
     CPU_VARIABLE,
     GENERIC,
-    BuildProof,
     ClusterSettings,
     Elsewhere,
     Entrant,
@@ -42,15 +41,13 @@ from vindibot.arena import (
     MachineLine,
     MachineStatus,
     PlayedGame,
-    RemoteError,
-    RemoteGame,
-    RemotePlayer,
-    answer_of,
-    pack_entrants,
 )
 from vindibot.base import VindibotError, printable
 from vindibot.cluster import machine
 from vindibot.cluster.access import LOCAL, security
+from vindibot.cluster.proof import BuildProof
+from vindibot.cluster.remote import RemoteError, RemotePlayer, answer_of
+from vindibot.cluster.travel import RemoteGame, pack_entrants
 
 #: Smallest and largest number of seconds between two polls of the scheduler, and seconds within which it must answer.
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0

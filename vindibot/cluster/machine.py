@@ -1,7 +1,7 @@
 """What runs on a machine of the cluster: functions that a Dask worker calls in its threads, and a plugin that keeps the players.
 
-A player is a process that plays games (`vindibot.arena.remote`). The threads of Dask only wait for its answers. If Dask releases
-a running game, because its arena is gone or has cancelled it, the plugin kills the player of this game.
+A player is a process that plays games (`vindibot.cluster.remote`). The threads of Dask only wait for its answers. If Dask
+releases a running game, because its arena is gone or has cancelled it, the plugin kills the player of this game.
 
 Games and their results are bytes here. So the Dask worker itself loads neither kernels nor bots.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from vindibot.arena import RemoteError, RemotePlayer, answer_of
+from vindibot.cluster.remote import RemoteError, RemotePlayer, answer_of
 
 #: Prefix of the names of plugins and of the keys of games.
 PREFIX = "vindibot-"

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, schedule
-from vindibot.arena import bundles, travel
-from vindibot.arena.proof import BuildProof, code_digest, fixed_games, prove
-from vindibot.arena.remote import RemoteError, RemotePlayer, answer_of
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.worker import play_task
 from vindibot.base import UsageError
+from vindibot.cluster import bundles, travel
 from vindibot.cluster.access import check_address, check_cluster, is_loopback
+from vindibot.cluster.proof import BuildProof, code_digest, fixed_games, prove
+from vindibot.cluster.remote import RemoteError, RemotePlayer, answer_of
 from vindibot.config import build
 
 

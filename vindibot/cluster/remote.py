@@ -1,4 +1,4 @@
-"""The player: a process that plays games for an arena on another machine (``python -m vindibot.arena.remote``).
+"""The player: a process that plays games for an arena on another machine (``python -m vindibot.cluster.remote``).
 
 `RemotePlayer` is the class with which the parent process uses a player. The player gets requests on a socket, one at a time. It
 plays each game in the sandbox, as a worker of the local arena does. The parent only waits for the answers, so no bot can disturb
@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants, name_process
 
 if TYPE_CHECKING:
-    from vindibot.arena.entrants import Entrant
+    from vindibot.arena import Entrant
 
 #: Names of the processes, as ``ps`` shows them.
 GUARD, PLAYER = "vindibot-guard", "vindibot-player"
@@ -72,7 +72,7 @@ class RemotePlayer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         ours, theirs = socket.socketpair()
         lifeline, self._held = os.pipe()
-        words = [sys.executable, "-P", "-m", "vindibot.arena.remote", str(theirs.fileno()), str(lifeline)]
+        words = [sys.executable, "-P", "-m", "vindibot.cluster.remote", str(theirs.fileno()), str(lifeline)]
         paths = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH"))))
         self._lock = threading.Lock()
         try:
@@ -221,20 +221,20 @@ class _RemoteRequests:
         return self._play(*parts)
 
     def _describe(self, name: str) -> tuple[Any, ...]:
-        from vindibot.arena.hosts import this_machine
-        from vindibot.arena.proof import prove
+        from vindibot.arena import this_machine
+        from vindibot.cluster.proof import prove
 
         machine, proof = this_machine(), prove()
         return "machine", machine.model_copy(update={"name": name or machine.name, "signature": proof.signature}), proof
 
     def _load(self, luggage: Any) -> tuple[Any, ...]:
-        from vindibot.arena.travel import unpack_entrants
+        from vindibot.cluster.travel import unpack_entrants
 
         self._entrants, problems = unpack_entrants(luggage)
         return "loaded", problems
 
     def _play(self, game: Any) -> tuple[Any, ...]:
-        from vindibot.arena.worker import play_task
+        from vindibot.arena import play_task
 
         with _scratch_folder(wanted=bool(game.task.logs)) as logs:
             played = play_task(game.with_entrants(self._entrants, logs))

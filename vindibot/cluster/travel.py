@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim import kernels
-from vindibot.arena.bundles import digest, pack, unpack
-from vindibot.arena.entrants import Entrant, files_digest
-from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena import Entrant, GameTask, SeatTask, files_digest
+from vindibot.cluster.bundles import digest, pack, unpack
 from vindibot.config import DataPath, TraitSpec, bot_digest, data_paths, holds, replaced_paths, shipped_folder
 
 
