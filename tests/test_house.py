@@ -33,8 +33,8 @@ FORBIDDEN = {
 }
 #: Words of code that starts processes or reads pickles. Only `vindibot.processes` has it.
 STARTS = re.compile(r"pickle\.loads|\bmarshal\b|multiprocessing|ProcessPoolExecutor|os\.fork\(")
-#: The kernel cache has pickles that only this project writes. The players of other machines get theirs from our own processes.
-EXCEPTED = {"sim/machine_code.py", "vindibot/cluster/remote.py"}
+#: The kernel cache has pickles that only this project writes.
+EXCEPTED = {"sim/machine_code.py"}
 #: The longest chain of rooms of `vindibot` that import each other.
 LONGEST = 8
 #: Modules that may lie in a folder, its `__init__.py` not counted, and the folders that have more.

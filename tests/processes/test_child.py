@@ -85,6 +85,16 @@ def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -
     assert "VINDIBOT_KERNEL_CACHE" not in told["environment"]
 
 
+def test_a_child_has_the_environment_of_its_server() -> None:
+    server = ForkServer({"VINDIBOT_WORD": "word"})
+    try:
+        with child("describe", memory=4, server=server) as one:
+            assert json.loads(one.receive(WAIT).payload)["environment"] == ["VINDIBOT_WORD"]
+    finally:
+        server.close()
+    assert "VINDIBOT_WORD" not in os.environ
+
+
 def test_frames_go_there_and_back() -> None:
     with child("echo") as one:
         for payload in (b"", b"word", bytes(1 << 20)):

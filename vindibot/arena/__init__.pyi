@@ -4,6 +4,10 @@ from .charts import (
     lines as lines,
     ranges as ranges,
 )
+from .child_seat import (
+    needs_child as needs_child,
+    needs_of as needs_of,
+)
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
@@ -70,5 +74,6 @@ from .versions import mixed_versions as mixed_versions
 from .worker import (
     LocalGames as LocalGames,
     play_task as play_task,
+    prepare_children as prepare_children,
     preparing as preparing,
 )
