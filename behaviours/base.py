@@ -46,8 +46,8 @@ from sim.game import (
 )
 from sim.maps import Map, map_of
 from sim.past import Past, past_of
+from sim.pictures.svg import draw_svg
 from sim.rules import effective_moves, step
-from sim.svg import draw_svg
 
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or None for no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"

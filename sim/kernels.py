@@ -8,7 +8,7 @@ The decorators:
 ``@entry(signature)``
     a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
-`sim.machine_code` chooses the cache folder. Its name is a digest of all sources, so changed sources have another folder.
+`sim.cache.machine_code` chooses the cache folder. Its name is a digest of all sources, so changed sources have another folder.
 
 The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. The name of this folder
 is a digest of the module's file and of the user's files that the module imports. After a change in one of these files, only the
@@ -35,8 +35,8 @@ import numba
 import numpy as np
 from filelock import FileLock
 
-from sim.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
-from sim.ownsources import digest_of, own_sources
+from sim.cache.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
+from sim.cache.ownsources import digest_of, own_sources
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
 

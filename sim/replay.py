@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from sim.events import EVENT, EVENT_LOG, EVENT_LOGS, EVENTS, MAX_EVENTS, Events
-from sim.game import CRASH, GAMES, RUNNING, Games, copy_of
+from sim.game import CRASH, GAMES, RUNNING, SEATS, Games, copy_of
 from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.rules import play
@@ -33,11 +34,19 @@ def play_moves(games: Games, index: int, moves: Moves) -> int:
     return len(moves)
 
 
-@entry(types.int64(GAMES, types.int64, INT8S, EVENT_LOGS, EVENTS, INT64S))
-def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void], events: Events, ends: NDArray[np.int64]) -> int:
+@entry(types.int64(GAMES, types.int64, INT8S, EVENT_LOGS, EVENTS, INT64S, INT64S))
+def _play_logged(
+    games: Games,
+    index: int,
+    moves: Moves,
+    logs: NDArray[np.void],
+    events: Events,
+    ends: NDArray[np.int64],
+    squares: NDArray[np.int64],
+) -> int:
     """Play like `play_moves`, and write the events of ply k into ``events[ends[k - 1]:ends[k]]``.
 
-    ``logs[0]`` is working memory.
+    Write the squares of the heroes after ply k into ``squares[SEATS * k:SEATS * (k + 1)]``. ``logs[0]`` is working memory.
     """
     game, log = games[index], logs[0]
     total = 0
@@ -51,7 +60,29 @@ def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void],
             events[total] = log.event[place]
             total += 1
         ends[number] = total
+        for hero in range(SEATS):
+            squares[SEATS * number + hero] = game.hero[hero].pos
     return len(moves)
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedMoves:
+    """What happens if moves are played. `plies` is their number, without moves after the end of the game.
+
+    - `last`: the last state.
+    - `events`, `ends`: the events of ply k are ``events[ends[k - 1]:ends[k]]``, and those of ply 0 ``events[:ends[0]]``.
+    - `squares` (plies x 4): the squares of the four heroes after each ply.
+    """
+
+    last: Games
+    events: Events
+    ends: NDArray[np.int64]
+    squares: NDArray[np.int64]
+
+    @property
+    def plies(self) -> int:
+        """The number of plies."""
+        return len(self.ends)
 
 
 def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
@@ -59,14 +90,17 @@ def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
     return np.array(list(moves), np.int8)
 
 
-def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
-    """Return the events that happen if `moves` (0..4 or `CRASH`) are played in ``games[0]``, as two arrays.
-
-    The game does not change, and moves after its end are ignored. The first array holds the events of all plies, one after the
-    other. The second array holds, for each ply played, the number of events up to the end of this ply.
-    """
-    wanted = moves_of(moves)
+def played(games: Games, moves: Sequence[int] | bytes | bytearray) -> PlayedMoves:
+    """Return what happens if `moves` (0..4 or `CRASH`) are played in ``games[0]``. The game does not change."""
+    last, wanted = copy_of(games), moves_of(moves)
     events, ends = np.empty(MAX_EVENTS * len(wanted), EVENT), np.empty(len(wanted), np.int64)
-    played = _play_logged(copy_of(games), 0, wanted, np.zeros(1, EVENT_LOG), events, ends)
-    ends = ends[:played]
-    return events[: ends[-1] if played else 0].copy(), ends
+    squares = np.empty(SEATS * len(wanted), np.int64)
+    plies = _play_logged(last, 0, wanted, np.zeros(1, EVENT_LOG), events, ends, squares)
+    ends = ends[:plies]
+    return PlayedMoves(last, events[: ends[-1] if plies else 0].copy(), ends, squares[: SEATS * plies].reshape(-1, SEATS))
+
+
+def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
+    """Return the events of `moves` in ``games[0]``, and for each ply the number of events up to its end (see `PlayedMoves`)."""
+    found = played(games, moves)
+    return found.events, found.ends

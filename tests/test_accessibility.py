@@ -24,8 +24,8 @@ from tests.support.challenges import hosting
 from tests.support.recorded import record, states_of
 from tests.support.reviewed import SAMPLE
 from tests.support.serving import Bot, playing, serving
-from vindibot.arena.report import report
-from vindibot.arena.summary import summarise
+from vindibot.arena.report.page import report
+from vindibot.arena.report.summary import summarise
 from vindibot.challenge.routes import PATH
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page

@@ -20,7 +20,7 @@ from tests.support.documents import follow
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.installed import shims
 from tests.support.paths import TOP
-from vindibot.games.recording import read_recording
+from vindibot.games.files.recording import read_recording
 
 PLUGIN, JAVASCRIPT = TOP / "examples" / "plugin", TOP / "examples" / "javascript"
 

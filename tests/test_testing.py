@@ -14,7 +14,7 @@ from sim.board import BoardError, draw, parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST, equal
 from sim.rules import step
 from tests.support.recorded import BALLOT, HEADER, raw, record, states_of
-from vindibot.games.recording import Recorder, RecordingError, read_recording
+from vindibot.games.files.recording import Recorder, RecordingError, read_recording
 from vindibot.testing import favourites, view, votes
 
 BOARD = """

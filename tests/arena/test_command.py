@@ -23,17 +23,18 @@ from tests.support.arenabots import TOP, line_bot, nobody_left, schedule
 from tests.support.commands import environment
 from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
+from vindibot.arena.report.summary import summarise
+from vindibot.arena.report.table import percent
 from vindibot.arena.results import PlayedGame, read_results
-from vindibot.arena.sprt import estimate_difference, match_scores
+from vindibot.arena.scores import match_scores
 from vindibot.arena.store import Store, StoreError, records_path, setup_path
-from vindibot.arena.summary import summarise
-from vindibot.arena.table import percent
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
 from vindibot.games import GameHistory, Outcome, Reason, game_record as gamerecord
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.requests import ROOT
+from vindibot.statistics import estimate_difference
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 

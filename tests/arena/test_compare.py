@@ -11,6 +11,7 @@ from tests.support import compare
 from tests.support.arenagames import made_up, rotations
 from vindibot.arena.results import GameLine
 from vindibot.games.outcome import Reason
+from vindibot.statistics import mean_interval
 
 BOTS = ("strong", "a", "b", "c")
 
@@ -31,7 +32,7 @@ def stored(path: Path, games: list[GameLine]) -> str:
 
 def test_an_interval_is_that_of_a_t_test() -> None:
     games = tournament(150, 1)
-    mean, low, high = compare.interval(compare.by_block(compare.games_of([games], "strong"))[:, 0])
+    mean, low, high = mean_interval(compare.by_block(compare.games_of([games], "strong"))[:, 0])
     expected = stats.ttest_1samp(won_by_block(games), 0).confidence_interval(0.95)
     assert (mean, low, high) == pytest.approx((np.mean(won_by_block(games)), expected.low, expected.high))
 

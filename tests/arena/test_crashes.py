@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.crash_output import JAVA
-from vindibot.arena.crashes import REASON_LENGTH, reason
+from vindibot.arena.seats.crashes import REASON_LENGTH, reason
 
 JAVA_THREADS = """\
 Exception in thread "Thread-0" java.lang.IllegalStateException: no mines left

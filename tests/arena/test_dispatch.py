@@ -19,10 +19,10 @@ import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from tests.support.players import AtOnce, Threads, at_once, threads
-from vindibot.arena import child_seat
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.seats import child_seat
 from vindibot.arena.tournament import stopping
 from vindibot.arena.worker import NAME, GameNotBegunError, LocalGames
 from vindibot.base.errors import VindibotError

@@ -18,17 +18,17 @@ from sim.rules import step
 from tests.games.test_review import HEADER, turn
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot import __version__
-from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
-from vindibot.arena.replays import check_pages, choose
-from vindibot.arena.report import LISTED, gold_curves, report, write_report
+from vindibot.arena.report.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
+from vindibot.arena.report.page import LISTED, gold_curves, report, write_report
+from vindibot.arena.report.replays import check_pages, choose
+from vindibot.arena.report.summary import summarise
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
-from vindibot.arena.summary import summarise
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.games.files.review import write_review_line
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.review import write_review_line
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}

@@ -14,12 +14,12 @@ import pytest
 from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.live import ConsoleReporter, GameRate, duration
-from vindibot.arena.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.live import ConsoleReporter, GameRate, duration
+from vindibot.arena.report.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.summary import Pair, Summary, summarise
+from vindibot.arena.report.table import figures, percent, points, progress_lines, show, signed
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
-from vindibot.arena.summary import Pair, Summary, summarise
-from vindibot.arena.table import figures, percent, points, progress_lines, show, signed
 from vindibot.games.outcome import Outcome, Reason
 
 
@@ -283,7 +283,7 @@ def check_a_terminal_that_is_gone() -> None:
 
 
 def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.live.TIMEOUT", 0.1)
+    monkeypatch.setattr("vindibot.arena.report.live.TIMEOUT", 0.1)
     free = threading.Event()
 
     class Stopped(io.StringIO):

@@ -20,8 +20,8 @@ from vindibot.arena.results import read_results
 from vindibot.arena.store import records_path
 from vindibot.base import LineFile, UsageError, VindibotError, writing
 from vindibot.cli.main import main
+from vindibot.games.files.review import is_review_line, read_review
 from vindibot.games.game_record import read_records
-from vindibot.games.review import is_review_line, read_review
 from vindibot.review import run as reviewing
 from vindibot.tuning.study_file import StudyFile
 

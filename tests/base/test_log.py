@@ -23,8 +23,9 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from tests.support.paths import TOP
-from vindibot.base import log, redaction
+from vindibot.base import log
 from vindibot.base.errors import UsageError
+from vindibot.base.output import redaction
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.session.player import log_turn
 

@@ -18,7 +18,7 @@ from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import Output, begins_with, create, replace
 from vindibot.cli.main import main
-from vindibot.games.recording import Recorder, TraitHeader
+from vindibot.games.files.recording import Recorder, TraitHeader
 
 MINE = "# written by hand, and dear to me\n"
 

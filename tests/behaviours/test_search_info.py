@@ -19,13 +19,13 @@ from tests.support.paths import BOTS
 from tests.support.pools import STAY, game, pool_of, records, trait
 from tests.support.recorded import HEADER, raw, record, states_of
 from vindibot.config.bots import make_importable
+from vindibot.engine.agent import Voters
 from vindibot.engine.inline import Inline
-from vindibot.engine.pool import Voters
 from vindibot.engine.runner import Vote, parse_answer
 from vindibot.engine.worker import TraitPlan, WorkerMemory
 from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.games.recording import Recorder, RecordingError, read_recording
-from vindibot.games.vote_line import VoteLine, write_entry
+from vindibot.games.files.recording import Recorder, RecordingError, read_recording
+from vindibot.games.files.vote_line import VoteLine, write_entry
 from vindibot.testing import search_info, view, votes
 
 GOAL = square(3, 5)

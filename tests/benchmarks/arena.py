@@ -18,13 +18,13 @@ from rich.console import Console
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
 from vindibot.arena.referee import GameRun, line_of, play
-from vindibot.arena.reporter import Reporter
+from vindibot.arena.report.reporter import Reporter
+from vindibot.arena.report.summary import Summary, summarise
+from vindibot.arena.report.table import interval, points, show
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats import local_seat
+from vindibot.arena.seats.seat import local_seat
 from vindibot.arena.settings import ArenaSettings, SprtSettings
-from vindibot.arena.summary import Summary, summarise
-from vindibot.arena.table import interval, points, show
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.config.bots import load_bot
 from vindibot.config.load import load_config

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from sim.kernels import warm
 from vindibot.config import load_bot
+from vindibot.games.files.review import ReviewedTurn, Thresholds
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
-from vindibot.games.review import ReviewedTurn, Thresholds
 from vindibot.review import values
 from vindibot.review.positions import TurnPosition, positions
 from vindibot.review.turns import Reviewer, review_turn

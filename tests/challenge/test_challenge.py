@@ -18,8 +18,8 @@ from tests.support.commands import begin, ended, line_with, recordings
 from tests.support.serving import FINISHED
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.cli.challenge import challenge_command
-from vindibot.games.recording import read_recording
+from vindibot.cli.playing.challenge import challenge_command
+from vindibot.games.files.recording import read_recording
 
 
 async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tests.support.commands import command, environment
 from tests.support.paths import DATA
 from vindibot.arena.results import read_results
 from vindibot.config.files import shipped
-from vindibot.games.review import is_review_line, read_review
+from vindibot.games.files.review import is_review_line, read_review
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT, TEMPLATE
 

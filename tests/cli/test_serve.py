@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from tests.support.paths import TOP
 from vindibot.cli.main import main
-from vindibot.cli.serve import HIDDEN
+from vindibot.cli.playing.serve import HIDDEN
 from vindibot.server.settings import ServerSettings
 
 BARE = "name\nann\nbob\ncid\n"

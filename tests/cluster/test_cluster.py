@@ -17,8 +17,8 @@ from rich.console import Console
 from tests.support.arenabots import line_bot
 from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
 from vindibot.arena.hosts import MachineStatus
-from vindibot.arena.live import ConsoleReporter
-from vindibot.arena.reporter import TournamentInfo
+from vindibot.arena.report.live import ConsoleReporter
+from vindibot.arena.report.reporter import TournamentInfo
 from vindibot.arena.results import MachineLine, read_results
 from vindibot.base import VindibotError
 from vindibot.cli.main import main

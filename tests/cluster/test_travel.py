@@ -20,7 +20,7 @@ from vindibot.cluster import bundles, travel
 from vindibot.cluster.access import check_address, check_cluster, is_loopback
 from vindibot.cluster.answers import FailureAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.checks import problems_of
-from vindibot.cluster.player import Player, request_of
+from vindibot.cluster.player import ClusterPlayer, request_of
 from vindibot.cluster.proof import BuildProof, code_digest, fixed_games, prove
 from vindibot.config import build
 from vindibot.processes import ChildEnded, ChildEnding, ForkServer, TaskError
@@ -144,15 +144,15 @@ def test_a_proof_says_what_differs() -> None:
 
 
 @pytest.fixture
-def player() -> Iterator[Player]:
+def player() -> Iterator[ClusterPlayer]:
     server = ForkServer()
-    player = Player(server)
+    player = ClusterPlayer(server)
     yield player
     player.close()
     server.close()
 
 
-def test_a_player_tells_of_faults_and_answers_again(player: Player) -> None:
+def test_a_player_tells_of_faults_and_answers_again(player: ClusterPlayer) -> None:
     with pytest.raises(TaskError, match="KeyError"):
         player.ask(request_of("play", travel.RemoteGame.of(next(schedule("stay", "random").tasks()))), 60)
     told = answer_of(player.ask(request_of("describe", "alpha"), 100), ProofAnswer)

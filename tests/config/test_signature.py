@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sim import sources
+from sim.cache import sources
 from tests.support.paths import TOP
 from vindibot import __version__
-from vindibot.arena.entrants import read_entrants
 from vindibot.arena.results import read_results
+from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
@@ -55,7 +55,7 @@ def arena(folder: Path, *words: object) -> tuple[int, str]:
 def test_the_digest_of_sources_follows_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("sim", "behaviours"):
         (tmp_path / package / "deep").mkdir(parents=True)
-    monkeypatch.setattr(sources, "__file__", str(tmp_path / "sim" / "sources.py"))
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "sim" / "cache" / "sources.py"))
     found = [sources.digest()]
     for path, text in (("sim/a.py", "1"), ("sim/a.py", "2"), ("behaviours/deep/b.py", "1"), ("behaviours/deep/c.py", "")):
         (tmp_path / path).write_text(text)

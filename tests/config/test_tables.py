@@ -10,7 +10,7 @@ import tomli_w
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
-from vindibot.arena.entrants import read_entrants
+from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main

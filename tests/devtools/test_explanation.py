@@ -21,10 +21,10 @@ from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.devtools.explanation import amount
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.games.game_file import kind_of, read_game_file
+from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.recording import Recorder, Recording
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.protocol import from_games
-from vindibot.games.recording import Recorder, Recording
 
 #: We stand between a mine (north), a tavern that we cannot pay (south), air (east) and a wall.
 BOARD = """

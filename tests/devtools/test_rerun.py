@@ -22,14 +22,14 @@ from sim.rules import step
 from vindibot.cli.main import main
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
-from vindibot.devtools.asking import ask, recorded_bot
 from vindibot.devtools.bench import TURNS, Times, generated_positions, spread
-from vindibot.devtools.response import TrialPosition
+from vindibot.devtools.trials.asking import ask, recorded_bot
+from vindibot.devtools.trials.response import TrialPosition
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
+from vindibot.games.files.recording import Header, Recorder, Recording, read_recording
 from vindibot.games.protocol import Player, from_games
-from vindibot.games.recording import Header, Recorder, Recording, read_recording
 from vindibot.session.player import TraitHeader
 from vindibot.testing import view
 

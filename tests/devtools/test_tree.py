@@ -27,7 +27,7 @@ from tests.support.placements import random_position
 from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.cli.main import main
 from vindibot.devtools.branches import EXACT, LOWER, UPPER, Node, build_tree
-from vindibot.games.recording import Recorder, TraitHeader
+from vindibot.games.files.recording import Recorder, TraitHeader
 
 
 def params_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> SearchParams:

@@ -17,11 +17,10 @@ from sim.maps import named_map
 from sim.rules import step
 from tests.support.paths import BOTS
 from vindibot.config.bots import load_bot, make_importable
-from vindibot.engine.agent import Agent, fallback, health_records, voters
+from vindibot.engine.agent import Agent, Voters, fallback, health_records, voters
 from vindibot.engine.deadline import LARGEST_SHARE, Deadline
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
-from vindibot.engine.pool import Voters
 from vindibot.games.ballot import Ballot, BallotEntry
 
 #: Seconds for a move in games that are played in process: nobody shall be late.

@@ -16,7 +16,7 @@ from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
 from vindibot.engine.failures import OutOfTime, location, own_traceback
-from vindibot.games.recording import read_recording
+from vindibot.games.files.recording import read_recording
 
 TRAITS = """\
 import contextlib

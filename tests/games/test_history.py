@@ -21,10 +21,10 @@ from sim.rules import step
 from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
 from vindibot.games.between import move_between
+from vindibot.games.files.review import Review
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
 from vindibot.games.protocol import read_game
-from vindibot.games.review import Review
 
 
 def moves_in(states: list[Games]) -> list[int]:

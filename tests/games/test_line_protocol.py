@@ -12,7 +12,7 @@ from sim.board import parse
 from sim.game import CRASH, OFFSET, RUNNING, STAY, Game, copy_of, row_column
 from sim.generator import generate
 from sim.rules import step
-from vindibot.arena.stdio import entities, opening
+from vindibot.arena.seats.stdio import entities, opening
 from vindibot.base import UsageError
 from vindibot.games import LineGame
 from vindibot.games.line_protocol import last_moves

@@ -13,7 +13,7 @@ from vindibot.base import UsageError
 from vindibot.cli.main import main
 from vindibot.config import PlaySettings
 from vindibot.games import find_recording, newest_recording
-from vindibot.games.newest import FOLDER
+from vindibot.games.files.newest import FOLDER
 from vindibot.testing import view
 
 

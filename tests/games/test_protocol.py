@@ -19,11 +19,12 @@ from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import SHARED
-from vindibot.base.redaction import Redactor
+from vindibot.base.output.redaction import Redactor
 from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply
 from vindibot.engine.agent import fallback
 from vindibot.games.ballot import Ballot
+from vindibot.games.files.recording import Header, Recorder, read_recording
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import (
     Answer,
@@ -37,7 +38,6 @@ from vindibot.games.protocol import (
     read_game,
     to_games,
 )
-from vindibot.games.recording import Header, Recorder, read_recording
 
 ORACLE = SHARED / "oracle"
 PLAYERS = [Player('a "quoted" bot', "u1234567", 1200), Player("random"), Player("Zoë"), Player("nobody", "u7654321", 0)]

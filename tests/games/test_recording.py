@@ -23,10 +23,10 @@ from sim.rules import step
 from tests.support.paths import SHARED
 from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import Header, Recorder, RecordingError, read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import ProtocolError, read_game, to_games
-from vindibot.games.recording import Header, Recorder, RecordingError, read_recording
 
 ORACLE = SHARED / "oracle"
 

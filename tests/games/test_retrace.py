@@ -15,9 +15,9 @@ from sim.generator import generate
 from tests.support.recorded import HEADER, raw, record, record_of, states_of
 from vindibot.cli.main import main
 from vindibot.games.ballot import Ballot
+from vindibot.games.files.recording import Recorder
 from vindibot.games.game_record import dumps
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.recording import Recorder
 
 
 def verify(*paths: Path) -> tuple[int, list[str]]:

@@ -10,13 +10,10 @@ from sim.generator import generate
 from sim.replay import events_of
 from tests.support.paths import DATA
 from tests.support.recorded import record_of
-from vindibot.games.game_file import read_game_file
-from vindibot.games.game_record import dumps, read_records
-from vindibot.games.history import GameHistory
-from vindibot.games.losses import BotLosses, Losses, losses_by_bot
-from vindibot.games.newest import newest_recording
-from vindibot.games.recording import read_recording
-from vindibot.games.review import (
+from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.newest import newest_recording
+from vindibot.games.files.recording import read_recording
+from vindibot.games.files.review import (
     MoveValue,
     ReviewedTurn,
     ReviewError,
@@ -26,6 +23,9 @@ from vindibot.games.review import (
     read_review,
     write_review_line,
 )
+from vindibot.games.game_record import dumps, read_records
+from vindibot.games.history import GameHistory
+from vindibot.games.losses import BotLosses, Losses, losses_by_bot
 
 SAMPLE = DATA / "reviewed.review.jsonl"
 HEADER = ReviewHeader(game="g", heroes=(1,), bot="strong", nodes=1000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.ownsources import own_sources
+from sim.cache.ownsources import own_sources
 from vindibot.learning.cross_entropy import cross_entropy_gradient
 
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from sim.generator import generate
 from tests.support.paths import DATA
 from tests.support.recorded import record_of
+from vindibot.games.files.review import is_review_line
 from vindibot.games.game_record import dumps
 from vindibot.games.outcome import Reason
-from vindibot.games.review import is_review_line
 
 #: Number of turns of the recording that the tests review, and of plies of a game record.
 TURNS, PLIES = 6, 24

@@ -16,7 +16,7 @@ from vindibot.arena.dispatch import given_up
 from vindibot.arena.store import records_path
 from vindibot.arena.worker import play_task
 from vindibot.base import UsageError
-from vindibot.games.review import read_review, read_reviews
+from vindibot.games.files.review import read_review, read_reviews
 from vindibot.review import run
 from vindibot.review.command import ReviewRequest, run_review
 from vindibot.review.profile import many_games

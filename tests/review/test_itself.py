@@ -9,9 +9,9 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import DIRECTIONS, GAME, RUNNING
 from sim.generator import generate
 from vindibot.config.bots import load_bot
-from vindibot.devtools.asking import best_moves
+from vindibot.devtools.trials.asking import best_moves
+from vindibot.games.files.review import Thresholds
 from vindibot.games.history import GameHistory
-from vindibot.games.review import Thresholds
 from vindibot.review.positions import positions
 from vindibot.review.turns import Reviewer, review_turn
 

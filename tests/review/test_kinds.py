@@ -10,7 +10,7 @@ from sim.game import GAME
 from sim.past import no_past
 from tests.support.planted import PLANTED, WAITED, Planted
 from vindibot.config.bots import load_bot
-from vindibot.games.review import Thresholds
+from vindibot.games.files.review import Thresholds
 from vindibot.review.positions import TurnPosition
 from vindibot.review.turns import Reviewer, review_turn
 

@@ -25,9 +25,9 @@ from vindibot.cli.main import main
 from vindibot.config import load_bot
 from vindibot.engine import in_process_voters
 from vindibot.engine.worker import WORKER
+from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
-from vindibot.games.recording import read_recording
 from vindibot.session.player import GamePlayer
 
 BOTS = TOP / "tests" / "bots"

@@ -17,7 +17,7 @@ from tests.support.commands import begin, ended, environment, family, line_with,
 from tests.support.paths import BOTS
 from tests.support.waiting import is_alive, until
 from vindibot.engine.worker import WORKER
-from vindibot.games.recording import read_recording
+from vindibot.games.files.recording import read_recording
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT as SERVER
 

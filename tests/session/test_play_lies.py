@@ -13,7 +13,7 @@ import pytest
 from tests.session.test_play_watched import opened
 from tests.support.commands import SECRET, begin, ended, recordings
 from tests.support.lying_server import changed, lying, nested
-from vindibot.games.recording import Recording, read_recording
+from vindibot.games.files.recording import Recording, read_recording
 
 #: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.
 LIES = {

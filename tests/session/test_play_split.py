@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.commands import begin, ended, family, line_with, recordings, run
 from vindibot.engine.worker import WORKER
-from vindibot.games.recording import Recording, read_recording
+from vindibot.games.files.recording import Recording, read_recording
 
 BOT = """\
 extends = "strong"

@@ -17,7 +17,7 @@ import pytest
 from tests.support.commands import begin, ended, recordings
 from tests.support.terminals import TerminalProgram
 from tests.support.waiting import until
-from vindibot.games.recording import Recording, read_recording
+from vindibot.games.files.recording import Recording, read_recording
 
 GAME = ("play", "--map", "20-5", "--seed", "3", "--in-process")
 SHOWN = r"turn (\d+) "

@@ -21,7 +21,7 @@ from tests.support.commands import begin, family, recordings
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.waiting import is_alive, until
 from vindibot.engine.worker import WORKER
-from vindibot.games.recording import read_recording
+from vindibot.games.files.recording import read_recording
 from vindibot.processes.root import ROOT as SERVER
 from vindibot.server import EmbeddedServer, ServerSettings
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim import kernels, machine_code
+from sim import kernels
+from sim.cache import machine_code
 from sim.maps import named_map
 from sim.paths import distances_from
 from sim.playout import play_out_all

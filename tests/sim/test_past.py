@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from sim import events
 from sim.game import GAME, MINE, RUNNING, TAVERN, Games, copy_of
@@ -84,7 +84,7 @@ def test_a_player_counts_what_happened(seed: int, me: int, size: int) -> None:
     expected, seen = counted(generate(seed, size=size, walls=10, mines=9).new_game(), moves, me)
     found = past_of(np.concatenate(seen))
     assert found["unclear"][0] == 0
-    assert expected["taken"].sum() > 0
+    assume(expected["taken"].sum() > 0)
     equal(found, expected)
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from sim.layout import noise
-from sim.sprites import CRASHED, HERO_COLOURS, LANDS, SPRITES
+from sim.pictures.layout import noise
+from sim.pictures.sprites import CRASHED, HERO_COLOURS, LANDS, SPRITES
 
 COLOUR = re.compile(r"#[0-9a-f]{6}([0-9a-f]{2})?")
 

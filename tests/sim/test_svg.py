@@ -10,7 +10,7 @@ import pytest
 
 from sim.board import parse
 from sim.generator import generate
-from sim.svg import Svg, draw_svg
+from sim.pictures.svg import Svg, draw_svg
 from vindibot.testing import view
 
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 
 from tests.support.paths import BOTS
-from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.worker import play_task
 from vindibot.config.load import load_config

@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.arena.ratings import POINTS, expected
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
-from vindibot.arena.settings import SprtSettings
-from vindibot.arena.sprt import SequentialTest
+from vindibot.statistics import Hypotheses, SequentialTest
+from vindibot.statistics.ratings import POINTS, expected
 
 #: The six seatings of two bots with two seats each.
 SEATINGS = [tuple("a" if seat in pair else "b" for seat in range(4)) for pair in combinations(range(4), 2)]
@@ -86,14 +85,14 @@ def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
     return chances
 
 
-def wrong_verdicts(sprt: SprtSettings, true: float, matches: int, spread: float, seed: int) -> int:
+def wrong_verdicts(hypotheses: Hypotheses, true: float, matches: int, spread: float, seed: int) -> int:
     """Return the number of simulated matches with a wrong verdict, if A is stronger by `true` points."""
     rng = np.random.default_rng(seed)
     scores = population(rng, spread)
     ladder = np.cumsum(tilted(scores, expected(true)))
     wrong = 0
     for _ in range(matches):
-        test = SequentialTest(sprt)
+        test = SequentialTest(hypotheses)
         verdict = "running"
         while verdict == "running":
             drawn = scores[np.searchsorted(ladder, rng.random(100)).clip(max=len(scores) - 1)]
@@ -101,5 +100,5 @@ def wrong_verdicts(sprt: SprtSettings, true: float, matches: int, spread: float,
                 verdict = test.add(score).verdict
                 if verdict != "running":
                     break
-        wrong += verdict == ("H1" if true == sprt.elo0 else "H0")
+        wrong += verdict == ("H1" if true == hypotheses.elo0 else "H0")
     return wrong

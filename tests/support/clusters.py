@@ -17,11 +17,11 @@ from typing import Any
 import psutil
 
 from tests.support.paths import TOP
-from vindibot.arena.reporter import Reporter
+from vindibot.arena.report.reporter import Reporter
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
-from vindibot.cli.machines import machines_for
+from vindibot.cli.measuring.machines import machines_for
 from vindibot.config.load import load_config
 from vindibot.processes import ForkServer
 

@@ -5,9 +5,9 @@ that both files have. The tables of ``docs/strength`` with intervals of games wo
 
 The bot has one seat in every game. Games that could not be played are left out. Intervals are 95 % intervals of Student's t over
 blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a
-share is that of the arena (`vindibot.arena.shares`), and other figures have none. The interval of the points is from the
-jackknife over blocks (B. Efron, *The Jackknife, the Bootstrap and Other Resampling Plans*, 1982, chapter 3). If the bot is always
-or never ahead, its points are computed as if it had lost or won half a game, so they are finite.
+share is that of the arena (`vindibot.statistics.shares`), and other figures have none. The interval of the points is from the
+jackknife over blocks (`vindibot.statistics.means`). If the bot is always or never ahead, its points are computed as if it had
+lost or won half a game, so they are finite.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
-from vindibot.arena.shares import estimate_share
+from vindibot.statistics import estimate_share, jackknife, mean_interval
 
 Floats = NDArray[np.float64]
 #: A game: the number of its file, its block, its number in the block.
@@ -58,18 +57,10 @@ def by_block(games: dict[Key, Floats]) -> Floats:
     return np.array([np.mean([found for key, found in games.items() if key[:2] == block], axis=0) for block in blocks])
 
 
-def interval(values: Floats) -> tuple[float, float, float]:
-    """Return the mean of the values and its 95 % interval. With one value, the interval is not a number."""
-    if len(values) < 2:
-        return float(values.mean()), np.nan, np.nan
-    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
-
-
 def figure_interval(games: dict[Key, Floats], name: str) -> tuple[float, float, float]:
     """Return the mean of a figure, one of `FIGURES`, over blocks, and its 95 % interval, within the range of the figure."""
     values = by_block(games)[:, FIGURES.index(name)]
-    mean, low, high = interval(values)
+    mean, low, high = mean_interval(values)
     largest = 1.0 if name in SHARES else np.inf
     if low < high or len(values) < 2:
         return mean, max(0.0, low), min(largest, high)
@@ -94,17 +85,12 @@ def points(base: dict[Key, Floats], games: dict[Key, Floats]) -> tuple[float, fl
     """Return the difference of the ratings of two bots against the same rivals, and its interval."""
     column = FIGURES.index("ahead")
     before, after = by_block(base)[:, column], by_block(games)[:, column]
-    count = len(after)
 
     def difference(kept: NDArray[np.bool_]) -> float:
         size = round(len(games) * kept.mean())
         return rating(after[kept].mean(), size) - rating(before[kept].mean(), size)
 
-    whole = difference(np.ones(count, bool))
-    left_out = np.arange(count) != np.arange(count)[:, None]
-    parts = [difference(kept) for kept in left_out] if count > 1 else [np.nan]
-    _, low, high = interval(count * whole - (count - 1) * np.array(parts))
-    return whole, low, high
+    return jackknife(difference, len(after))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -137,7 +123,7 @@ def main(arguments: Sequence[str]) -> int:
         before = by_block(base)
         print("differences to the base")
         for column, name in enumerate(FIGURES):
-            print("{:8} {:+8.3f} ({:+.3f} .. {:+.3f})".format(name, *interval((blocks - before)[:, column])))
+            print("{:8} {:+8.3f} ({:+.3f} .. {:+.3f})".format(name, *mean_interval((blocks - before)[:, column])))
         print("{:8} {:+8.1f} ({:+.1f} .. {:+.1f})".format("points", *points(base, games)))
     return 0
 

@@ -13,10 +13,10 @@ from sim.generator import generate
 from sim.maps import Map
 from sim.rules import step
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import Header, Recorder, Recording, TraitHeader, read_recording
 from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import Player, from_games
-from vindibot.games.recording import Header, Recorder, Recording, TraitHeader, read_recording
 
 PLAYERS = [Player("seed", "u1", 1200), Player("[red]two[/]"), Player("drei ☃"), Player('"vier"\n')]
 BALLOT = Ballot(

@@ -11,11 +11,11 @@ import numpy as np
 
 from tests.support.arenagames import game_line
 from tests.support.players import at_once
-from vindibot.arena.ratings import POINTS
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.seeds import derive_seed
 from vindibot.config import Bot, load_bot
+from vindibot.statistics.ratings import POINTS
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import space_of
 from vindibot.tuning.study import TuneStudy, begin, resume

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vindibot.tuning.screening import effects, signs, that_matter
-from vindibot.tuning.spsa import Gains
+from vindibot.tuning.methods.screening import effects, signs, that_matter
+from vindibot.tuning.methods.spsa import Gains
 
 
 def test_the_signs_of_a_group_are_orthogonal() -> None:

@@ -28,7 +28,7 @@ from tests.support.tuning import (
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
-from vindibot.tuning.search import SearchResult, search
+from vindibot.tuning.methods.search import SearchResult, search
 from vindibot.tuning.study import TuneStudy
 from vindibot.tuning.study_file import StudyError, StudyFile
 

@@ -19,10 +19,10 @@ from tests.support.browser import until, visiting
 from tests.support.recorded import BALLOT, HEADER, raw, states_of
 from tests.support.serving import playing, serving
 from tests.support.waiting import until as until_inside
+from vindibot.games.files.recording import LastState, Recording, read_recording
 from vindibot.games.game_record import loads
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
-from vindibot.games.recording import LastState, Recording, read_recording
 from vindibot.viewer import LiveViewer
 from vindibot.viewer.bundle import bundle_of
 

@@ -1,24 +1,8 @@
-from .charts import (
-    Curve as Curve,
-    Range as Range,
-    lines as lines,
-    ranges as ranges,
-)
-from .child_seat import (
-    needs_child as needs_child,
-    needs_of as needs_of,
-)
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
     GamePlayers as GamePlayers,
     Stop as Stop,
-)
-from .entrants import (
-    Entrant as Entrant,
-    Limits as Limits,
-    files_digest as files_digest,
-    unique_label as unique_label,
 )
 from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,
@@ -26,13 +10,27 @@ from .hosts import (
     MachineStatus as MachineStatus,
     this_machine as this_machine,
 )
-from .live import ConsoleReporter as ConsoleReporter
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
 )
-from .ratings import Rating as Rating
-from .report import write_report as write_report
+from .report.charts import (
+    Curve as Curve,
+    Range as Range,
+    lines as lines,
+    ranges as ranges,
+)
+from .report.live import ConsoleReporter as ConsoleReporter
+from .report.page import write_report as write_report
+from .report.summary import (
+    Summary as Summary,
+    summarise as summarise,
+)
+from .report.table import (
+    evidence as evidence,
+    show as show,
+)
+from .report.versions import mixed_versions as mixed_versions
 from .results import (
     GameLine as GameLine,
     MachineLine as MachineLine,
@@ -45,32 +43,32 @@ from .schedule import (
     SeatTask as SeatTask,
     wall_seconds as wall_seconds,
 )
+from .seats.child_seat import (
+    needs_child as needs_child,
+    needs_of as needs_of,
+)
+from .seats.entrants import (
+    Entrant as Entrant,
+    Limits as Limits,
+    files_digest as files_digest,
+    unique_label as unique_label,
+)
 from .settings import (
     ArenaSettings as ArenaSettings,
     ClusterSettings as ClusterSettings,
     MapSettings as MapSettings,
     SprtSettings as SprtSettings,
 )
-from .shares import estimate_share as estimate_share
 from .store import (
     LINE as LINE,
     records_path as records_path,
     setup_path as setup_path,
-)
-from .summary import (
-    Summary as Summary,
-    summarise as summarise,
-)
-from .table import (
-    evidence as evidence,
-    show as show,
 )
 from .tournament import (
     Tournament as Tournament,
     prepare as prepare,
     stopping as stopping,
 )
-from .versions import mixed_versions as mixed_versions
 from .worker import (
     LocalGames as LocalGames,
     play_task as play_task,

@@ -17,12 +17,12 @@ from typing import Protocol
 
 import structlog
 
-from vindibot.arena import crashes
 from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.referee import GameRun, line_of
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats import Forfeit
+from vindibot.arena.seats import crashes
+from vindibot.arena.seats.seat import Forfeit
 from vindibot.arena.worker import GameNotBegunError
 from vindibot.base import VindibotError
 from vindibot.games import Reason

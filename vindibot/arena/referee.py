@@ -1,8 +1,8 @@
 """The referee plays one game, and makes its line of results and its game record.
 
 `play` is for games in which this process asks all four seats for moves. A game with a program that speaks HTTP is played on a
-server instead (`vindibot.arena.hosting`). Both return a `GameRun`, from which `line_of` makes the line of results and the game
-record.
+server instead (`vindibot.arena.seats.hosting`). Both return a `GameRun`, from which `line_of` makes the line of results and the
+game record.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
 from sim.maps import Map
+from sim.replay import played
 from sim.rules import step
 from vindibot.arena.hosts import this_machine
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
-from vindibot.arena.seats import Forfeit, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
+from vindibot.games import GameRecord, Outcome, Reason, dumps, reason_of
 
 #: Largest number of characters of a forfeit's message. The rest is cut off.
 MESSAGE_LENGTH = 300
@@ -134,10 +137,10 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
     The counts map the names ``deaths``, ``kills``, ``mines_taken`` and ``stalled`` (see `SeatLine`) to a list with a number per
     hero. If hero B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
     """
-    history = GameHistory(first=where.new_game(SEATS * rounds))
+    first = where.new_game(SEATS * rounds)
+    found = played(first, moves)
+    events, ends = found.events, found.ends
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
-    history.play_all(moves)
-    events, ends = history.events()
     for hero in events["hero"][events["kind"] == TOOK_MINE].tolist():
         stats["mines_taken"][hero] += 1
     respawns = (events["kind"] == RESPAWNED).nonzero()[0]
@@ -146,9 +149,9 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
     for ply, hero in set(zip(plies.tolist(), events["hero"][respawns].tolist(), strict=True)):
         stats["deaths"][hero] += 1
         stats["kills"][ply % SEATS] += hero != ply % SEATS
-    squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(moves) // SEATS)]
-    stats["stalled"] = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
-    return history.last, stats
+    squares = np.concatenate([first["hero"]["pos"], found.squares[SEATS - 1 : -1 : SEATS]])  # at the start of each round
+    stats["stalled"] = [stalled_rounds(squares[:, hero].tolist()) for hero in range(SEATS)] if found.plies else [0] * SEATS
+    return found.last, stats
 
 
 def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:

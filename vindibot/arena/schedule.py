@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
 from sim.game import SEATS
 from sim.maps import Map, parse_map
-from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError, derive_seed
 from vindibot.config import Build, build, digest_of
@@ -203,5 +204,10 @@ def wall_seconds(seats: Sequence[SeatTask], rounds: int) -> float:
 
 
 def map_of_task(task: GameTask) -> Map:
-    """Return the map on which the game of a task is played."""
-    return parse_map(task.map_text, task.map_name)
+    """Return the map on which the game of a task is played. Do not change it: games of the same block share it."""
+    return _read_map(task.map_text, task.map_name)
+
+
+@lru_cache(maxsize=4)
+def _read_map(text: str, name: str) -> Map:
+    return parse_map(text, name)

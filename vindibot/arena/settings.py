@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vindibot.config import LogSettings, Nodes, NoneWord, OptionalFile, Seed, Settings, WorkerCount
+from vindibot.statistics import Hypotheses
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
 FirstMove = Annotated[Milliseconds | None, NoneWord("move")]
@@ -66,18 +67,28 @@ class EntrantSettings(Settings):
 
 
 class SprtSettings(Settings):
-    """The sequential test of a match of two bots: its hypotheses and error rates (see `vindibot.arena.sprt`).
+    """The sequential test of a match of two bots: its hypotheses and error rates (see `vindibot.statistics.sprt`).
 
     With `stop`, the match ends at the verdict, and the difference in strength is not estimated. `elo1` must be more than `elo0`.
     """
 
     stop: bool = Field(default=False, description="end a match of two bots as soon as the sequential test has a verdict")
-    elo0: Points = Field(default=0.0, description="H0: the first bot is stronger by this number of rating points")
-    elo1: Points = Field(default=20.0, description="H1: the first bot is stronger by this number of rating points")
-    alpha: ErrorRate = Field(default=0.05, description="probability of the verdict H1 if H0 is true; smaller: more blocks")
-    beta: ErrorRate = Field(default=0.05, description="probability of the verdict H0 if H1 is true; smaller: more blocks")
-    fewest: int = Field(default=20, ge=5, le=100_000, description="number of blocks before the first verdict")
-    distinct: float = Field(default=0.5, ge=0, le=1, description="share of distinct games below which there is no verdict")
+    elo0: Points = Field(default=Hypotheses.elo0, description="H0: the first bot is stronger by this number of rating points")
+    elo1: Points = Field(default=Hypotheses.elo1, description="H1: the first bot is stronger by this number of rating points")
+    alpha: ErrorRate = Field(
+        default=Hypotheses.alpha, description="probability of the verdict H1 if H0 is true; smaller: more blocks"
+    )
+    beta: ErrorRate = Field(
+        default=Hypotheses.beta, description="probability of the verdict H0 if H1 is true; smaller: more blocks"
+    )
+    fewest: int = Field(default=Hypotheses.fewest, ge=5, le=100_000, description="number of blocks before the first verdict")
+    distinct: float = Field(
+        default=Hypotheses.distinct, ge=0, le=1, description="share of distinct games below which there is no verdict"
+    )
+
+    def hypotheses(self) -> Hypotheses:
+        """Return what the test is told. Raises ValueError if the settings contradict each other."""
+        return Hypotheses(self.elo0, self.elo1, self.alpha, self.beta, self.fewest, self.distinct)
 
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Return pairs of settings that contradict each other: (key, other key, problem). Keys begin with ``sprt.``."""

@@ -5,8 +5,8 @@
     results/cup.jsonl           a line per finished game, appended when the game ends (`vindibot.arena.results`)
     results/cup.games.jsonl     the game records (`vindibot.games.game_record`); if two have the same id, the last one counts
     results/cup.effective.toml  the whole configuration; a configuration of yours may extend it
-    results/cup.html            the report (`vindibot.arena.report`)
-    results/cup.games/          pages of some games (`vindibot.arena.replays`)
+    results/cup.html            the report (`vindibot.arena.report.page`)
+    results/cup.games/          pages of some games (`vindibot.arena.report.replays`)
     results/cup.logs/           the output of bots
 
 The record of a game is written before its line of results, so that every line has its record. If a crash or a full disk has cut

@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
-from vindibot.arena.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.replays import check_pages
-from vindibot.arena.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.replays import check_pages
+from vindibot.arena.report.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.versions import changes
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.scores import run_sprt
+from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
-from vindibot.arena.sprt import run_sprt
 from vindibot.arena.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
-from vindibot.arena.versions import changes
 from vindibot.arena.worker import LocalGames
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.config import Config, build, cores, look_up, short

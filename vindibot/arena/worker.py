@@ -1,8 +1,8 @@
 """Workers: processes that play one game after another.
 
 A worker has no code of bots but the traits of this project. A bot with other traits plays in a child process
-(`vindibot.arena.child_seat`), and a program in a process of its own (`vindibot.arena.programs`). So a bot that dies or hangs
-forfeits, and its game goes on. An error in a worker, or its end, is never the fault of a bot.
+(`vindibot.arena.seats.child_seat`), and a program in a process of its own (`vindibot.arena.seats.programs`). So a bot that dies
+or hangs forfeits, and its game goes on. An error in a worker, or its end, is never the fault of a bot.
 
 The operating system or a user may kill a process (SIGKILL). So if the process of a seat is killed for the first time, no seat is
 at fault, and the same game is played again.
@@ -19,14 +19,14 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from sim.game import SEATS
-from vindibot.arena import child_seat
-from vindibot.arena.child_seat import ChildSeat, SeatKilled, needs_child, needs_of
-from vindibot.arena.entrants import Entrant
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats import Seat, local_seat
-from vindibot.arena.stdio import StdioSeat
+from vindibot.arena.seats import child_seat
+from vindibot.arena.seats.child_seat import ChildSeat, SeatKilled, needs_child, needs_of
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.seats.seat import Seat, local_seat
+from vindibot.arena.seats.stdio import StdioSeat
 from vindibot.base import VindibotError, end_descendants
 from vindibot.processes import Child, ChildLimits, ForkServer, Needs, Owner, Tasks, from_owner, loading_beside, serve_tasks
 
@@ -72,7 +72,7 @@ def prepare_children(entrants: Sequence[Entrant]) -> None:
     """Let the fork server load what the games of these entrants need, as soon as it runs."""
     server, modules = ForkServer.of_process(), list[str]()
     if any(entrant.kind == "http" for entrant in entrants):
-        modules.append("vindibot.arena.hosting")
+        modules.append("vindibot.arena.seats.hosting")
     for entrant in entrants:
         if entrant.bot is not None and not needs_child(entrant):
             modules += entrant.bot.modules
@@ -136,7 +136,7 @@ def _play(task: GameTask, deadline: float, *, last_attempt: bool) -> GameRun:
         asked = [seat for seat in seats if seat is not None]
         if len(asked) == SEATS:
             return play(task, asked, deadline)
-        from vindibot.arena.hosting import play_hosted
+        from vindibot.arena.seats.hosting import play_hosted
 
         return play_hosted(task, seats, logs, deadline)
 

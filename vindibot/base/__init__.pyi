@@ -8,11 +8,6 @@ from .address import (
     lan_address as lan_address,
 )
 from .asgi import AsgiServer as AsgiServer
-from .console import (
-    plain_table as plain_table,
-    say as say,
-    terminal as terminal,
-)
 from .errors import (
     UsageError as UsageError,
     VindibotError as VindibotError,
@@ -37,21 +32,22 @@ from .orphans import (
     kill_children as kill_children,
     name_process as name_process,
 )
-from .packages import hidden_package as hidden_package
-from .pages import (
+from .output.console import (
+    plain_table as plain_table,
+    say as say,
+    terminal as terminal,
+)
+from .output.pages import (
     compile_templates as compile_templates,
     render as render,
 )
-from .paths import given_path as given_path
-from .quota import cpu_quota as cpu_quota
-from .redaction import (
+from .output.redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,
     redacted as redacted,
     token_of as token_of,
 )
-from .seeds import derive_seed as derive_seed
-from .text import (
+from .output.text import (
     counted as counted,
     decode_json as decode_json,
     docstring as docstring,
@@ -60,6 +56,10 @@ from .text import (
     unseen_character as unseen_character,
     weight_text as weight_text,
 )
+from .packages import hidden_package as hidden_package
+from .paths import given_path as given_path
+from .quota import cpu_quota as cpu_quota
+from .seeds import derive_seed as derive_seed
 from .writing import (
     LineFile as LineFile,
     Output as Output,

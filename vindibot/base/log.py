@@ -25,13 +25,13 @@ from rich.text import Text
 from structlog.dev import BRIGHT, CYAN, DIM, RED, RESET_ALL, YELLOW
 from structlog.stdlib import ProcessorFormatter, add_log_level, add_logger_name
 
-from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.redaction import (
+from vindibot.base.output.console import terminal
+from vindibot.base.output.redaction import (
     add_secret as add_secret,
     redacted,
 )
-from vindibot.base.text import printable, printable_lines
+from vindibot.base.output.text import printable, printable_lines
 from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.parameters import PATH
+from vindibot.cli.measuring.parameters import PATH
 
 
 @click.command("init", short_help="Create a bot of your own, with a trait and its tests.")

@@ -18,31 +18,31 @@ from vindibot import __version__
 from vindibot.base import VindibotError, docstring, interrupts, printable_lines
 from vindibot.cli.environment import check_environment
 
-#: The commands in the order of the help. Each command has a module of the same name in this package.
-COMMANDS = (
-    "play",
-    "init",
-    "challenge",
-    "arena",
-    "tune",
-    "learn",
-    "cluster",
-    "stdio",
-    "serve",
-    "league",
-    "replay",
-    "review",
-    "explain",
-    "watch",
-    "turn",
-    "bench",
-    "tree",
-    "verify",
-    "behaviours",
-    "config",
-    "doctor",
-    "completion",
-)
+#: The commands in the order of the help, with the package of each. The module of a command has its name.
+COMMANDS = {
+    "play": "vindibot.cli.playing",
+    "init": "vindibot.cli",
+    "challenge": "vindibot.cli.playing",
+    "arena": "vindibot.cli.measuring",
+    "tune": "vindibot.cli.measuring",
+    "learn": "vindibot.cli.measuring",
+    "cluster": "vindibot.cli.measuring",
+    "stdio": "vindibot.cli.playing",
+    "serve": "vindibot.cli.playing",
+    "league": "vindibot.cli.playing",
+    "replay": "vindibot.cli.looking",
+    "review": "vindibot.cli.looking",
+    "explain": "vindibot.cli.looking",
+    "watch": "vindibot.cli.playing",
+    "turn": "vindibot.cli.looking",
+    "bench": "vindibot.cli.measuring",
+    "tree": "vindibot.cli.looking",
+    "verify": "vindibot.cli.looking",
+    "behaviours": "vindibot.cli",
+    "config": "vindibot.cli",
+    "doctor": "vindibot.cli",
+    "completion": "vindibot.cli",
+}
 
 
 class Commands(click.Group):
@@ -54,7 +54,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"vindibot.cli.{cmd_name}"), f"{cmd_name}_command")
+        command: click.Command = getattr(import_module(f"{COMMANDS[cmd_name]}.{cmd_name}"), f"{cmd_name}_command")
         return _with_help(command)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

@@ -21,7 +21,7 @@ class MachineError(VindibotError):
         self.answer = answer
 
 
-class _Answer(BaseModel):
+class _MachineAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     def encode(self) -> bytes:
@@ -29,7 +29,7 @@ class _Answer(BaseModel):
         return self.model_dump_json().encode()
 
 
-class FailureAnswer(_Answer):
+class FailureAnswer(_MachineAnswer):
     """The request has failed for this reason.
 
     `ending` is the end of the player, None if it has not ended. `not_loaded` says whether the machine has not loaded the bots,
@@ -41,20 +41,20 @@ class FailureAnswer(_Answer):
     not_loaded: bool = False
 
 
-class ProofAnswer(_Answer):
+class ProofAnswer(_MachineAnswer):
     """A description of the machine, and the proof of its build."""
 
     machine: MachineLine
     proof: BuildProof
 
 
-class LoadedAnswer(_Answer):
+class LoadedAnswer(_MachineAnswer):
     """The bots are loaded. `problems` has the reasons why some of them cannot play on the machine."""
 
     problems: tuple[str, ...]
 
 
-class GameAnswer(_Answer):
+class GameAnswer(_MachineAnswer):
     """A game was played: its line of results, its record, and the output of its bots by the names of the files."""
 
     line: GameLine

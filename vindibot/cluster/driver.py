@@ -32,9 +32,9 @@ from vindibot.base import VindibotError, printable
 from vindibot.cluster import plugin
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.machines import ClusterMachine, ClusterMachines
-from vindibot.cluster.player import PROVE_SECONDS, Player, request_of
+from vindibot.cluster.player import PROVE_SECONDS, ClusterPlayer, request_of
 from vindibot.cluster.proof import BuildProof
-from vindibot.cluster.queue import ClusterGame, GameQueue
+from vindibot.cluster.queue import ClusterGame, WaitingGames
 from vindibot.cluster.scheduler import Scheduler
 from vindibot.cluster.travel import Luggage, RemoteGame, pack_entrants
 from vindibot.processes import ChildEnded, ForkServer
@@ -68,9 +68,9 @@ class ClusterGames:
         self._environment = {CPU_VARIABLE: GENERIC} if settings.generic_cpu else {}
         self._load = request_of("load", luggage)
         self._proof: asyncio.Future[BuildProof]
-        self._prover: Player | None = None
+        self._prover: ClusterPlayer | None = None
         self._main: asyncio.Task[None] | None = None
-        self._queue = GameQueue()
+        self._queue = WaitingGames()
         self._scheduler = Scheduler(settings)
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
@@ -190,7 +190,7 @@ class ClusterGames:
     def _prove(self) -> BuildProof:
         """Return the proof of this machine's build. A player makes it, as on the other machines."""
         server = ForkServer(self._environment)
-        self._prover = player = Player(server)
+        self._prover = player = ClusterPlayer(server)
         try:
             return answer_of(player.ask(request_of("describe", ""), PROVE_SECONDS), ProofAnswer).proof
         finally:

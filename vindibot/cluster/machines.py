@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vindibot.arena import MachineLine, MachineStatus
-from vindibot.cluster.queue import ClusterGame, GameQueue
+from vindibot.cluster.queue import ClusterGame, WaitingGames
 
 #: Seconds without new games for a machine that has lost a game. Within this time a poll finds the reason.
 REST_SECONDS = 3.0
@@ -76,7 +76,7 @@ class ClusterMachines:
 
     def __init__(
         self,
-        queue: GameQueue,
+        queue: WaitingGames,
         lost_s: float,
         prepare: Callable[[ClusterMachine], asyncio.Task[None]],
         notify: Callable[[str], None],

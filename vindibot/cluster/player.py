@@ -1,7 +1,7 @@
 """Players: processes that play games of a tournament on a machine of the cluster.
 
 A player is a child of the machine's fork server, like the workers of the local arena. It has no code of bots but the traits of
-this project: a bot with other traits plays in a child process of its own (`vindibot.arena.child_seat`).
+this project: a bot with other traits plays in a child process of its own (`vindibot.arena.seats.child_seat`).
 
 Requests are pickled by the driver, which may run programs on this machine anyway. Answers are JSON (`vindibot.cluster.answers`)::
 
@@ -54,7 +54,7 @@ def request_of(*parts: Any) -> bytes:
     return pickle.dumps(parts)
 
 
-class Player:
+class ClusterPlayer:
     """Starts a player with the fork server `server`, and sends requests to it. One thread calls `ask`, any thread `kill`.
 
     `loaded` says whether the player has loaded the bots.

@@ -18,7 +18,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 
 from vindibot.cluster.answers import FailureAnswer, LoadedAnswer
-from vindibot.cluster.player import PROVE_SECONDS, RUN, Player, request_of
+from vindibot.cluster.player import PROVE_SECONDS, RUN, ClusterPlayer, request_of
 from vindibot.processes import ChildEnded, ChildEnding, ChildLate, ForkServer, Needs, TaskError
 
 #: Prefix of the names of plugins and of the keys of games.
@@ -46,8 +46,8 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         self._server.prepare(RUN, Needs())
         self._load = b""
         self._lock = threading.Lock()
-        self._idle: list[Player] = []
-        self._busy: dict[str, Player] = {}
+        self._idle: list[ClusterPlayer] = []
+        self._busy: dict[str, ClusterPlayer] = {}
         self._released: set[str] = set()
         self._rest: threading.Timer | None = None
         self._closed = False
@@ -112,7 +112,7 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         return _ended(ChildEnding("not started", None, 0.0))
 
     @contextlib.contextmanager
-    def _player(self, key: str) -> Iterator[Player]:
+    def _player(self, key: str) -> Iterator[ClusterPlayer]:
         """Yield an idle player, or a new player, for the call with this key.
 
         If the ``with`` block raises an error, end the player.
@@ -124,7 +124,7 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             if player is not None and not player.is_usable():
                 player.close()
                 player = None
-            player = self._busy[key] = player or Player(self._server)
+            player = self._busy[key] = player or ClusterPlayer(self._server)
         try:
             yield player
         except BaseException:

@@ -39,7 +39,7 @@ class ClusterGame:
             self.future.set_result(result)
 
 
-class GameQueue:
+class WaitingGames:
     """The games that wait, in order."""
 
     def __init__(self) -> None:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import vindibot
-from sim import sources
-from sim.ownsources import follow
+from sim.cache import sources
+from sim.cache.ownsources import follow
 from vindibot.config.data_files import replaced_paths
 from vindibot.config.trait_spec import TraitSpec
 
@@ -31,7 +31,7 @@ DIGITS = 16
 class Build:
     """The versions of vindibot, Python and the libraries. The moves of every bot depend on them.
 
-    `sources` is the digest of the rules and the traits (`sim.sources`). The other fields are versions.
+    `sources` is the digest of the rules and the traits (`sim.cache.sources`). The other fields are versions.
     """
 
     vindibot: str

@@ -1,7 +1,3 @@
-from .asking import (
-    best_moves as best_moves,
-    find_bot as find_bot,
-)
 from .bench import time_traits as time_traits
 from .catalogue import (
     all_traits as all_traits,
@@ -25,10 +21,14 @@ from .effective import (
 )
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn
-from .response import MOST_ANSWERS as MOST_ANSWERS
 from .scaffold import (
     FILES as FILES,
     write_project as write_project,
 )
 from .tree import show_tree as show_tree
-from .trial import asking_elsewhere as asking_elsewhere
+from .trials.asking import (
+    best_moves as best_moves,
+    find_bot as find_bot,
+)
+from .trials.response import MOST_ANSWERS as MOST_ANSWERS
+from .trials.trial import asking_elsewhere as asking_elsewhere

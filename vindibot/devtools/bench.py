@@ -20,10 +20,11 @@ from sim.past import no_past, observe
 from sim.rules import step
 from vindibot.base import counted, interrupts, printable, say
 from vindibot.config import Bot, load_bot, short
-from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, traits_of
 from vindibot.devtools.explanation import trait_table
-from vindibot.devtools.response import TrialPosition
-from vindibot.devtools.trial import RUN, Trial
+from vindibot.devtools.trials.answering import RUN
+from vindibot.devtools.trials.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, traits_of
+from vindibot.devtools.trials.response import TrialPosition
+from vindibot.devtools.trials.trial import Trial
 from vindibot.engine import Vote, debug_command, warm
 from vindibot.games import BallotEntry, read_recording, tally, view
 from vindibot.processes import Needs, loading_beside

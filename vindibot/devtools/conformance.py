@@ -22,8 +22,9 @@ from sim.generator import generate
 from sim.rules import step
 from vindibot.base import printable_lines
 from vindibot.config import import_path
-from vindibot.devtools.response import MOST_ANSWERS, Response, TrialPosition, ask
-from vindibot.devtools.trial import RUN, Trial, TrialBuildError
+from vindibot.devtools.trials.answering import RUN
+from vindibot.devtools.trials.response import MOST_ANSWERS, Response, TrialPosition, ask
+from vindibot.devtools.trials.trial import Trial, TrialBuildError
 from vindibot.engine import TraitPlan
 from vindibot.processes import loading_beside
 

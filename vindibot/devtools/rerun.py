@@ -14,11 +14,12 @@ from behaviours.base import View
 from sim.game import DIRECTIONS
 from vindibot.base import printable, say
 from vindibot.config import Bot, short
-from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
 from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of, trait_table, verdict, vote_cells
-from vindibot.devtools.response import TrialPosition
-from vindibot.devtools.trial import RUN, Trial
-from vindibot.engine import TraitHealth, entry, warm
+from vindibot.devtools.trials.answering import RUN
+from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
+from vindibot.devtools.trials.response import TrialPosition
+from vindibot.devtools.trials.trial import Trial
+from vindibot.engine import TraitHealth, ballot_entry, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 from vindibot.processes import Needs, loading_beside
 
@@ -72,7 +73,7 @@ def rerun_turn(
             seconds = SECONDS if nodes is None else None
             votes = trial.votes(position, range(len(traits)), nodes=nodes, seconds=seconds, limit=limit, has_map=True)
     health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
-    entries = [entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
+    entries = [ballot_entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
     for line in heading(recording, own):
         say(console, line)

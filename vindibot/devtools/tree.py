@@ -14,9 +14,9 @@ from behaviours.search import Search
 from sim.game import DIRECTIONS
 from vindibot.base import Output, UsageError, printable, say
 from vindibot.config import Bot
-from vindibot.devtools.asking import traits_of
 from vindibot.devtools.branches import Node, SearchTree, build_tree
 from vindibot.devtools.explanation import heading
+from vindibot.devtools.trials.asking import traits_of
 from vindibot.engine import warm
 from vindibot.games import RecordedTurn, Recording, view
 

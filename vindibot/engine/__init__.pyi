@@ -4,6 +4,7 @@ from . import (
 )
 from .agent import (
     Agent as Agent,
+    Voters as Voters,
     in_process_voters as in_process_voters,
     voters as voters,
 )
@@ -16,13 +17,10 @@ from .failures import (
 )
 from .health import (
     TraitHealth as TraitHealth,
-    entry as entry,
+    ballot_entry as ballot_entry,
     is_anytime as is_anytime,
 )
-from .pool import (
-    Pool as Pool,
-    Voters as Voters,
-)
+from .pool import Pool as Pool
 from .rehearsal import rehearse as rehearse
 from .runner import (
     NOTE_LENGTH as NOTE_LENGTH,

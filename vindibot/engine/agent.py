@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import structlog
@@ -23,7 +24,7 @@ from vindibot.config import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
 from vindibot.engine.inline import Inline
-from vindibot.engine.pool import Pool, Voters
+from vindibot.engine.pool import Pool
 from vindibot.engine.runner import Vote, run
 from vindibot.engine.worker import TraitPlan
 from vindibot.games import Ballot, BallotEntry, tally
@@ -33,6 +34,35 @@ log = structlog.get_logger("vindibot.engine.agent")
 #: The traits, with weights, that choose the move if no vote comes in time. The hero drinks if its life is low, and otherwise goes
 #: to a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
+
+
+class Voters(Protocol):
+    """The traits of a bot, which can be asked for votes. They run in worker processes (`Pool`) or in this process (`Inline`)."""
+
+    health_records: list[TraitHealth]
+
+    async def start(self) -> None:
+        """Build the traits. Raises `VindibotError` if that fails."""
+
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
+        """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (of `time.monotonic`).
+
+        If all votes are final, this method returns before the deadline. The budget of `view` is ignored: `nodes` is the search
+        budget of each trait in nodes; if it is None, a trait may search until the deadline.
+        """
+        raise NotImplementedError
+
+    async def rehearse(self, view: View, *, nodes: int) -> None:
+        """Let each worker run all traits once on `view`, before a game. Ignore the votes and the failures.
+
+        The parameters are those of `ask`. There is no rehearsal of traits that run in this process.
+        """
+
+    def begin_game(self) -> None:
+        """Give every trait a clean health record for a new game."""
+
+    async def close(self) -> None:
+        """Stop all traits and end their processes."""
 
 
 @dataclass

@@ -148,7 +148,7 @@ def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
     return isgeneratorfunction(behaviour.vote)
 
 
-def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
+def ballot_entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
     """Return a trait's entry in the ballot: its latest vote of this turn, if any, and its status.
 
     `failure` is the status and the note of a trait that has failed on this turn.

@@ -19,7 +19,7 @@ from functools import partial
 
 from behaviours.base import Behaviour, Budget, View
 from vindibot.engine.deadline import STOP_AHEAD, StopWord
-from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
+from vindibot.engine.health import STILL_RUNNING, TraitHealth, ballot_entry
 from vindibot.engine.runner import Vote, run
 from vindibot.games import BallotEntry
 
@@ -32,7 +32,7 @@ _deadlines: list[float] = []  # of the current turns
 
 
 class Inline:
-    """Voters in this process (see `vindibot.engine.pool.Voters`).
+    """Voters in this process (see `vindibot.engine.agent.Voters`).
 
     `ask` runs the traits in a separate thread, `vote_now` in the calling thread. The view for `vote_now` needs a budget from the
     method `budget`.
@@ -118,7 +118,7 @@ class Inline:
         for number, health in enumerate(self.health_records):
             vote = votes.get(number)
             stuck = number == running and not (vote is not None and (vote.final or health.anytime))
-            entries.append(entry(health, vote, ("late", STILL_RUNNING) if stuck else None))
+            entries.append(ballot_entry(health, vote, ("late", STILL_RUNNING) if stuck else None))
         return entries
 
 

@@ -15,8 +15,6 @@ import contextlib
 import contextvars
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
 import structlog
 
@@ -24,9 +22,9 @@ from behaviours.base import View
 from vindibot.engine import worker
 from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
-from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
+from vindibot.engine.health import STILL_RUNNING, TraitHealth, ballot_entry
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.runner import Vote
+from vindibot.engine.turn import PoolTurn
 from vindibot.engine.worker import TraitPlan
 from vindibot.engine.workers import START_TIMEOUT, WorkerProcess, Workers
 from vindibot.games import BallotEntry, Status
@@ -50,68 +48,8 @@ MAX_SUSPECTS = 8
 LOST = "its worker process ended while it ran"
 
 
-class Voters(Protocol):
-    """The traits of a bot, which can be asked for votes. They run in worker processes (`Pool`) or in this process (`Inline`)."""
-
-    health_records: list[TraitHealth]
-
-    async def start(self) -> None:
-        """Build the traits. Raises `VindibotError` if that fails."""
-
-    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
-        """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (of `time.monotonic`).
-
-        If all votes are final, this method returns before the deadline. The budget of `view` is ignored: `nodes` is the search
-        budget of each trait in nodes; if it is None, a trait may search until the deadline.
-        """
-        raise NotImplementedError
-
-    async def rehearse(self, view: View, *, nodes: int) -> None:
-        """Let each worker run all traits once on `view`, before a game. Ignore the votes and the failures.
-
-        The parameters are those of `ask`. There is no rehearsal of traits that run in this process.
-        """
-
-    def begin_game(self) -> None:
-        """Give every trait a clean health record for a new game."""
-
-    async def close(self) -> None:
-        """Stop all traits and end their processes."""
-
-
-@dataclass
-class _Turn:
-    """The turn on which the traits vote now. A trait is given by its number."""
-
-    number: int
-    games: bytes
-    recent_count: int
-    me: int
-    deadline: float
-    seed: int
-    nodes: int | None
-    over: bool = False
-    idle: bool = False  # no worker works on it, and a timer is set
-    done: asyncio.Future[None] | None = None
-    waiting: list[int] = field(default_factory=list)
-    votes: dict[int, Vote] = field(default_factory=dict)
-    failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
-    rescued: set[int] = field(default_factory=set)
-    helped: set[tuple[int, int]] = field(default_factory=set)  # (index of a worker, trait) of the parts that were begun
-
-    def is_final(self, trait: int) -> bool:
-        """Return whether a trait has failed or published its final vote."""
-        return trait in self.failures or (trait in self.votes and self.votes[trait].final)
-
-    def end(self) -> None:
-        """End the turn, because all votes are final or the deadline has come."""
-        self.over = True
-        if self.done is not None and not self.done.done():
-            self.done.set_result(None)
-
-
 class Pool:
-    """Traits in worker processes (see `Voters`). A pool serves one event loop, and one game at a time.
+    """Traits in worker processes (see `vindibot.engine.agent.Voters`). A pool serves one event loop, and one game at a time.
 
     A suspect (a trait that may damage its process, see `vindibot.engine.health`) has a worker of its own. The other traits share
     `workers` processes, or fewer if there are fewer traits and none can be split. The pool kills a worker that has not answered
@@ -133,7 +71,7 @@ class Pool:
         self._count = max(1, workers if self._split else min(workers, len(plans)))
         self._workers = Workers(plans, folders, PartsLayout(self._split, self._count), self)
         self._blame = Blame(self.health_records)
-        self._turn: _Turn | None = None
+        self._turn: PoolTurn | None = None
         self._number = 0
         self._rehearsal = 0  # the number of the rehearsal's request
         self._changed = asyncio.Event()  # a worker has answered, is ready or has ended
@@ -165,7 +103,7 @@ class Pool:
         """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         self._number += 1
         recent_count, shared = worker.encode_turn(view)
-        turn = _Turn(self._number, shared, recent_count, view.me, deadline, view.seed, nodes)
+        turn = PoolTurn(self._number, shared, recent_count, view.me, deadline, view.seed, nodes)
         hung = {_running(one) for one in self.workers if one.assigned and not one.helps}
         turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
@@ -180,7 +118,8 @@ class Pool:
             self._turn = None
             self._finish(turn)
         return [
-            entry(health, turn.votes.get(trait), turn.failures.get(trait)) for trait, health in enumerate(self.health_records)
+            ballot_entry(health, turn.votes.get(trait), turn.failures.get(trait))
+            for trait, health in enumerate(self.health_records)
         ]
 
     async def rehearse(self, view: View, *, nodes: int) -> None:
@@ -191,7 +130,7 @@ class Pool:
         self._number += 1
         self._rehearsal = self._number
         recent_count, shared = worker.encode_turn(view)
-        turn = _Turn(self._number, shared, recent_count, view.me, time.monotonic() + REHEARSAL_TIMEOUT, 0, nodes)
+        turn = PoolTurn(self._number, shared, recent_count, view.me, time.monotonic() + REHEARSAL_TIMEOUT, 0, nodes)
         traits: list[int] = []
         self._spread(range(len(self.plans)), [traits])
         for one in self.workers:
@@ -213,7 +152,7 @@ class Pool:
                     self._changed.clear()
                     await self._changed.wait()
 
-    def _poll(self, turn: _Turn) -> None:
+    def _poll(self, turn: PoolTurn) -> None:
         """Read answers for at most `POLL_TIME` seconds without the event loop.
 
         Most turns end in this time, so they do not wait for a pass of the event loop.
@@ -222,7 +161,7 @@ class Pool:
         while not turn.over and time.monotonic() < limit:
             self._workers.poll(POLL_TIME)
 
-    async def _wait(self, turn: _Turn) -> None:
+    async def _wait(self, turn: PoolTurn) -> None:
         """Wait until all votes are final or the deadline has come."""
         loop = asyncio.get_running_loop()
         turn.done = loop.create_future()
@@ -238,7 +177,7 @@ class Pool:
             for timer in timers:
                 timer.cancel()
 
-    def _finish(self, turn: _Turn) -> None:
+    def _finish(self, turn: PoolTurn) -> None:
         """Tell the workers that still work on a turn to stop, and take their votes.
 
         A worker that has not answered after the grace period is killed.
@@ -264,7 +203,7 @@ class Pool:
 
     # -- work for the workers --
 
-    def _give_work(self, turn: _Turn) -> None:
+    def _give_work(self, turn: PoolTurn) -> None:
         """Give the waiting traits to the idle workers. If no trait is left, the workers that are still idle become helpers."""
         if self._assign(turn):
             for one in self._helping(turn):
@@ -272,7 +211,7 @@ class Pool:
         elif self._split and turn.nodes is None and not turn.over:
             self._help(turn)
 
-    def _assign(self, turn: _Turn) -> bool:
+    def _assign(self, turn: PoolTurn) -> bool:
         """Give the waiting traits to the idle workers. A suspect runs alone. Cheap traits run first, anytime traits last.
 
         Return whether a trait that is no suspect still waits, because no worker for it is idle.
@@ -300,7 +239,7 @@ class Pool:
                 self._send(one, turn, share)
         return False
 
-    def _help(self, turn: _Turn) -> None:
+    def _help(self, turn: PoolTurn) -> None:
         """Let the idle workers play parts of the split traits that other workers lead. A suspect gets no help.
 
         A worker plays at most one part of a trait per turn. So no other part overwrites the statistics of a part that has ended.
@@ -343,7 +282,7 @@ class Pool:
         for share in shares:
             share.sort(key=keys.__getitem__)
 
-    def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
+    def _send(self, one: WorkerProcess, turn: PoolTurn, traits: list[int], *, helps: bool = False) -> None:
         one.assigned, one.number, one.helps = tuple(traits), turn.number, helps
         one.memory.stop[0], one.memory.running[0] = 0, worker.NO_TRAIT
         one.memory.put_turn(turn.games)
@@ -399,11 +338,11 @@ class Pool:
         self._changed.set()
         self._continue()
 
-    def _current(self, one: WorkerProcess) -> _Turn | None:
+    def _current(self, one: WorkerProcess) -> PoolTurn | None:
         """Return the current turn if the last request to the worker belongs to it, else None."""
         return self._turn if self._turn is not None and one.number == self._turn.number else None
 
-    def _collect(self, turn: _Turn, one: WorkerProcess) -> None:
+    def _collect(self, turn: PoolTurn, one: WorkerProcess) -> None:
         """Take the votes that a worker has published for this turn. A vote that is already final is not replaced.
 
         A helper has no votes.
@@ -419,7 +358,7 @@ class Pool:
             self._give_work(self._turn)
             self._check_done(self._turn)
 
-    def _rescue(self, turn: _Turn) -> None:
+    def _rescue(self, turn: PoolTurn) -> None:
         """Give the traits that wait behind a slow trait to idle workers."""
         for one in self._working(turn):
             self._collect(turn, one)
@@ -428,15 +367,15 @@ class Pool:
         turn.rescued.update(turn.waiting)
         self._give_work(turn)
 
-    def _working(self, turn: _Turn) -> list[WorkerProcess]:
+    def _working(self, turn: PoolTurn) -> list[WorkerProcess]:
         """Return the workers whose votes count in a turn and that still work on it."""
         return [one for one in self.workers if one.assigned and one.number == turn.number and not one.helps]
 
-    def _helping(self, turn: _Turn) -> list[WorkerProcess]:
+    def _helping(self, turn: PoolTurn) -> list[WorkerProcess]:
         """Return the workers that help in a turn."""
         return [one for one in self.workers if one.assigned and one.number == turn.number and one.helps]
 
-    def _check_done(self, turn: _Turn) -> None:
+    def _check_done(self, turn: PoolTurn) -> None:
         """End the turn if it has no work left. If there is work but no worker, set a timer that may end the turn."""
         working = self._working(turn)
         if not working and not turn.waiting:
@@ -446,7 +385,7 @@ class Pool:
             timeout = IDLE_SHARE * max(0.0, turn.deadline - time.monotonic())
             asyncio.get_running_loop().call_later(timeout, self._end_if_idle, turn)
 
-    def _end_if_idle(self, turn: _Turn) -> None:
+    def _end_if_idle(self, turn: PoolTurn) -> None:
         """End the turn if it still has no worker. A longer wait would risk a late move."""
         turn.idle = False
         if not turn.over and not self._working(turn):
@@ -454,7 +393,7 @@ class Pool:
 
     # -- time and death --
 
-    def _set_stop(self, turn: _Turn) -> None:
+    def _set_stop(self, turn: PoolTurn) -> None:
         for one in self.workers:
             if one.number == turn.number:
                 one.memory.stop[0] = 1

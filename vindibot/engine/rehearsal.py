@@ -15,8 +15,7 @@ from behaviours.base import View
 from sim.game import PLIES_PER_ROUND, Games, copy_of
 from sim.generator import generate
 from sim.rules import step
-from vindibot.engine.agent import fallback
-from vindibot.engine.pool import Voters
+from vindibot.engine.agent import Voters, fallback
 from vindibot.games import Player, encode_json, from_games, read_game, tally, to_games
 
 #: The search budget of each trait in a rehearsal, in nodes.

@@ -5,9 +5,48 @@ from .ballot import (
     Status as Status,
     tally as tally,
 )
-from .game_file import (
+from .files.game_file import (
     kind_of as kind_of,
     read_game_file as read_game_file,
+)
+from .files.lines import fault as fault
+from .files.newest import (
+    find_recording as find_recording,
+    newest_recording as newest_recording,
+)
+from .files.recording import (
+    Header as Header,
+    LastState as LastState,
+    RecordedTurn as RecordedTurn,
+    Recorder as Recorder,
+    Recording as Recording,
+    RecordingError as RecordingError,
+    TraitHeader as TraitHeader,
+    read_recording as read_recording,
+    recording_folder_problem as recording_folder_problem,
+    unwritable_reason as unwritable_reason,
+)
+from .files.review import (
+    LONGEST_LINE as LONGEST_LINE,
+    REVIEW_SUFFIX as REVIEW_SUFFIX,
+    Kind as Kind,
+    MoveValue as MoveValue,
+    Review as Review,
+    ReviewedTurn as ReviewedTurn,
+    ReviewHeader as ReviewHeader,
+    Thresholds as Thresholds,
+    is_review_line as is_review_line,
+    parse_review as parse_review,
+    read_review as read_review,
+    read_reviews as read_reviews,
+    review_path as review_path,
+    write_review_line as write_review_line,
+)
+from .files.vote_line import (
+    PV_LETTERS as PV_LETTERS,
+    VoteLine as VoteLine,
+    write_entry as write_entry,
+    write_pv as write_pv,
 )
 from .game_record import (
     GameRecord as GameRecord,
@@ -25,7 +64,6 @@ from .line_protocol import (
     EXPERT as EXPERT,
     LineGame as LineGame,
 )
-from .lines import fault as fault
 from .losses import (
     KINDS_OF_LOSS as KINDS_OF_LOSS,
     MARKS as MARKS,
@@ -37,10 +75,6 @@ from .losses import (
 from .moments import (
     moment as moment,
     write_moment as write_moment,
-)
-from .newest import (
-    find_recording as find_recording,
-    newest_recording as newest_recording,
 )
 from .outcome import (
     Outcome as Outcome,
@@ -65,46 +99,8 @@ from .protocol import (
     read_game as read_game,
     to_games as to_games,
 )
-from .rates import (
-    rate_interval as rate_interval,
-    student as student,
-)
-from .recording import (
-    Header as Header,
-    LastState as LastState,
-    RecordedTurn as RecordedTurn,
-    Recorder as Recorder,
-    Recording as Recording,
-    RecordingError as RecordingError,
-    TraitHeader as TraitHeader,
-    read_recording as read_recording,
-    recording_folder_problem as recording_folder_problem,
-    unwritable_reason as unwritable_reason,
-)
-from .review import (
-    LONGEST_LINE as LONGEST_LINE,
-    REVIEW_SUFFIX as REVIEW_SUFFIX,
-    Kind as Kind,
-    MoveValue as MoveValue,
-    Review as Review,
-    ReviewedTurn as ReviewedTurn,
-    ReviewHeader as ReviewHeader,
-    Thresholds as Thresholds,
-    is_review_line as is_review_line,
-    parse_review as parse_review,
-    read_review as read_review,
-    read_reviews as read_reviews,
-    review_path as review_path,
-    write_review_line as write_review_line,
-)
 from .verify import verify_files as verify_files
 from .views import (
     NODES as NODES,
     view as view,
-)
-from .vote_line import (
-    PV_LETTERS as PV_LETTERS,
-    VoteLine as VoteLine,
-    write_entry as write_entry,
-    write_pv as write_pv,
 )

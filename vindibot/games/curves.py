@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.sprites import HERO_COLOURS
+from sim.pictures.sprites import HERO_COLOURS
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSer
 from sim.game import CRASH, STRIDE, TILE_BITS, Games, row_column
 from sim.maps import Map, MapError, parse_map
 from vindibot.base import VindibotError
-from vindibot.games.lines import fault, read_lines
+from vindibot.games.files.lines import fault, read_lines
+from vindibot.games.files.review import PREFIX
 from vindibot.games.outcome import Reason
-from vindibot.games.review import PREFIX
 
 #: Version of the format that this program writes and reads.
 VERSION = 2

@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 from sim.board import draw
 from sim.events import EVENT, Events
 from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games, copy_of, equal
+from sim.pictures.svg import draw_svg
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from sim.svg import draw_svg
 from vindibot.base import printable, render
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
 from vindibot.games.curves import Curves
-from vindibot.games.game_file import read_game_file
+from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import Review, read_review
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, to_games
-from vindibot.games.recording import Recording
-from vindibot.games.review import Review, read_review
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from vindibot.games.rates import rate_interval
-from vindibot.games.review import ReviewedTurn
+from vindibot.games.files.review import ReviewedTurn
+from vindibot.statistics import rate_interval
 
 #: The classes of moves, the smallest losses first.
 MARKS = ("inaccuracy", "mistake", "blunder")
@@ -92,8 +92,8 @@ class BotLosses:
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
         """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks.
 
-        It is the interval of a rate (`vindibot.games.rates`). An event is a bad move that loses the mean loss of all bad moves,
-        or 1 gold if there is no bad move. `seed` is the seed of the bootstrap.
+        It is the interval of a rate (`vindibot.statistics.rates`). An event is a bad move that loses the mean loss of all bad
+        moves, or 1 gold if there is no bad move. `seed` is the seed of the bootstrap.
         """
         if len(self.blocks) < MIN_BLOCKS:
             return None

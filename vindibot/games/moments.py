@@ -17,8 +17,8 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import BoardError, draw, parse
 from sim.game import CRASH, GAME, PLIES_PER_ROUND
 from vindibot.base import VindibotError
+from vindibot.games.files.lines import fault, read_lines
 from vindibot.games.history import GameHistory
-from vindibot.games.lines import fault, read_lines
 
 #: The letters of the moves 0..5; 5 is a crash.
 _LETTERS = ".NSEWx"

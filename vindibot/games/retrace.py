@@ -16,9 +16,9 @@ from sim.board import draw
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, RUNNING, Games
 from sim.rules import step
 from vindibot.games.between import move_between
+from vindibot.games.files.recording import Recording
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.history import GameHistory
-from vindibot.games.recording import Recording
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from rich.console import Console
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
 from vindibot.base import UsageError, VindibotError, counted, decode_json
-from vindibot.games.game_file import kind_of
+from vindibot.games.files.game_file import kind_of
+from vindibot.games.files.lines import read_lines
+from vindibot.games.files.recording import read_recording
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
-from vindibot.games.lines import read_lines
 from vindibot.games.protocol import ProtocolError, read_game, to_games
-from vindibot.games.recording import read_recording
 from vindibot.games.retrace import Difference, Tally, retrace_record, retrace_recording
 
 _ENDS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED}
@@ -123,7 +123,7 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
     """Check all games in the files, and return the results. If `tally` is given, the results are added to it.
 
-    The files can be of any kind (see `vindibot.games.game_file`). Raises `VindibotError` for a file that cannot be read.
+    The files can be of any kind (see `vindibot.games.files.game_file`). Raises `VindibotError` for a file that cannot be read.
     """
     tally = tally if tally is not None else Tally()
     for path in paths:

@@ -12,8 +12,8 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
 from sim.past import past_of
-from vindibot.games.newest import LAST, find_recording
-from vindibot.games.recording import SUFFIX, Recording, read_recording
+from vindibot.games.files.newest import LAST, find_recording
+from vindibot.games.files.recording import SUFFIX, Recording, read_recording
 
 #: Default search budget of a view, in nodes.
 NODES = 10_000
@@ -40,7 +40,7 @@ def view(
       None, the seed comes from the recording too.
 
     Raises ValueError if the arguments do not fit the source (`sim.board.BoardError` for a wrong drawing). Raises
-    `vindibot.games.recording.RecordingError` for a wrong recording, or a turn that was not recorded.
+    `vindibot.games.files.recording.RecordingError` for a wrong recording, or a turn that was not recorded.
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
         source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))

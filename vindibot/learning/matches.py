@@ -23,10 +23,10 @@ from sim.kernel_types import INT64S
 from sim.kernels import entry
 from sim.maps import Map
 from sim.rules import play, step
-from vindibot.arena import estimate_share
 from vindibot.config import Bot
 from vindibot.engine import Agent, in_process_voters
 from vindibot.learning.trainer import training_map
+from vindibot.statistics import estimate_share
 
 #: The number that stands for the thread in `training_map`, for the maps of matches.
 _MATCHES = -1

@@ -30,7 +30,8 @@ from vindibot.tuning.bot_files import Family, family_name
 from vindibot.tuning.settings import PromoteSettings
 
 if TYPE_CHECKING:
-    from vindibot.arena import Rating, Summary
+    from vindibot.arena import Summary
+    from vindibot.statistics import Rating
 
 #: The labels of the two bots in the match.
 CANDIDATE, PARENT = "candidate", "parent"

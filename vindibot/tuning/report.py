@@ -10,8 +10,8 @@ import numpy as np
 
 from vindibot.arena import Curve, Range, lines, ranges
 from vindibot.base import Output, counted, render
-from vindibot.tuning.screening import Effect
-from vindibot.tuning.search import SearchResult
+from vindibot.tuning.methods.screening import Effect
+from vindibot.tuning.methods.search import SearchResult
 from vindibot.tuning.space import ParameterSpace
 from vindibot.tuning.study import TuneStudy
 

@@ -26,7 +26,7 @@ from vindibot.arena import (
 from vindibot.base import UsageError, short
 from vindibot.config import Bot, build, load_bot, standard_maps
 from vindibot.tuning.blocks import MINUS, PLUS, BlockMaker, BlockResult, result_of
-from vindibot.tuning.search import BlockPlan, Iterate, SearchResult, objective_of, search
+from vindibot.tuning.methods.search import BlockPlan, Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import ParameterSpace, space_of
 from vindibot.tuning.study_file import StudyFile

@@ -18,13 +18,13 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from sim import sprites
+from sim.pictures import sprites
 from vindibot.base import render
 
 #: The module that starts the page, and the style sheets. The pages of other packages also link ``theme.css``, so that all pages
 #: look alike.
 MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
-#: The module that is made from `sim.sprites`.
+#: The module that is made from `sim.pictures.sprites`.
 SHAPES = "shapes.js"
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -37,7 +37,8 @@ def static_files(room: str = "viewer") -> dict[str, bytes]:
     """Return the contents of the scripts and style sheets of a package of `vindibot`, by file name. They are read once per
     process.
 
-    `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of `sim.sprites`.
+    `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of
+    `sim.pictures.sprites`.
     """
     found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
     contents = {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}

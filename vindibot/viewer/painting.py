@@ -1,4 +1,4 @@
-"""Pixel pictures of the states of a game, painted from the layouts of `sim.layout`."""
+"""Pixel pictures of the states of a game, painted from the layouts of `sim.pictures.layout`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache, cached_property, partial
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from sim.game import SEATS, Games
-from sim.layout import LETTERS, Fill, Layout, Part, Placed, Words
-from sim.sprites import SPRITES, Colours, Shape
+from sim.pictures.layout import LETTERS, Fill, Layout, Part, Placed, Words
+from sim.pictures.sprites import SPRITES, Colours, Shape
 
 #: Sprites are painted larger by this factor and then reduced, so that their edges are smooth.
 _LARGER = 4

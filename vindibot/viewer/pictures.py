@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.game import PLIES_PER_ROUND
-from sim.svg import draw_svg
+from sim.pictures.svg import draw_svg
 from vindibot.base import Output, UsageError, printable
 from vindibot.games import GameHistory, read_game_file
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
-from sim.svg import draw_svg
+from sim.pictures.svg import draw_svg
 from vindibot.games import GameHistory, Player
 
 #: The names of the heroes in captions.

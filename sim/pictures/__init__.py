@@ -1,0 +1,1 @@
+"""Drawings of a game: sprites, and their places on a board."""

@@ -1,0 +1,1 @@
+"""What people see of a tournament: the display while it runs, tables, the page with charts."""

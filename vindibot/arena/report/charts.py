@@ -1,0 +1,182 @@
+"""Charts in SVG for a page: ranges along a scale, and lines over time.
+
+A chart is `WIDTH` units wide, and a unit is about one pixel. So one chart fills the screen of a telephone, and a desktop screen
+shows two charts side by side. A colour is a CSS class (``c0`` .. ``c7`` or ``rest``). The page defines these classes for its
+light and dark themes. The templates escape all inserted text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from vindibot.base import render
+
+#: Sizes in units: width of a chart, height of a row, margins.
+WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
+#: Number of colours that readers can tell apart. All further bots share the class ``rest``.
+COLOURS = 8
+#: Largest number of characters of a label. The rest is cut off.
+LABEL_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class Range:
+    """A row of a chart with a dot at `middle`, a thin line and a thick line.
+
+    `thin` and `thick` are the ends (low, high) of the two lines, None for no line. `colour` is the number of the colour, from 0.
+    `note` is a text that appears when the mouse points at the row.
+    """
+
+    label: str
+    colour: int
+    middle: float
+    thin: tuple[float, float] | None = None
+    thick: tuple[float, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart: its label, the number of its colour (from 0), and its y values for x = 0, 1, 2 ..."""
+
+    label: str
+    colour: int
+    y: Sequence[float]
+
+
+def colour(number: int) -> str:
+    """Return the CSS class of the colour with this number (from 0)."""
+    return f"c{number}" if number < COLOURS else "rest"
+
+
+def shortened(label: str, length: int = LABEL_LENGTH) -> str:
+    """Return a label, cut to at most `length` characters."""
+    return label if len(label) <= length else f"{label[: length - 1]}…"
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return the numbers to show on a scale from `low` to `high`. Their step is 1, 2 or 5 times a power of ten.
+
+    `about` is the approximate number of these numbers.
+    """
+    if not high > low:
+        return [low]
+    step = 10.0 ** math.floor(math.log10((high - low) / about))
+    step *= next(factor for factor in (1, 2, 5, 10) if factor == 10 or (high - low) / (step * factor) <= about)
+    first = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def tick_label(value: float) -> str:
+    """Return a number on a scale as text."""
+    return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
+    """Return the ends (low, high) of a scale for these values.
+
+    `room` is the free space at each end, as a share of the range of the values.
+    """
+    low, high = min(values), max(values)
+    if high <= low:
+        low, high = low - 1, high + 1
+    return low - (high - low) * room, high + (high - low) * room
+
+
+def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) -> str:
+    """Return a chart in SVG with one row per range. All rows have the same scale.
+
+    The chart shows `unit` below the scale. Screen readers read `title`. With `zero`, the chart has a line at 0.
+    """
+    ends = [end for row in rows for end in (row.middle, *(row.thin or ()))] + ([0.0] if zero else [])
+    low, high = _span(ends or [0.0, 1.0])
+    left, right = 12 + 7.3 * max((len(shortened(row.label)) for row in rows), default=0), WIDTH - RIGHT
+
+    def at(value: float) -> float:
+        return left + (value - low) / (high - low) * (right - left)
+
+    marks = [
+        {
+            "x": at(row.middle),
+            "y": TOP + ROW * (index + 0.5),
+            "bars": [(at(bar[0]), at(bar[1]), kind) for kind, bar in (("thin", row.thin), ("thick", row.thick)) if bar],
+            "colour": colour(row.colour),
+            "label": shortened(row.label),
+            "note": row.note,
+        }
+        for index, row in enumerate(rows)
+    ]
+    return render(
+        "arena.report/ranges.svg",
+        width=WIDTH,
+        row=ROW,
+        left=left,
+        right=right,
+        top=TOP,
+        bottom=TOP + ROW * len(rows),
+        margin=BOTTOM,
+        title=title,
+        unit=unit,
+        scale=[(at(value), tick_label(value)) for value in ticks(low, high)],
+        zero=at(0) if zero else None,
+        marks=marks,
+    )
+
+
+def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
+    """Return a chart in SVG with one line per curve, over x = 0, 1, 2 ... `height` is the height of the chart in units.
+
+    The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`.
+    """
+    values = [0.0, *(value for one in series for value in one.y)]
+    low, high = _span(values)
+    low = max(low, 0.0) if min(values) >= 0 else low
+    most = max((len(one.y) for one in series), default=1)
+    left = 14 + 7.0 * max(len(tick_label(value)) for value in ticks(low, high))
+    right = WIDTH - 14 - 6.6 * max((len(shortened(one.label)) for one in series), default=0)
+    bottom = height - BOTTOM
+
+    def at_x(value: float) -> float:
+        return left + value / max(1, most - 1) * (right - left)
+
+    def at_y(value: float) -> float:
+        return bottom - (value - low) / (high - low) * (bottom - TOP)
+
+    def points(one: Curve) -> str:
+        return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in enumerate(one.y))
+
+    labelled = [one for one in series if one.y]
+    heights = _apart([at_y(one.y[-1]) for one in labelled], 13, bottom)
+    return render(
+        "arena.report/lines.svg",
+        width=WIDTH,
+        height=height,
+        left=left,
+        right=right,
+        bottom=bottom,
+        title=title,
+        unit=f"{unit_y} by {unit_x}",
+        scale_x=[(at_x(value), tick_label(value)) for value in ticks(0, most - 1)],
+        scale_y=[(at_y(value), tick_label(value)) for value in ticks(low, high)],
+        drawn=[(one.label, points(one), colour(one.colour)) for one in series],
+        ends=[(shortened(one.label), y, colour(one.colour)) for one, y in zip(labelled, heights, strict=True)],
+    )
+
+
+def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
+    """Return y positions for labels, each near its wanted position, in the same order.
+
+    The positions are at least `gap` apart. No position is larger than `bottom`, the y of the bottom of the chart's scale.
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    found = list(wanted)
+    for before, index in pairwise(order):
+        found[index] = max(found[index], found[before] + gap)
+    limit = bottom
+    for index in reversed(order):
+        found[index] = min(found[index], limit)
+        limit = found[index] - gap
+    return found

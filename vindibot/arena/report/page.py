@@ -1,0 +1,208 @@
+"""The report of a tournament: one HTML file without scripts. It needs no other file and no network.
+
+The report links to the pages of some games (`vindibot.arena.report.replays`). The template (``templates/report.html``) escapes
+labels, map names and notes. The chart of gold over time is computed from the game records, if there are any.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import zip_longest
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from sim.game import PLIES_PER_ROUND
+from vindibot import __version__
+from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
+from vindibot.arena.report.replays import GameKey, records_of, write_pages
+from vindibot.arena.report.summary import BotStats, Summary
+from vindibot.arena.report.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
+from vindibot.arena.report.versions import builds, mixed_versions
+from vindibot.arena.results import GameLine, that_count
+from vindibot.arena.store import (
+    REPORT_MARK,
+    TournamentOrigin,
+    logs_path,
+    owned,
+    read_origin,
+    records_path,
+    report_path,
+    setup_path,
+)
+from vindibot.base import VindibotError, render
+from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot, read_reviews, review_path
+
+#: Largest number of games in the list of games, and largest number of games that are recomputed for the chart of gold over time.
+#: In the list, games with forfeits come first.
+LISTED, RECOMPUTED = 500, 200
+
+
+def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
+    """Write the report and the pages of at most `replays` games beside a results file. Return the report's path.
+
+    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if the arena did not make a
+    file that would be replaced.
+    """
+    path = report_path(results)
+    pages = write_pages(results, games, replays)
+    owned(path, REPORT_MARK).write(report(summary, games, bots, results, pages))
+    return path
+
+
+def report(
+    summary: Summary,
+    games: Sequence[GameLine],
+    bots: Sequence[str] = (),
+    results: Path | None = None,
+    pages: Mapping[GameKey, Path] | None = None,
+) -> str:
+    """Return the report as an HTML page.
+
+    `bots` are the labels in the order of the configuration. This order determines the colours of the bots. The page links to the
+    file `results` and to the files beside it. It shows gold over time if there are game records. `pages` has the paths of games'
+    pages by block and number.
+    """
+    number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
+    title = f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number)
+    played = [one for one in summary.standings if one.seats]
+    records = records_path(results) if results is not None and records_path(results).is_file() else None
+    logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
+    files = [(results, "results, one line per game"), (records, "game records"), (logs, "output of bots")]
+    addresses = {key: f"{quote(path.parent.name)}/{quote(path.name)}" for key, path in (pages or {}).items()}
+    return render(
+        "arena.report/report.html",
+        title=title,
+        mark=REPORT_MARK,
+        head_line=head_line(summary),
+        summary=summary,
+        columns=ALL_COLUMNS,
+        interval_note=interval_note(summary),
+        played=played,
+        match=match_lines(summary.match) if summary.match is not None else [],
+        ratings=_ratings(summary, number),
+        gold=_gold(played, number),
+        records=records is not None,
+        gold_over_time=_gold_over_time(results, games, played, number) if results is not None else "",
+        losses=_losses(results, games) if results is not None else {},
+        kinds=KINDS_OF_LOSS,
+        sizes=sorted({size for one in played for size in one.sizes}),
+        pairs=summary.pairs_that_met(),
+        logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
+        files=[(quote(path.name), text) for path, text in files if path is not None],
+        games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
+        watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
+        addresses=addresses,
+        replay=shlex.join(["vindibot", "replay", records.name, "--game", "RECORD", "--html", "game.html"]) if records else "",
+        facts=_facts(games, results),
+        listed=LISTED,
+        mixed_versions=mixed_versions(games),
+        colour=lambda bot: colour(number[bot]),
+        figures=figures,
+        percent=percent,
+    )
+
+
+def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
+    """Return the gold that each bot lost in the games that have a review, by bot.
+
+    Return {} if there is no readable review beside the game records.
+    """
+    path = review_path(records_path(results))
+    if not path.is_file():
+        return {}
+    lines = {line.record: line for line in that_count(games) if line.record}
+    with suppress(VindibotError):
+        found = [(lines[one.header.game], one.turns) for one in read_reviews(path) if one.header.game in lines]
+        return losses_by_bot((line.block, line.bots, turns, PLIES_PER_ROUND * line.rounds) for line, turns in found)
+    return {}
+
+
+def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
+    """Return facts about how the games were played, each as (name, value, whether the value is a command).
+
+    Unknown facts are left out.
+    """
+    origin = read_origin(results) if results is not None else TournamentOrigin()
+    again = ""
+    if results is not None and origin.seed is not None:
+        words = ["--config", setup_path(results).name, "--results", f"{results.stem}-again.jsonl"]
+        again = shlex.join(["vindibot", "arena", *words])
+    facts = [
+        ("begun with", origin.command, True),
+        ("the same again", again, True),
+        ("seed", "" if origin.seed is None else str(origin.seed), False),
+        ("played", _when(games), False),
+        ("version", "; ".join(f"vindibot {one}" for one in builds(games)) or f"vindibot {__version__}", False),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def _when(games: Iterable[GameLine]) -> str:
+    """Return the start of the first game and the end of the last game as text, empty if unknown."""
+    times: list[datetime] = []
+    for game in games:
+        with suppress(ValueError, OverflowError):
+            begun = datetime.fromisoformat(game.started)
+            if begun.tzinfo is not None:
+                times += [begun, begun + timedelta(seconds=game.seconds)]
+    if not times:
+        return ""
+    first, last = min(times), max(times).astimezone(min(times).tzinfo)
+    until = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
+    return f"{first:%Y-%m-%d %H:%M} to {until} {first:%Z}"
+
+
+def _ratings(summary: Summary, number: Mapping[str, int]) -> str:
+    """Return the chart of the ratings with their intervals."""
+    rows = []
+    for one in summary.standings:
+        rating = one.rating
+        assert rating is not None
+        thin = (rating.low, rating.high) if rating.low is not None and rating.high is not None else None
+        note = f"{one.bot}: {points(rating.rating)}" + (f", 95 % {interval(*thin)}" if thin else "")
+        rows.append(Range(one.bot, number[one.bot], rating.rating, thin, note=note))
+    return ranges(rows, "Ratings with 95 % intervals", "rating, with its 95 % interval", zero=True)
+
+
+def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
+    """Return the chart of the distribution of gold at the end."""
+    rows = []
+    for one in played:
+        low, quarter, middle, three, high = np.percentile(one.golds, (5, 25, 50, 75, 95)).tolist()
+        note = f"{one.bot}: half of its games end with {quarter:.0f} to {three:.0f}, median {middle:.0f}"
+        rows.append(Range(one.bot, number[one.bot], middle, (low, high), (quarter, three), note))
+    return ranges(rows, "Distribution of gold", "gold at the end: median, middle half, 5 % to 95 %")
+
+
+def _gold_over_time(results: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
+    """Return the chart of mean gold after every round, or "" if these games have no records."""
+    curves, recomputed = gold_curves(results, {line.record for line in that_count(games) if line.record})
+    series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
+    return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
+
+
+def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
+    """Return the mean gold of each bot over time, and the number of game records that were used.
+
+    A bot's first value is before the first round; then there is one value after each round. `wanted` are ids of game records. At
+    most `most` of them are used, spread evenly.
+    """
+    found = records_of(results, set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))]))
+    golds: defaultdict[str, list[Sequence[int]]] = defaultdict(list)
+    for record in found.values():
+        by_round = [games["hero"]["gold"][0].tolist() for games in GameHistory.of(record).states(every=PLIES_PER_ROUND)]
+        for bot, own in zip(record.names, zip(*by_round, strict=True), strict=True):
+            golds[bot].append(own)
+    curves = {
+        bot: [statistics.fmean(gold for gold in at_once if gold is not None) for at_once in zip_longest(*series)]
+        for bot, series in golds.items()
+    }
+    return curves, len(found)

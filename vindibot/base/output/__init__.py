@@ -1,0 +1,1 @@
+"""What people read: text without control characters, terminals, pages."""

@@ -1,0 +1,1 @@
+"""Commands that show a game, or one of its turns."""

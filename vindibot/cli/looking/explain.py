@@ -1,0 +1,42 @@
+"""``vindibot explain``: explain a move of a recorded game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vindibot.cli.measuring.parameters import RECORDING, WORDS, turn_option
+
+
+@click.command("explain", short_help="Explain a move of a recorded game.")
+@click.argument("file", type=RECORDING)
+@turn_option
+@click.option(
+    "--why-not",
+    type=click.Choice(WORDS, case_sensitive=False),
+    help="also show the traits that voted against this direction, and by how much the direction lost",
+)
+@click.option("--board/--no-board", default=False, help="show the board as well  [default: off]")
+def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> None:
+    """Explain a move of a recorded game.
+
+    FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The table shows the votes of each
+    trait, multiplied by the trait's weight, and the sums of these votes. A "-" marks a direction without an effect. Below the
+    table, the command shows the lead of the chosen move and the faults of this turn. For each search it shows the depth and the
+    expected moves (a letter per ply, our move first).
+
+    \b
+    Examples:
+      vindibot explain last --turn 212
+      vindibot explain last --turn 212 --why-not north
+    """
+    from vindibot.base import UsageError, terminal
+    from vindibot.devtools import explain
+    from vindibot.games import kind_of, read_recording
+
+    if kind_of(file) != "recording":
+        raise UsageError(f"{file}: this file has no votes; a recording of `vindibot play` is needed")
+    recording = read_recording(file)
+    own = recording.turn(turn)
+    explain(terminal(), recording, own, None if why_not is None else WORDS.index(why_not), board=board)

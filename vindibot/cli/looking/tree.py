@@ -1,0 +1,38 @@
+"""``vindibot tree``: show the top of a search tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vindibot.cli.measuring.parameters import PATH, RECORDING, recorded_bot_option, turn_option
+
+
+@click.command("tree", short_help="Show the top of a search tree.")
+@click.argument("recording", type=RECORDING)
+@turn_option
+@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
+@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
+@recorded_bot_option
+@click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
+def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None) -> None:
+    """Show the top of a search tree.
+
+    The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of BOT.
+    RECORDING is a file, or "last" for the newest recording in recordings/. For each position in the first K plies, the command
+    shows its number, the hero to move, a score, and the number of positions searched after it. The score is in gold for our hero.
+    A star and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
+
+    \b
+    Examples:
+      vindibot tree last --turn 212 --bot searcher
+      vindibot tree last --turn 212 --bot searcher --depth 12 --top 5 --dot tree.dot
+    """
+    from vindibot.base import terminal
+    from vindibot.devtools import find_bot, show_tree
+    from vindibot.games import read_recording
+
+    game = read_recording(recording)
+    own = game.turn(turn)
+    show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot)

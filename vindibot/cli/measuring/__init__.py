@@ -1,0 +1,1 @@
+"""Commands that compare bots and learn parameters."""

@@ -1,0 +1,192 @@
+"""``vindibot learn``: nets that learn to play, from games against themselves and from recorded games."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vindibot.base import UsageError, interrupts
+from vindibot.cli.completion import complete_bots
+from vindibot.cli.measuring.imitating import imitate
+from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.measuring.valuing import value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vindibot.config import Bot
+    from vindibot.learning import Row, Selfplay
+
+
+@click.group(name="learn", short_help="Learn a net that plays.")
+def learn_command() -> None:
+    """Learn a net that plays (docs/learn.md).
+
+    \b
+      vindibot learn selfplay mynet --minutes 30      learns by games against itself, and writes mynet/bot.toml
+      vindibot play --bot mynet                       plays a game with it
+      vindibot learn selfplay mynet --resume          goes on after Ctrl-C
+      vindibot learn imitate strong games.jsonl       learns how the bots in these games move
+      vindibot learn value games.jsonl --out v.npz    learns the value of positions from these games
+    """
+
+
+learn_command.add_command(imitate)
+learn_command.add_command(value)
+
+
+@learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
+@click.argument("out", type=PATH)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes  [default: 30]")
+@click.option(
+    "--decisions", type=click.IntRange(1), metavar="N", help="train until the net has made N moves, instead of --minutes"
+)
+@click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
+@click.option(
+    "--threads", type=int, metavar="N", help="number of threads; another number gives another net  [default: all cores]"
+)
+@click.option("--seed", type=int, metavar="N", help="seed of the maps, games and first weights  [default: 1]")
+@click.option("--rivals", multiple=True, type=PATH, metavar="FILE", help="a file of nets that are guests, too; repeatable")
+@click.option("--from", "start", type=PATH, metavar="FILE", help="begin with the net in this file")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="another setting, for example discount=0.995; repeatable"
+)
+@click.option(
+    "--against",
+    default="seed",
+    show_default=True,
+    metavar="BOT",
+    shell_complete=complete_bots,
+    help="the bot of the short matches",
+)
+@click.option("--resume", is_flag=True, help="continue the run in the folder OUT")
+@click.option("--idle", is_flag=True, help="run at the lowest priority, with all that runs in the same terminal")
+def selfplay(
+    out: Path,
+    minutes: float | None,
+    decisions: int | None,
+    hidden: int | None,
+    threads: int | None,
+    seed: int | None,
+    rivals: tuple[Path, ...],
+    start: Path | None,
+    changes: tuple[str, ...],
+    against: str,
+    resume: bool,
+    idle: bool,
+) -> None:
+    """Learn a net by games against itself, in the new folder OUT.
+
+    The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which
+    the trait rollout expects rivals to play, and the nets of --rivals. The net learns by PPO (reinforcement learning).
+
+    Every ten seconds there is a row of numbers: the net's moves so far and per second, its mean reward, the entropy of its moves
+    (0: it always makes the same move), the error of its values, and its deaths per 300 moves. Every three minutes the net plays
+    short matches alone against three copies of a bot, and against three copies of its last snapshot.
+
+    Ctrl-C saves the run, and --resume continues it. After a crash, less than a minute is lost. With --decisions, equal settings
+    and an equal number of threads give an equal net. With --minutes, the length of the run depends on the machine.
+
+    \b
+    Examples:
+      vindibot learn selfplay mynet --minutes 20
+      vindibot learn selfplay mynet --resume
+      vindibot arena mynet seed --blocks 20
+    """
+    given = {"hidden": hidden, "threads": threads, "seed": seed}
+    options = {name: value for name, value in given.items() if value is not None}
+    if resume and (options or rivals or start or changes):
+        raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
+    if idle:
+        _lower_priority()
+    from vindibot.base import terminal
+    from vindibot.config import load_bot
+
+    rival = load_bot(against)
+    with ExitStack() as stack:
+        run = _prepare(stack, out, minutes, decisions, options, rivals, start, changes, resume)
+        sys.exit(_train(run, rival, terminal()))
+
+
+def _lower_priority() -> None:
+    """Give this process the lowest priority, and also the group of its session, until this process ends.
+
+    Linux shares the processors among sessions first ("autogroup" in sched(7)). So without the second step, this process would
+    get as much time as all processes of another terminal.
+    """
+    os.nice(19)
+    group = Path("/proc/self/autogroup")
+    with suppress(OSError, IndexError):
+        before = group.read_text().split()[-1]
+        group.write_text("19")
+        atexit.register(group.write_text, before)
+
+
+def _prepare(
+    stack: ExitStack,
+    out: Path,
+    minutes: float | None,
+    decisions: int | None,
+    options: dict[str, int],
+    rivals: tuple[Path, ...],
+    start: Path | None,
+    changes: tuple[str, ...],
+    resume: bool,
+) -> Selfplay:
+    from vindibot.base import terminal
+    from vindibot.engine import warm
+    from vindibot.learning import Limit, Selfplay, read_nets, selfplay_settings
+
+    with interrupts.saying("interrupted before the training began"):
+        limit = Limit(decisions, minutes)
+        if resume:
+            Selfplay.check(out)
+            stack.enter_context(Selfplay.locked(out))
+            warm(terminal())
+            return Selfplay.resume(out, limit)
+        settings = selfplay_settings(options, changes)
+        models = [net for path in rivals for net in read_nets(path)]
+        first = read_nets(start)[0] if start is not None else None
+        Selfplay.check_new(out)
+        stack.enter_context(Selfplay.locked(out))
+        warm(terminal())
+        if minutes is None and decisions is None:
+            limit = Limit(None, 30.0)
+        return Selfplay.create(out, settings, limit, [net.policy for net in models], first)
+
+
+def _train(run: Selfplay, rival: Bot, console: Console) -> int:
+    from vindibot.arena import Stop, stopping
+    from vindibot.base import counted, say
+    from vindibot.learning import HEADS, cells, matches_text, write_report
+
+    stop, settings = Stop(), run.trainer.settings
+    words = f"go on with: {shlex.join(['vindibot', 'learn', 'selfplay', str(run.folder), '--resume'])}"
+    say(
+        console,
+        f"learning in {run.folder}: {counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}",
+    )
+    say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
+
+    def show(row: Row) -> None:
+        say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
+        for line in matches_text(row):
+            say(console, f"    {line}", "bold")
+        write_report(run)
+
+    with stopping(stop):
+        finished = run.train(lambda: stop.soon, show, rival)
+    write_report(run)
+    for name in ("net.npz", "bot.toml", "report.html"):
+        say(console, f"{name.partition('.')[0]}: {run.folder / name}", "dim")
+    if not finished:
+        say(console, f"interrupted; {words}", "yellow")
+        return interrupts.INTERRUPTED
+    return 0

@@ -1,0 +1,1 @@
+"""Commands that play games, serve them or watch them."""

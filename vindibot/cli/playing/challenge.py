@@ -1,0 +1,54 @@
+"""``vindibot challenge``: a page on which a person plays against bots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from vindibot.challenge import ChallengeSettings
+from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.measuring.parameters import config_option
+from vindibot.cli.options import load_settings, overrides, settings_options
+
+#: The names of the options whose names do not follow from the keys of their settings.
+SPELLED = {
+    "recording.enabled": "--recording",
+    "recording.folder": "--recordings",
+    "pool.in_process": "--in-process",
+    "pool.workers": "--workers",
+    "pool.nodes": "--nodes",
+    "your_limit_s": "--your-limit",
+}
+
+
+@click.command("challenge", short_help="Play against bots in the browser.")
+@click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
+@click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
+@click.option("--lan", is_flag=True, help="let other devices in this network play too, and print the address")
+@config_option
+@settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps})
+def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
+    """Play against bots in the browser.
+
+    The command starts a game server on this machine. On a page of this server you choose opponents, map and pace, and steer a
+    hero with the arrow keys or by touch. After each move the page shows the votes of every bot. Each BOT is a bot file, or the
+    name of a bot. The default is "seed". The page also offers all bot files of the current folder. Ctrl-C stops the server.
+
+    \b
+    Examples:
+      vindibot challenge --open                 you against three seed bots
+      vindibot challenge mybot malvert          the two bots take the three seats in turn
+      vindibot challenge --map m1 --lan         on a phone: open the printed address
+    """
+    from vindibot.base import terminal
+    from vindibot.challenge import challenge
+    from vindibot.games import recording_folder_problem
+
+    loaded = load_settings(ChallengeSettings, config, overrides(options), SPELLED)
+    if loaded.settings.margin_ms >= loaded.settings.limit_ms:
+        raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
+    recording = loaded.settings.recording
+    if recording.enabled and (problem := recording_folder_problem(recording.folder)):
+        raise loaded.refuse("recording.folder", problem)
+    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page)

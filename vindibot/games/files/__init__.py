@@ -1,0 +1,1 @@
+"""Files about games: recordings, reviews, and what is common to their lines."""

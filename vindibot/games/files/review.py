@@ -1,0 +1,275 @@
+"""Reviews: the value of every move on reviewed turns of a game, as lines of JSON below the lines of this game.
+
+A file with a review first has the lines of the game: a recording, or one game record. Below them is a line with the header of
+the review (`ReviewHeader`), and a line per reviewed turn (`ReviewedTurn`). docs/recordings.md describes the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sim.game import PLIES_PER_ROUND
+from vindibot import __version__
+from vindibot.base import VindibotError, render
+from vindibot.games.curves import Curves
+from vindibot.games.files.lines import fault, is_no_json, read_lines
+from vindibot.games.files.vote_line import PV_LETTERS
+
+#: The version of the lines of a review that this program writes and reads.
+VERSION: Final = 1
+#: The first bytes of every line of a review.
+PREFIX = b'{"review'
+#: The end of the name of a file with a review.
+REVIEW_SUFFIX = ".review.jsonl"
+#: Largest length of an expected line (the moves that would follow a move), in plies.
+LONGEST_LINE = 48
+
+Direction = Literal["Stay", "North", "South", "East", "West"]
+#: The class of a move: "" if its loss does not count.
+Mark = Literal["", "inaccuracy", "mistake", "blunder"]
+#: What was wrong with a move: "" if no rule applies.
+Kind = Literal[
+    "",
+    "walked into a fight",
+    "stood still",
+    "drank too late",
+    "passed by a mine",
+    "left a tavern open",
+    "stalled",
+    "avoided a useful death",
+]
+_Gold = Annotated[float, Field(allow_inf_nan=False)]
+_Four = tuple[_Gold, _Gold, _Gold, _Gold]
+_Moves = Annotated[str, Field(pattern=rf"^[{PV_LETTERS}]*$", max_length=LONGEST_LINE)]
+
+
+class ReviewError(VindibotError):
+    """A review cannot be read. The message names the file, the line and the reason."""
+
+
+class _ReviewLine(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Thresholds(_ReviewLine):
+    """The smallest losses for which a move counts as bad: in gold for each class, and in standard errors (`errors`) for all
+    classes."""
+
+    inaccuracy: float = Field(5.0, ge=0, le=10_000, description="least loss of an inaccuracy, in gold")
+    mistake: float = Field(12.0, ge=0, le=10_000, description="least loss of a mistake, in gold")
+    blunder: float = Field(25.0, ge=0, le=10_000, description="least loss of a blunder, in gold")
+    errors: float = Field(3.0, ge=0, le=100, description="least loss that counts, in standard errors of the loss")
+
+    def mark(self, loss: float, error: float) -> Mark:
+        """Return the class of a move that lost `loss` gold, with the standard error `error`. Return "" if the loss does not
+        count."""
+        if loss < self.errors * error:
+            return ""
+        marks: tuple[tuple[Mark, float], ...] = (
+            ("blunder", self.blunder),
+            ("mistake", self.mistake),
+            ("inaccuracy", self.inaccuracy),
+        )
+        return next((mark for mark, least in marks if loss >= least and loss > 0), "")
+
+    def mark_of(self, turn: ReviewedTurn) -> Mark:
+        """Return the class of the played move of a reviewed turn. A move that the reviewing bot itself may play is never bad."""
+        return "" if turn.move in turn.choice else self.mark(turn.loss, turn.loss_error)
+
+
+class MoveValue(_ReviewLine):
+    """The value of one move.
+
+    - `gold`: the expected gold of heroes 1..4 at the end of the game. `gold_error`: its standard errors.
+    - `less`: the gold that the hero loses by this move against the best move; 0 for the best move.
+    - `less_error`: the standard error of `less`. All moves are played in the same scenarios, so this error is smaller than the
+      error of `gold`.
+    """
+
+    move: Direction
+    gold: _Four
+    gold_error: _Four
+    less: _Gold
+    less_error: _Gold
+
+
+class ReviewedTurn(_ReviewLine):
+    """The review of one turn of one hero.
+
+    - `turn`: the turn of the protocol. `hero`: the hero's id, 1..4.
+    - `move`: the move that was played. A move without an effect, such as a move against a wall, counts as Stay.
+    - `best`: the move after which the hero has the most expected gold at the end of the game.
+    - `loss`: the gold that the move lost against the best move. `loss_error`: its standard error.
+    - `choice`: the moves that the reviewing bot itself may play, if it was asked. They are never marked as bad.
+    - `mark`: the class of the move. `kind`: what was wrong with it.
+    - `values`: the value of each move that has an effect.
+    - `best_line`, `played_line`: the expected moves of all heroes, a letter per ply, ``.`` for Stay. The first letter is the
+      best move or the played move. Both lines are from the same scenario.
+    - `nodes`: the number of plies that were played out.
+    """
+
+    turn: int = Field(ge=0)
+    hero: int = Field(ge=1, le=4)
+    move: Direction
+    best: Direction
+    loss: _Gold
+    loss_error: _Gold
+    choice: tuple[Direction, ...] = ()
+    mark: Mark = ""
+    kind: Kind = ""
+    values: tuple[MoveValue, ...] = Field(min_length=1, max_length=5)
+    best_line: _Moves = ""
+    played_line: _Moves = ""
+    nodes: int = Field(0, ge=0)
+
+    def value(self, move: str) -> MoveValue:
+        """Return the value of a move. Raises KeyError for a move without a value."""
+        for value in self.values:
+            if value.move == move:
+                return value
+        raise KeyError(move)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the played move is bad: its loss is large and certain enough to count."""
+        return bool(self.mark)
+
+
+class ReviewHeader(_ReviewLine):
+    """The header of a review.
+
+    - `program`: the version of vindibot that made the review.
+    - `game`: the id of the game. `heroes`: the ids of the reviewed heroes, 1..4.
+    - `bot`: the bot whose playouts value the moves. `digest`: a digest of everything that the values depend on.
+    - `nodes`: the number of plies that are played out per turn. `rounds`: the length of a playout in rounds (0: to the end of the
+      game).
+    - `thresholds`: the smallest losses of bad moves.
+    """
+
+    version: int = Field(VERSION, ge=VERSION, le=VERSION)
+    program: str = __version__
+    game: str
+    heroes: tuple[Annotated[int, Field(ge=1, le=4)], ...]
+    bot: str
+    digest: str = ""
+    nodes: int = Field(ge=1)
+    rounds: int = Field(0, ge=0)
+    thresholds: Thresholds = Thresholds()
+
+
+class _ReviewHeaderLine(_ReviewLine):
+    review: ReviewHeader
+
+
+class _ReviewedLine(_ReviewLine):
+    reviewed: ReviewedTurn
+
+
+@dataclass(frozen=True)
+class Review:
+    """The review of a game: the header, and the reviewed turns in the order of the game."""
+
+    header: ReviewHeader
+    turns: tuple[ReviewedTurn, ...] = ()
+
+    def of(self, hero: int) -> tuple[ReviewedTurn, ...]:
+        """Return the reviewed turns of a hero (0..3)."""
+        return tuple(turn for turn in self.turns if turn.hero == hero + 1)
+
+    def at(self, turn: int) -> ReviewedTurn | None:
+        """Return the review of the turn with the protocol's number `turn`, None if this turn was not reviewed."""
+        return next((one for one in self.turns if one.turn == turn), None)
+
+    def worst(self, most: int | None = None, hero: int | None = None) -> list[ReviewedTurn]:
+        """Return the turns with bad moves, the largest loss first, at most `most` turns. `hero` (0..3) selects one hero."""
+        counting = [one for one in self.turns if one.counts and hero in (None, one.hero - 1)]
+        return sorted(counting, key=lambda one: (-one.loss, one.turn))[:most]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the expected gold of the heroes over time, and the ten worst moves."""
+        curves = expected_curves(self.turns) if self.turns else None
+        return str(render("games/review.html", review=self, curves=curves, worst=self.worst(10)))
+
+
+def review_path(path: Path) -> Path:
+    """Return the default path of the file with the review of the games in the file `path`."""
+    if path.name.endswith(REVIEW_SUFFIX):
+        return path
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
+
+
+def is_review_line(line: bytes) -> bool:
+    """Return whether a line of a file belongs to a review."""
+    return line.startswith(PREFIX)
+
+
+def write_review_line(line: ReviewHeader | ReviewedTurn) -> bytes:
+    """Return a line of a review, without a line end."""
+    if isinstance(line, ReviewHeader):
+        return _ReviewHeaderLine(review=line).model_dump_json().encode()
+    return _ReviewedLine(reviewed=line).model_dump_json().encode()
+
+
+def parse_review(lines: Sequence[tuple[int, bytes]], path: Path | str, ended: bool = True) -> list[Review]:
+    """Return the reviews in `lines`, one per game, in the order of the file.
+
+    `lines` are pairs of a line number and a line. `path` is the file that error messages name. A review may have several headers,
+    because it can be continued. The last header counts, and its thresholds give the class of each turn. If `ended` is false, the
+    last line may be unfinished; then it is left out. Raises `ReviewError` for any other fault.
+    """
+    headers: dict[str, ReviewHeader] = {}
+    found: dict[str, dict[tuple[int, int], ReviewedTurn]] = {}
+    game: str | None = None
+    for place, (number, line) in enumerate(lines, 1):
+        try:
+            if line.startswith(PREFIX + b'"'):
+                header = _ReviewHeaderLine.model_validate_json(line).review
+                game = header.game
+                headers[game] = header
+                found.setdefault(game, {})
+            elif game is None:
+                raise ReviewError(f"{path}, line {number}: a reviewed turn comes before the header of its review")
+            else:
+                turn = _ReviewedLine.model_validate_json(line).reviewed
+                found[game][turn.turn, turn.hero] = turn
+        except ValidationError as problem:
+            if not ended and place == len(lines) and is_no_json(problem):
+                break
+            raise ReviewError(f"{path}, line {number}: {fault(problem, VERSION)}") from None
+    return [_marked(headers[game], [turns[key] for key in sorted(turns)]) for game, turns in found.items()]
+
+
+def _marked(header: ReviewHeader, turns: Sequence[ReviewedTurn]) -> Review:
+    marks = (header.thresholds.mark_of(turn) for turn in turns)
+    return Review(header, tuple(turn.model_copy(update={"mark": mark}) for turn, mark in zip(turns, marks, strict=True)))
+
+
+def read_reviews(path: Path | str) -> list[Review]:
+    """Return the reviews in a file, one per game. Raises `ReviewError` if the file or a review cannot be read."""
+    lines = [(number, line) for number, line in read_lines(Path(path), ReviewError) if line.startswith(PREFIX)]
+    return parse_review(lines, path, not lines or lines[-1][1].endswith(b"\n"))
+
+
+def read_review(path: Path | str, game: str | None = None) -> Review | None:
+    """Return the review of the game with the id `game` in a file, None if there is none. Without `game`, return the first review.
+
+    Raises `ReviewError` if the file or a review cannot be read.
+    """
+    return next((one for one in read_reviews(path) if game in (None, one.header.game)), None)
+
+
+def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
+    """Return the curves of the final gold of the four heroes, as a review estimates it after each played move.
+
+    `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
+    """
+    rounds: dict[int, list[Sequence[float]]] = {}
+    for one in turns:
+        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
+    rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
+    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)

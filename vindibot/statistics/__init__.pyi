@@ -1,0 +1,26 @@
+from .differences import (
+    EloEstimate as EloEstimate,
+    estimate_difference as estimate_difference,
+)
+from .means import (
+    jackknife as jackknife,
+    mean_interval as mean_interval,
+)
+from .rates import (
+    rate_interval as rate_interval,
+)
+from .ratings import (
+    MIN_BLOCKS as MIN_BLOCKS,
+    RESAMPLES as RESAMPLES,
+    Rating as Rating,
+    rate as rate,
+)
+from .shares import (
+    LEVEL as LEVEL,
+    estimate_share as estimate_share,
+)
+from .sprt import (
+    Hypotheses as Hypotheses,
+    SequentialTest as SequentialTest,
+    SprtState as SprtState,
+)

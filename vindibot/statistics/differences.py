@@ -1,0 +1,45 @@
+"""The difference in strength of two bots A and B, estimated from the scores of A in blocks of games.
+
+The estimate needs a number of blocks that was fixed in advance. If a test has stopped a match (`vindibot.statistics.sprt`), the
+scores of the match exaggerate the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vindibot.statistics.ratings import MIN_BLOCKS, elo
+from vindibot.statistics.shares import LEVEL, estimate_share
+
+#: Number of half points in a block of a match: six games, and in each game four pairs. A tie is half a point.
+HALF_POINTS = 48
+
+
+@dataclass(frozen=True)
+class EloEstimate:
+    """A's advantage over B as a score (0..1) and in rating points, each with its interval. All numbers are finite.
+
+    `level` is the probability with which the intervals hold the true values. `blocks` is the number of blocks.
+    """
+
+    score: float
+    score_low: float
+    score_high: float
+    elo: float
+    low: float
+    high: float
+    blocks: int
+    level: float = LEVEL
+
+
+def estimate_difference(scores: Sequence[float], level: float = LEVEL) -> EloEstimate | None:
+    """Return A's advantage, estimated from block scores. Return None if there are fewer than `MIN_BLOCKS` blocks.
+
+    The number of blocks must have been fixed before the first game. A block counts as `HALF_POINTS` trials, of which A wins the
+    share that is its score. `level` is the level of the intervals.
+    """
+    if len(scores) < MIN_BLOCKS:
+        return None
+    found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores), level)
+    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level)

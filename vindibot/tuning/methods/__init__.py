@@ -1,0 +1,1 @@
+"""Ways to choose parameters: screening, and two kinds of search."""
