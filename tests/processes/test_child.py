@@ -85,6 +85,16 @@ def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -
     assert "VINDIBOT_KERNEL_CACHE" not in told["environment"]
 
 
+def test_a_child_has_the_environment_of_its_server() -> None:
+    server = ForkServer({"VINDIBOT_WORD": "word"})
+    try:
+        with child("describe", memory=4, server=server) as one:
+            assert json.loads(one.receive(WAIT).payload)["environment"] == ["VINDIBOT_WORD"]
+    finally:
+        server.close()
+    assert "VINDIBOT_WORD" not in os.environ
+
+
 def test_frames_go_there_and_back() -> None:
     with child("echo") as one:
         for payload in (b"", b"word", bytes(1 << 20)):
@@ -135,6 +145,7 @@ def test_the_output_of_a_child_is_stored_up_to_a_limit() -> None:
         ("raises", "exited", "exit code 1"),
         ("segfaults", "killed", "signal SIGSEGV"),
         ("kills itself", "killed", "signal SIGKILL"),
+        ("stops", "killed", "signal SIGSTOP"),
         ("writes", "malformed", "an invalid message"),
         ("sends too much", "malformed", "an invalid message"),
         ("sends another kind", "malformed", "an invalid message"),
@@ -157,7 +168,7 @@ def test_a_child_without_memory_says_so() -> None:
         assert str(ending(one)) == "out of memory"
 
 
-@pytest.mark.parametrize("how", ["hangs", "stops", "blocks all signals and hangs"])
+@pytest.mark.parametrize("how", ["hangs", "blocks all signals and hangs"])
 def test_a_child_ends_when_its_time_is_over(how: str) -> None:
     with child("ends", how.encode(), limits=ChildLimits(seconds=0.2)) as one:
         ended = ending(one)
@@ -165,7 +176,7 @@ def test_a_child_ends_when_its_time_is_over(how: str) -> None:
     assert "no end in" in str(ended)
 
 
-@pytest.mark.parametrize("how", ["hangs", "stops", "blocks all signals and hangs", "floods"])
+@pytest.mark.parametrize("how", ["hangs", "blocks all signals and hangs", "floods"])
 def test_a_child_that_its_owner_kills_ends(how: str) -> None:
     with child("ends", how.encode()) as one:
         while not one.pid:
@@ -188,7 +199,7 @@ def test_a_child_can_be_killed_before_it_has_started() -> None:
 
 def test_a_child_that_reads_nothing_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.processes.child.SEND_SECONDS", 0.1)
-    with child("ends", b"stops") as one:
+    with child("ends", b"hangs") as one:
         one.send(FIRST_KIND, bytes(1 << 22))
         assert ending(one).kind == "stopped"
 
@@ -336,6 +347,9 @@ def test_a_crash_prints_the_stack(has_template: bool, needs: Callable[..., Needs
     [
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+        "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
+        "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)",
+        "import os; [os.write(fd, bytes(8)) for fd in range(3, 64) if os.path.exists(f'/proc/self/fd/{fd}')]",
         "import posix; posix._exit(0)",
         "import os; os.closerange(0, 100)",
         "raise BaseException",

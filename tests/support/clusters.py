@@ -23,6 +23,7 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.cli.measuring.machines import machines_for
 from vindibot.config.load import load_config
+from vindibot.processes import ForkServer
 
 #: Fields of a line that may differ between two runs of the same game.
 MEASURED = {"machine", "started", "seconds"}
@@ -192,12 +193,15 @@ def same_games(path: Path) -> list[dict[str, Any]]:
 
 
 def players() -> list[psutil.Process]:
-    """Return the guards and players of the clusters of this test process."""
+    """Return the players of the clusters of this test process, and all processes of their fork servers."""
     found = []
+    keeper = ForkServer.of_process()._keeper
+    with contextlib.suppress(psutil.Error):
+        local = [] if keeper is None else [psutil.Process(keeper.pid), *psutil.Process(keeper.pid).children(recursive=True)]
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            ours = "vindibot.arena.remote" in process.cmdline() and process.environ().get(MARK) == str(os.getpid())
-            if ours and process.status() != psutil.STATUS_ZOMBIE:
+            ours = any("vindibot_first" in word for word in process.cmdline()) and process.environ().get(MARK) == str(os.getpid())
+            if ours and process not in local and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 

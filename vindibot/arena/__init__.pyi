@@ -8,16 +8,11 @@ from .hosts import (
     CPU_VARIABLE as CPU_VARIABLE,
     GENERIC as GENERIC,
     MachineStatus as MachineStatus,
+    this_machine as this_machine,
 )
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
-)
-from .proof import BuildProof as BuildProof
-from .remote import (
-    RemoteError as RemoteError,
-    RemotePlayer as RemotePlayer,
-    answer_of as answer_of,
 )
 from .report.charts import (
     Curve as Curve,
@@ -48,9 +43,14 @@ from .schedule import (
     SeatTask as SeatTask,
     wall_seconds as wall_seconds,
 )
+from .seats.child_seat import (
+    needs_child as needs_child,
+    needs_of as needs_of,
+)
 from .seats.entrants import (
     Entrant as Entrant,
     Limits as Limits,
+    files_digest as files_digest,
     unique_label as unique_label,
 )
 from .settings import (
@@ -69,11 +69,9 @@ from .tournament import (
     prepare as prepare,
     stopping as stopping,
 )
-from .travel import (
-    RemoteGame as RemoteGame,
-    pack_entrants as pack_entrants,
-)
 from .worker import (
     LocalGames as LocalGames,
+    play_task as play_task,
+    prepare_children as prepare_children,
     preparing as preparing,
 )

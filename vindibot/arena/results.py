@@ -48,7 +48,7 @@ class MapLine(_Part):
 
 class MachineLine(_Part):
     """The machine that played a game: its name, the model of its processor, and the signature of its build (see
-    `vindibot.arena.proof`). The signature is empty for games that the arena's own machine played."""
+    `vindibot.cluster.proof`). The signature is empty for games that the arena's own machine played."""
 
     name: str = ""
     cpu: str = ""

@@ -45,7 +45,7 @@ class LocalGames:
     """Plays games in `workers` processes of this machine, which have loaded the bots of `entrants`."""
 
     def __init__(self, entrants: Sequence[Entrant], workers: int) -> None:
-        prepare(entrants)
+        prepare_children(entrants)
         self._tasks = Tasks(workers, new_worker, lambda task: _WALL.unpack_from(task)[0] + WALL_MARGIN)
 
     def submit(self, task: GameTask) -> Future[PlayedGame]:
@@ -68,7 +68,7 @@ class GameNotBegunError(VindibotError):
     """A game has not begun, because its worker can start no processes any more."""
 
 
-def prepare(entrants: Sequence[Entrant]) -> None:
+def prepare_children(entrants: Sequence[Entrant]) -> None:
     """Let the fork server load what the games of these entrants need, as soon as it runs."""
     server, modules = ForkServer.of_process(), list[str]()
     if any(entrant.kind == "http" for entrant in entrants):
@@ -84,8 +84,8 @@ def prepare(entrants: Sequence[Entrant]) -> None:
 
 @contextlib.contextmanager
 def preparing(entrants: Sequence[Entrant]) -> Iterator[None]:
-    """Do the same as `prepare`, and start the fork server. It loads what it needs while the ``with`` block loads the kernels."""
-    prepare(entrants)
+    """Do the same as `prepare_children`, and start the fork server. It loads what it needs while the ``with`` block runs."""
+    prepare_children(entrants)
     with loading_beside(RUN):
         yield
 

@@ -19,7 +19,7 @@ from distributed.utils import get_ip
 from vindibot.arena import ClusterSettings
 from vindibot.base import UsageError, adopt_orphans
 from vindibot.cluster.access import LOCAL, check_cluster, security
-from vindibot.cluster.machine import NAME_ATTRIBUTE
+from vindibot.cluster.plugin import NAME_ATTRIBUTE
 
 #: Seconds until the next attempt to join: the first and the longest pause.
 PAUSES = (1.0, 15.0)

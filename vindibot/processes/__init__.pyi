@@ -27,6 +27,7 @@ from .server import (
     loading_beside as loading_beside,
 )
 from .tasks import (
+    TaskError as TaskError,
     Tasks as Tasks,
     serve_tasks as serve_tasks,
 )

@@ -45,6 +45,7 @@ class Child:
     - `memory`: the number of bytes of memory that only this process and the child share. `shared` are further files to share.
     - `kinds`: the kinds of frames that the child may send, in addition to the general kinds.
     - `spawns`: whether the child may have children from the same server. It must not run foreign code.
+    - `server`: the fork server that starts the process. Usually this is the fork server of this process.
 
     Attributes:
     - `pid`: the process id, 0 until it is known.
@@ -66,7 +67,9 @@ class Child:
         kinds: Collection[int] = (),
         spawns: bool = False,
         name: str = "vindibot-child",
+        server: ForkServer | None = None,
     ) -> None:
+        self._server = server or ForkServer.of_process()
         self.limits = limits
         self.pid = 0
         self.ending: ChildEnding | None = None
@@ -107,7 +110,7 @@ class Child:
 
         If not, start the server or wait, and call this method again.
         """
-        if self._theirs and ForkServer.of_process().send(self._request, self._theirs):
+        if self._theirs and self._server.send(self._request, self._theirs):
             self._close_theirs()
             self._began = time.monotonic()
         return not self._theirs
@@ -116,7 +119,7 @@ class Child:
         """Start the process and the fork server. Raises `ChildLate` if the server does not take the request in time."""
         limit = time.monotonic() + START_SECONDS
         while not self.start():
-            ForkServer.of_process().start()
+            self._server.start()
             if time.monotonic() > limit:
                 self.close()
                 raise ChildLate(f"no process could be started in {START_SECONDS:.0f} s")

@@ -22,8 +22,8 @@ class ChildEnding:
     - `kind`: why the process ended. "exited": it returned or exited. "killed": a signal ended it, or nobody reported its end.
       "memory": it had no memory left. "time": its time limit was over. "stopped": its owner killed it. "malformed": it sent
       an invalid message, or closed its pipe for frames. "not started": there was no process.
-    - `code`: the exit code, negative for a signal. If the process has not started, the number of the system's error. None if it
-      is unknown.
+    - `code`: the exit code, negative for a signal that has killed or stopped the process. If the process has not started, the
+      number of the system's error. None if it is unknown.
     - `seconds`: the time from the request for the process until its end.
     - `last_lines`: the last lines that the process printed.
     """

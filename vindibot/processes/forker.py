@@ -1,8 +1,8 @@
 """Forkers: processes that load modules once, and fork children that have these modules at once.
 
 A forker sends the process id of a child to the child's control socket, later its exit code and 1 if its time limit was over. When
-the owner closes the control socket, the forker kills the child. When a child has ended, the forker kills its descendants before
-it reports the end.
+the owner closes the control socket, the forker kills the child. It also kills a child that is stopped. When a child has ended,
+the forker kills its descendants before it reports the end.
 """
 
 from __future__ import annotations
@@ -45,11 +45,16 @@ class Timed:
 
 
 class ForkedChild(Timed):
-    """A child: the control socket of its owner, and the number of its request."""
+    """A child: the control socket of its owner, and the number of its request.
+
+    `stopped` is the number of the signal that has stopped the child. Such a child is killed, because nobody can wait until a user
+    continues it.
+    """
 
     def __init__(self, pid: int, request: Request, control: socket.socket) -> None:
         super().__init__(pid, request.limits.seconds)
         self.control, self.number = control, request.number
+        self.stopped = 0
 
 
 class Forker:
@@ -150,8 +155,8 @@ class Forker:
         changed = self._changes.take()
         self._look_at(changed)
         for pid, status in changed:
-            if pid in self._children and not os.WIFSTOPPED(status):
-                self._ended.append((self._children.pop(pid), os.waitstatus_to_exitcode(status)))
+            if (child := self._children.get(pid)) is not None:
+                self._note_change(child, status)
         if kill_children(keep={*self._children, *self._own, *self._others()}):
             return  # when these have ended, this method is called again
         for child, code in self._ended:
@@ -159,6 +164,15 @@ class Forker:
             self._release(child)
             self._note(child.number, 0)
         self._ended.clear()
+
+    def _note_change(self, child: ForkedChild, status: int) -> None:
+        """Note that a child has ended, or kill it because it has stopped."""
+        if os.WIFSTOPPED(status):
+            child.stopped = os.WSTOPSIG(status)
+            child.kill()
+        else:
+            del self._children[child.pid]
+            self._ended.append((child, -child.stopped or os.waitstatus_to_exitcode(status)))
 
     def _release(self, child: ForkedChild) -> None:
         with contextlib.suppress(KeyError):

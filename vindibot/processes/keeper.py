@@ -53,7 +53,7 @@ def main(told: dict[str, Any]) -> NoReturn:
 
 
 def _living(changes: Changes, gone: select.poll, requests: int, root: int, adopted: set[int]) -> set[int]:
-    """Wait until a child of the keeper ends or stops, and handle that. A stopped root is killed.
+    """Wait until a child of the keeper ends or stops, and handle that. A stopped child is killed.
 
     Return the process ids of the root and of the adopted processes that still live. If the owner has ended, end all processes.
     """
@@ -64,7 +64,7 @@ def _living(changes: Changes, gone: select.poll, requests: int, root: int, adopt
     for pid, status in changes.take():
         if not os.WIFSTOPPED(status):
             ended.add(pid)
-        elif pid == root:  # nobody can wait until a user continues the root
+        else:  # nobody can wait until a user continues it
             os.kill(pid, signal.SIGKILL)
     adopted -= ended
     if root not in ended:

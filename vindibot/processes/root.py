@@ -1,8 +1,11 @@
 """The root: the forker that has loaded only modules of this project. It makes a template for each bot with foreign modules.
 
 A **template** is a forker, too. It is a child of the root, and has also imported the foreign modules of one `Needs`. The root
-passes requests with these needs on to it. If a template dies or takes too long while it imports its modules, it is not made
-again. The root then forks the children with these needs, and they import the modules themselves.
+passes requests with these needs on to it. If a template dies or takes too long while it imports its modules, the next template
+for these needs imports nothing. Its children import the modules themselves.
+
+Foreign code may kill its parent. The parent of a template that imports modules is a **holder**, a process that only waits. It
+ends when the modules are imported, and the root becomes the parent. The parent of a child with foreign code is a template.
 
 The root holds a copy of each control socket that it has passed on, and a template tells the root the process ids of its children.
 So the root takes over the children of a template that dies. A template whose root dies ends after its last child.
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import struct
 import time
@@ -30,13 +34,15 @@ from vindibot.processes.requests import CONTROL, ROOT, Needs, Request, close_all
 
 #: The name of the process of a template, as ``ps`` shows it.
 TEMPLATE = "vindibot-traits"
+#: The name of a holder.
+HOLDER = "vindibot-holder"
 #: Seconds that a template may take to import its modules.
 LOAD_SECONDS = 15.0
 #: If there is this number of templates, an unused one ends before there is another.
 MOST_TEMPLATES = 16
 
-#: What a template tells the root: the number of a request, and the process id of its child, or 0 for the end of this child. The
-#: number is 0 when the template has imported its modules.
+#: What a template tells the root: the number of a request, and the process id of its child, or 0 for the end of this child.
+#: First the number is 0, and the process id is that of the template. Both are 0 when the template has imported its modules.
 _NEWS = struct.Struct("<ii")
 
 
@@ -82,18 +88,28 @@ def _modules(run: str, needs: Needs) -> list[str]:
 class _Template(Timed):
     """The root's handle of a template. Until the template has imported its modules, `waiting` has the requests for it.
 
-    `lent` has the template's children by the numbers of their requests.
+    `holder` is the process id of its holder, 0 if the holder has ended. `lent` has the template's children by the numbers of
+    their requests.
     """
 
-    def __init__(self, pid: int, socket: socket.socket) -> None:
-        super().__init__(pid, LOAD_SECONDS)
-        self.socket = socket
+    def __init__(self, holder: int, socket: socket.socket) -> None:
+        super().__init__(0, LOAD_SECONDS)
+        self.holder, self.socket = holder, socket
         self.loaded = False
         self.waiting: list[tuple[Request, list[int]]] = []
         self.lent: dict[int, ForkedChild] = {}
 
+    def kill(self) -> None:
+        """Kill the template and its holder."""
+        self.read_news()
+        if self.holder:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.holder, signal.SIGKILL)
+        if self.pid:
+            super().kill()
+
     def read_news(self) -> bool:
-        """Read what the template has told. Return False if it has closed its socket."""
+        """Read what the template has told. Return False if it has closed its socket, or has told nonsense."""
         while True:
             try:
                 news = self.socket.recv(_NEWS.size, socket.MSG_DONTWAIT)
@@ -103,13 +119,20 @@ class _Template(Timed):
                 continue
             if not news:
                 return False
-            number, pid = _NEWS.unpack(news)
-            if not number:
-                self.loaded, self.limit = True, inf
-            elif pid:
-                self.lent[number].pid = pid
-            else:
-                self.lent.pop(number).control.close()
+            try:
+                self._note(*_NEWS.unpack(news))
+            except (struct.error, KeyError):  # a module writes to descriptors that it has not opened
+                return False
+
+    def _note(self, number: int, pid: int) -> None:
+        if not self.pid:
+            self.pid = pid
+        elif not number:
+            self.loaded, self.limit = True, inf
+        elif pid:
+            self.lent[number].pid = pid
+        else:
+            self.lent.pop(number).control.close()
 
 
 class _Root(Forker):
@@ -126,20 +149,20 @@ class _Root(Forker):
         """Import what the children with these needs shall have at once. A new template loads the kernels after the `gate`."""
         if preload.import_modules(_modules(run, needs)):
             preload.load_kernels()
-        if not needs.foreign or needs in self._templates or needs in self._failed:
+        if not needs.foreign or needs in self._templates:
             return
         if len(self._templates) >= MOST_TEMPLATES:
             self._end_unused_template()
         with contextlib.suppress(OSError):  # then its children import the modules
             ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
             with theirs:
-                pid = os.fork()
-                if not pid:
+                holder = os.fork()
+                if not holder:
                     try:
-                        _serve_as_template(theirs, needs, gate)
+                        _hold_template(theirs, Needs() if needs in self._failed else needs, gate)
                     finally:
                         _exit(1)
-            self._templates[needs] = _Template(pid, ours)
+            self._templates[needs] = _Template(holder, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
 
     def pass_gate(self, gate: int) -> None:
@@ -154,8 +177,8 @@ class _Root(Forker):
             if template.loaded and not template.lent:
                 del self._templates[needs]
                 self._selector.unregister(template.socket)
-                template.socket.close()
                 template.kill()
+                template.socket.close()
                 return
 
     def _timed(self) -> Iterable[Timed]:
@@ -199,12 +222,16 @@ class _Root(Forker):
     def _look_at(self, changed: list[tuple[int, int]]) -> None:
         statuses = dict(changed)
         for needs, template in list(self._templates.items()):
+            status = statuses.get(template.holder)
+            if status is not None:
+                template.read_news()
+                template.holder = 0 if not os.WIFSTOPPED(status) else template.holder
+                if not template.loaded:
+                    template.kill()
             status = statuses.get(template.pid)
-            if status is None:
-                continue
-            if os.WIFSTOPPED(status):  # nobody can wait until a user continues it
+            if status is not None and os.WIFSTOPPED(status):  # nobody can wait until a user continues it
                 template.kill()
-            else:
+            elif status is not None or not (template.holder or _is_child(template.pid)):
                 del self._templates[needs]
                 self._take_over(needs, template, statuses)
 
@@ -219,31 +246,53 @@ class _Root(Forker):
                 self._add(child)
             else:  # it was not forked, or nobody knows its exit code
                 child.control.close()
+        handle = self._handle if template.loaded or needs not in self._failed else self._fork
         if not template.loaded:
             self._failed.add(needs)
-            for request, descriptors in template.waiting:
-                self._fork(request, descriptors)
+        for request, descriptors in template.waiting:
+            handle(request, descriptors)
 
     def _others(self) -> list[int]:
-        return [template.pid for template in self._templates.values()]
+        return [pid for template in self._templates.values() for pid in (template.pid, template.holder)]
 
 
 def _is_child(pid: int) -> bool:
     """Return whether a process is a child of this process, perhaps one that has ended."""
+    if pid <= 0:
+        return False
     try:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except (ChildProcessError, OverflowError):
         return False
-    return pid > 0
+    return True
 
 
-def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None) -> NoReturn:
-    """Run a template; never return. It loads the kernels after the `gate`, if there is one."""
+def _hold_template(requests: socket.socket, needs: Needs, gate: int | None) -> NoReturn:
+    """Fork a template, and hold it until it ends, stops, or has imported its modules; never return.
+
+    The template loads the kernels after the `gate`, if there is one.
+    """
     inside.detach({requests.fileno(), *preload.descriptors, *([] if gate is None else [gate])})
+    holder, pid = os.getpid(), os.fork()
+    if not pid:
+        try:
+            _serve_as_template(requests, needs, gate, holder)
+        finally:
+            _exit(1)
+    close_all([*preload.open_descriptors() - {0, 1, 2}])
+    name_process(HOLDER)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)  # the template ends it if all modules are imported
+    _exit(0)
+
+
+def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, holder: int) -> NoReturn:
+    """Run a template; never return."""
+    os.setsid()
     inside.use_streams(None)
     name_process(TEMPLATE)
     adopt_orphans()
     changes = Changes()
+    requests.send(_NEWS.pack(0, os.getpid()))
     preload.import_modules(needs.foreign, needs.folders)
     if gate is None:
         preload.load_kernels()
@@ -251,6 +300,8 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None) 
         _pass(gate)
     template = _TemplateForker(requests, changes)
     template.tell_loaded()
+    if os.getppid() == holder:
+        os.kill(holder, signal.SIGKILL)
     template.serve()
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,12 +38,13 @@ class ForkServer:
     """Handle of the fork server of this process: its keeper (see `vindibot.processes.keeper`) and its root.
 
     Only `start` and `close` can block. Any thread may call the methods. `path` is the import path of its processes, None if it is
-    unknown.
+    unknown. Its processes have the environment variables of this process, and those of `environment`.
     """
 
     _of_process: ClassVar[ForkServer | None] = None
 
-    def __init__(self, inherited: socket.socket | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, *, inherited: socket.socket | None = None) -> None:
+        self._environment = dict(environment or {})
         self._prepared: deque[tuple[str, Needs]] = deque(maxlen=MOST_PREPARED)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket = inherited
@@ -63,7 +64,7 @@ class ForkServer:
     @classmethod
     def inherit(cls, there: socket.socket) -> None:
         """Let this process, which is a child, send its requests to the socket `there`."""
-        cls._of_process = cls(there)
+        cls._of_process = cls(inherited=there)
 
     def is_running(self) -> bool:
         """Return whether the fork server runs, that is, whether a process holds the other end of the socket for requests."""
@@ -100,6 +101,7 @@ class ForkServer:
             try:
                 self._keeper = subprocess.Popen(
                     [sys.executable, "-P", str(_FIRST), json.dumps(told)],
+                    env={**os.environ, **self._environment},
                     stdin=subprocess.DEVNULL,
                     pass_fds=inherited,
                     start_new_session=True,

@@ -41,12 +41,14 @@ START_SECONDS, HANG_MARGIN, HANG_SECONDS = 40.0, 2.0, 60.0
 LONGEST_ANSWER, MOVES, ATTEMPTS = 1 << 16, 5, 3
 #: The reasons for which a bot file may forfeit.
 _REASONS = (Reason.TIMEOUT, Reason.MEMORY, Reason.CRASH, Reason.STALL)
+#: Codes of the ends that the system or a user may cause, too.
+_BY_USERS = (-signal.SIGKILL, -signal.SIGSTOP)
 
 _OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Outcome)
 
 
 class SeatKilled(Exception):  # noqa: N818  # an event: nobody knows who is at fault
-    """Somebody has killed the process of a seat."""
+    """Somebody has killed or stopped the process of a seat."""
 
 
 def needs_of(bot: Bot) -> Needs:
@@ -62,8 +64,8 @@ def needs_child(entrant: Entrant) -> bool:
 class ChildSeat(Seat):
     """Plays a bot file in a child process. `log` is the file for its output, None for no file.
 
-    The system or a user may kill a process, too. If a signal SIGKILL ends the child, `move` raises `SeatKilled`, unless
-    `forfeits_if_killed`.
+    The system or a user may kill or stop a process, too. If a signal SIGKILL or SIGSTOP ends the child, `move` raises
+    `SeatKilled`, unless `forfeits_if_killed`.
     """
 
     def __init__(self, task: SeatTask, log: Path | None = None, *, forfeits_if_killed: bool = True) -> None:
@@ -151,7 +153,7 @@ class ChildSeat(Seat):
                 return Forfeit(Reason.CRASH, "its process wrote bytes that are no answer")
             case "memory":
                 return Forfeit(Reason.MEMORY, "its process had no memory left" + (f": {error}" if error else ""))
-            case "killed" if ending.code == -signal.SIGKILL and not self._forfeits_if_killed:
+            case "killed" if ending.code in _BY_USERS and not self._forfeits_if_killed:
                 return SeatKilled()
         return Forfeit(Reason.CRASH, f"its process ended with {ending}" + (f": {error}" if error else ""))
 

@@ -36,7 +36,11 @@ from tests.support.clusters import (
 from tests.support.paths import TOP
 from tests.support.slow_proxy import HoldingProxy
 from vindibot.arena.results import read_results
+from vindibot.arena.seats.child_seat import NAME as SEAT
 from vindibot.base import VindibotError
+from vindibot.cluster.player import NAME as PLAYER
+from vindibot.processes.keeper import KEEPER
+from vindibot.processes.root import ROOT, TEMPLATE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
@@ -97,39 +101,52 @@ def test_a_worker_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: 
     assert any("machine beta is gone" in note for note in watch.notes)
 
 
-def test_a_player_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
-    def kill() -> None:
-        wait_until(lambda: descendants_of(cluster.machines["beta"], "vindibot-player"), 30)
-        descendants_of(cluster.machines["beta"], "vindibot-player")[0].kill()
+def with_own_trait(folder: Path) -> tuple[str, ...]:
+    """Return bots, one of which has a trait of its own, so that it plays in a child process."""
+    (folder / "turns.py").write_text(
+        "from behaviours import Behaviour\n\n\nclass Turns(Behaviour):\n    def vote(self, view):\n"
+        "        return {view.turn // 4 % 5: 1}\n"
+    )
+    (folder / "bot.toml").write_text('extends = "seed"\n[traits.turns]\nuse = "turns:Turns"\n')
+    return (f"mine={folder / 'bot.toml'}", *BOTS[:3])
 
-    watch = play_on(cluster.address, tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS), after(5, kill))
-    assert same_games(tmp_path / "cup.jsonl") == undisturbed
-    assert any("its worker died" in note for note in watch.notes)
+
+@pytest.fixture(scope="module")
+def undisturbed_children(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The games of the tournament with a bot that has a trait of its own."""
+    folder = tmp_path_factory.mktemp("children")
+    found = tournament(folder / "local.jsonl", *with_own_trait(folder), **SETTINGS)
+    found.play(Watch())
+    return same_games(found.path)
 
 
-def test_a_process_of_a_game_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
-    killed: list[int] = []
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("name", [KEEPER, ROOT, TEMPLATE, PLAYER, SEAT])
+def test_a_process_of_a_machine_that_is_killed_or_stopped(
+    cluster: Cluster, tmp_path: Path, undisturbed_children: list[dict[str, Any]], name: str, number: signal.Signals
+) -> None:
+    sent: list[int] = []
 
-    def kill() -> None:
+    def harm() -> None:
         limit = time.monotonic() + 20
-        while not killed and time.monotonic() < limit:
-            with suppress(psutil.Error, IndexError):
-                (player,) = descendants_of(cluster.machines["beta"], "vindibot-player")[:1]
-                game = player.children()[0]
-                game.kill()
-                killed.append(game.pid)
+        while time.monotonic() < limit:
+            for one in descendants_of(cluster.machines["beta"], name)[:1]:
+                with suppress(psutil.NoSuchProcess):
+                    one.send_signal(number)
+                    sent.append(one.pid)
+                    return
 
-    play_on(cluster.address, tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS), after(5, kill))
-    assert killed
-    assert same_games(tmp_path / "cup.jsonl") == undisturbed
+    watch = Watch(lambda games: threading.Thread(target=harm).start() if games in (3, 9, 15) else None)
+    play_on(cluster.address, tournament(tmp_path / "cup.jsonl", *with_own_trait(tmp_path), **SETTINGS), watch)
+    assert sent
+    assert same_games(tmp_path / "cup.jsonl") == undisturbed_children, watch.notes
 
 
 def test_a_scheduler_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
     def kill() -> None:
         cluster.scheduler.kill()
         cluster.scheduler.wait()
-        time.sleep(3)
-        assert not players()
+        wait_until(lambda: not players(), 20)
         cluster.start_scheduler()
 
     watch = play_on(cluster.address, tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS), after(5, kill))
@@ -279,10 +296,14 @@ def test_only_certificates_of_the_authority_get_in(tmp_path: Path) -> None:
 
 
 def games_running(cluster: Cluster) -> bool:
-    """Return whether a player of any machine has a child, that is, plays a game."""
-    with suppress(psutil.NoSuchProcess):
-        return any(one.children() for machine in cluster.machines.values() for one in descendants_of(machine, "vindibot-player"))
-    return True
+    """Return whether a player of any machine uses its processor."""
+    times = []
+    for _ in range(2):
+        with suppress(psutil.NoSuchProcess):
+            found = [one for machine in cluster.machines.values() for one in descendants_of(machine, PLAYER)]
+            times.append([(one.pid, sum(one.cpu_times()[:2])) for one in found])
+        time.sleep(0.5)
+    return len(times) < 2 or times[0] != times[1]
 
 
 def command(cluster: Cluster, path: Path, *more: str) -> list[str]:

@@ -10,9 +10,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.arena.seats.entrants import Entrant, Limits
-from vindibot.arena.worker import play_task
+from vindibot.arena import Entrant, GameTask, Limits, SeatTask, play_task
 from vindibot.base import derive_seed
 from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
 

@@ -1,22 +1,19 @@
 """The data that an arena sends to other machines: a tournament's bots with their files, and single games.
 
-`pack_entrants` makes the `Luggage` of a tournament, once. Another machine calls `unpack_entrants`, which also checks that every
-bot can play there. A `RemoteGame` then names its bots by their labels. Only a variant of a bot (``vindibot tune``) sends its
-traits with each game.
+`pack_entrants` makes the `Luggage` of a tournament, once. Another machine calls `unpack_entrants`. A `RemoteGame` then names its
+bots by their labels. Only a variant of a bot (``vindibot tune``) sends its traits with each game.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim import kernels
-from vindibot.arena.bundles import digest, pack, unpack
-from vindibot.arena.schedule import GameTask, SeatTask
-from vindibot.arena.seats.entrants import Entrant, files_digest
-from vindibot.config import DataPath, TraitSpec, bot_digest, data_paths, holds, replaced_paths, shipped_folder
+from vindibot.arena import Entrant, GameTask, SeatTask
+from vindibot.cluster.bundles import digest, pack, unpack
+from vindibot.config import DataPath, TraitSpec, data_paths, replaced_paths, shipped_folder
 
 
 @dataclass(frozen=True)
@@ -108,13 +105,13 @@ def cache_folder() -> Path:
     return kernels.cache_folder().parent / "bots"
 
 
-def unpack_entrants(luggage: Luggage) -> tuple[dict[str, Entrant], list[str]]:
-    """Unpack the files of all bots. Return the bots by label, and the reasons why some of them cannot play on this machine.
+def unpack_entrants(luggage: Luggage) -> dict[str, Entrant]:
+    """Unpack the files of all bots, and return the bots by label. Nothing of a bot is imported.
 
     Raises `BundleError` if a bundle is damaged or cannot be unpacked.
     """
     found = {name: unpack(data, name, cache_folder()) for name, data in luggage.bundles.items()}
-    entrants, problems = {}, list[str]()
+    entrants = {}
 
     def place(path: DataPath) -> DataPath:
         return DataPath(found[luggage.files[path]] / Path(path).name)
@@ -129,27 +126,4 @@ def unpack_entrants(luggage: Luggage) -> tuple[dict[str, Entrant], list[str]]:
             )
             here = replace(entrant, bot=replace(bot, folders=folders, traits=traits))
         entrants[entrant.label] = here
-        problems += [f"bot {entrant.label}: {problem}" for problem in _problems(here)]
-    return entrants, problems
-
-
-def _problems(entrant: Entrant) -> list[str]:
-    """Return the reasons why a bot cannot play on this machine."""
-    if entrant.bot is not None:
-        try:
-            entrant.bot.build()
-        except Exception as problem:  # modules of users may raise anything
-            return [f"it cannot be built: {type(problem).__name__}: {problem}"]
-        if bot_digest(entrant.bot.traits, entrant.bot.folders) != entrant.bot.digest:
-            return ["its traits come from a package that differs from the one on the arena's machine"]
-        return []
-    if not entrant.command:
-        return []
-    program, folder = entrant.command[0], Path(entrant.folder)
-    if not holds(folder.is_dir):
-        return [f"there is no folder {folder}"]
-    if shutil.which(program) is None:
-        return [f"there is no program {program}"]
-    if files_digest(entrant.command, folder) != entrant.files:
-        return ["the files that its command names differ from those on the arena's machine"]
-    return []
+    return entrants

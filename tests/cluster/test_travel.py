@@ -6,20 +6,24 @@ import dataclasses
 import io
 import pickle
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, schedule
-from vindibot.arena import bundles, travel
-from vindibot.arena.proof import BuildProof, code_digest, fixed_games, prove
-from vindibot.arena.remote import RemoteError, RemotePlayer, answer_of
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.worker import play_task
 from vindibot.base import UsageError
+from vindibot.cluster import bundles, travel
 from vindibot.cluster.access import check_address, check_cluster, is_loopback
+from vindibot.cluster.answers import FailureAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
+from vindibot.cluster.checks import problems_of
+from vindibot.cluster.player import ClusterPlayer, request_of
+from vindibot.cluster.proof import BuildProof, code_digest, fixed_games, prove
 from vindibot.config import build
+from vindibot.processes import ChildEnded, ChildEnding, ForkServer, TaskError
 
 
 def zipped(*names: str, content: bytes = b"x") -> bytes:
@@ -91,8 +95,8 @@ def test_only_the_folders_of_own_traits_travel(tmp_path: Path, monkeypatch: pyte
     plan = schedule("seed", f"bad={bad_trait(mine, 'Answers', what='0')}", "random", line_bot())
     luggage = pickle.loads(pickle.dumps(travel.pack_entrants(plan.entrants)))
     assert list(luggage.folders) == [str(mine)]
-    entrants, problems = travel.unpack_entrants(luggage)
-    assert problems == []
+    entrants = travel.unpack_entrants(luggage)
+    assert problems_of([*entrants.values()]) == []
     bot = entrants["bad"].bot
     assert bot is not None
     assert bot.folders == (str(tmp_path / "cache" / luggage.folders[str(mine)]),)
@@ -113,13 +117,13 @@ def test_a_bot_that_a_machine_does_not_have(tmp_path: Path) -> None:
     luggage = travel.pack_entrants(plan.entrants)
     program.write_text("#!/bin/sh\n# changed\n")
     changed = [dataclasses.replace(one, bot=one.bot and dataclasses.replace(one.bot, digest="0")) for one in luggage.entrants]
-    problems = travel.unpack_entrants(dataclasses.replace(luggage, entrants=tuple(changed)))[1]
+    problems = problems_of([*travel.unpack_entrants(dataclasses.replace(luggage, entrants=tuple(changed))).values()])
     assert [problem.partition(": ")[2] for problem in problems] == [
         *["the files that its command names differ from those on the arena's machine"] * 2,
         "its traits come from a package that differs from the one on the arena's machine",
     ]
     program.unlink()
-    assert f"bot program: there is no program {program}" in travel.unpack_entrants(luggage)[1]
+    assert f"bot program: there is no program {program}" in problems_of([*travel.unpack_entrants(luggage).values()])
 
 
 def test_a_proof_says_what_differs() -> None:
@@ -139,18 +143,51 @@ def test_a_proof_says_what_differs() -> None:
     assert proof.signature != BuildProof(build(), proof.code, "0").signature
 
 
-def test_a_player_tells_of_faults_and_ends_with_its_parent() -> None:
-    player = RemotePlayer({})
-    try:
-        with pytest.raises(RemoteError, match="KeyError"):
-            answer_of(player.ask("play", travel.RemoteGame.of(next(schedule("stay", "random").tasks())), timeout=60))
-        assert player.running
-    finally:
-        player.close()
-    assert not player.running
-    with pytest.raises(RemoteError, match="its worker died") as caught:
-        player.ask("describe", "")
-    assert pickle.loads(pickle.dumps(caught.value)).died
+@pytest.fixture
+def player() -> Iterator[ClusterPlayer]:
+    server = ForkServer()
+    player = ClusterPlayer(server)
+    yield player
+    player.close()
+    server.close()
+
+
+def test_a_player_tells_of_faults_and_answers_again(player: ClusterPlayer) -> None:
+    with pytest.raises(TaskError, match="KeyError"):
+        player.ask(request_of("play", travel.RemoteGame.of(next(schedule("stay", "random").tasks()))), 60)
+    told = answer_of(player.ask(request_of("describe", "alpha"), 100), ProofAnswer)
+    assert told.machine.name == "alpha"
+    assert told.proof == prove()
+    assert player.is_usable()
+    player.kill()
+    assert not player.is_usable()
+    with pytest.raises(ChildEnded, match="a kill by its owner"):
+        player.ask(request_of("check"), 60)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"\x80\x04N.",
+        None,
+        pickle.dumps({"problems": ()}),
+        b'{"problems": 3}',
+        b'{"problems": [], "more": 1}',
+        "\ud800",
+    ],
+)
+def test_an_answer_that_is_not_valid(data: Any) -> None:
+    with pytest.raises(MachineError, match="its answer is not valid"):
+        answer_of(data, LoadedAnswer)
+
+
+def test_an_answer_may_be_a_failure() -> None:
+    ending = ChildEnding("killed", -9, 1.5)
+    with pytest.raises(MachineError, match="no idea") as caught:
+        answer_of(FailureAnswer(reason="no idea", ending=ending).encode(), LoadedAnswer)
+    assert caught.value.answer.ending == ending
 
 
 @pytest.mark.parametrize(
