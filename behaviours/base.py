@@ -124,7 +124,7 @@ class View:
       is the board.
     - `me`: the index of our hero, 0..3. `pos`, `life`, `gold` and `mines` describe this hero.
     - `turn`: the number of plies that all heroes together have played. `moves_left`: the number of moves that our hero still
-      makes. `rounds_left`: the number of rounds until the end of the game.
+      makes. `rounds_left`: the number of rounds until the end of the game. `lead`: our gold minus that of the best enemy.
     - `recent`: one game state for each of our last turns, an array of up to `RECENT_TURNS` games, oldest first. This turn is not
       included.
     - `past`: the game so far as numbers, a record of `sim.past.PAST`: ``view.past.kills[view.me, 2]``. If the caller does not
@@ -232,6 +232,12 @@ class View:
         return int(self.games["hero"]["mines"].item(self.me))
 
     @cached_property
+    def lead(self) -> int:
+        """Our hero's gold minus the largest gold of an enemy. It is negative if an enemy has more."""
+        gold = self.games["hero"]["gold"][0].tolist()
+        return int(gold[self.me]) - max((int(gold[enemy]) for enemy in self.enemies), default=0)
+
+    @cached_property
     def cells(self) -> NDArray[np.uint8]:
         """The cells of the padded board by square: uint8[1024], tile in the low four bits, hero above (see `sim.game`)."""
         cells: NDArray[np.uint8] = self.games["cell"][0]
@@ -272,6 +278,15 @@ class View:
         near = {square + int(offset) for offset in OFFSET[1:]}
         places = self.games["hero"]["pos"][0].tolist()
         return [enemy for enemy in self.enemies if places[enemy] in near]
+
+    def near(self, steps: int) -> list[int]:
+        """Return the enemies (0..3) that are at most this number of steps from our hero, the nearest first.
+
+        The steps are those of a shortest way on the map, as if no other hero were in the way.
+        """
+        places = self.games["hero"]["pos"][0].tolist()
+        away = {enemy: int(self.map.distances[self.pos, places[enemy]]) for enemy in self.enemies}
+        return sorted((enemy for enemy in away if away[enemy] <= steps), key=away.__getitem__)
 
     def rng(self, salt: str = "") -> np.random.Generator:
         """Return a random generator that depends only on the game's seed, the turn, our hero and `salt`."""

@@ -33,7 +33,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from sim.cache.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
 from sim.cache.ownsources import digest_of, own_sources
@@ -69,6 +69,14 @@ class _Entry:
         """Return whether the machine code is loaded, or its file is intact."""
         return bool(self.dispatcher.signatures) or self.file.is_intact()
 
+    @property
+    def lock(self) -> Path:
+        """The file that a process locks while it compiles the kernels of this kernel's module.
+
+        They have helpers in common, so it is less work for one process than for several.
+        """
+        return self.folder / f"{self.dispatcher.py_func.__module__}.lock"
+
     def load_or_compile(self) -> None:
         """Load the machine code. If this fails, compile the kernel. Raises `KernelError`."""
         try:
@@ -97,13 +105,15 @@ class _Entry:
                     sys.modules[name] = module
 
 
+#: Seconds to wait for the lock of each module whose kernels other processes compile.
+LOCK_POLL = 0.1
+
 _entries: list[_Entry] = []
 _warm = False
 
 
 _cache = choose_folder()
 _folder = _cache.path
-_lock = FileLock(_folder / "lock")
 numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # for functions that users cache with `numba.njit`
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     np.seterr(over="ignore")  # integers wrap around, like in compiled code
@@ -185,20 +195,23 @@ def cached() -> bool:
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     """Load or compile every entry kernel imported so far, and forbid compilation from then on.
 
-    The first process compiles under a file lock, and other processes wait for its result. `progress` is called with (number done,
-    total number, name of the next kernel). Damaged cache files are written again, with one warning. Raise `KernelError` if a
-    kernel cannot be compiled.
+    All processes that do this at the same time share the work: the kernels of a module are compiled by one of them, under a file
+    lock. `progress` is called with (number done, total number, name of the next kernel). Damaged cache files are written again,
+    with one warning. Raise `KernelError` if a kernel cannot be compiled.
     """
     global _warm
     if _jit_is_off():
         return
-    if cached():
-        _load_or_compile(progress)
-    else:
+    _without_blas()
+    if not cached():
         _warn_of_damage()
-        with _lock if writable(_folder) else contextlib.nullcontext():
-            _load_or_compile(progress)
+        if writable(_folder):
+            _compile_together(progress)
+            progress = None
+        _load_or_compile(progress)
         _warn_if_not_stored()
+    else:
+        _load_or_compile(progress)
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
@@ -241,8 +254,36 @@ def _without_blas() -> None:
             del sys.modules[blas]
 
 
+def _compile_together(progress: Callable[[int, int, str], None] | None) -> None:
+    """Compile the kernels of each module that no other process compiles. Then wait until the others have compiled theirs."""
+    missing = [entry for entry in _entries if not entry.is_ready()]
+    waiting = {path: [entry for entry in missing if entry.lock == path] for path in {entry.lock: None for entry in missing}}
+    timeout = 0.0
+    while waiting:
+        for path, group in list(waiting.items()):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with FileLock(path).acquire(timeout=timeout):
+                    for entry in group:
+                        _tell_progress(progress, entry)
+                        if not entry.is_ready():
+                            entry.load_or_compile()
+            except Timeout:
+                _tell_progress(progress, group[0])
+                continue
+            except OSError:  # the folder of a user's kernels cannot be written
+                pass
+            del waiting[path]
+        timeout = LOCK_POLL
+
+
+def _tell_progress(progress: Callable[[int, int, str], None] | None, entry: _Entry) -> None:
+    if progress is not None:
+        done = sum(bool(one.dispatcher.signatures) or one.file.path.exists() for one in _entries)
+        progress(done, len(_entries), entry.dispatcher.py_func.__name__)
+
+
 def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
-    _without_blas()
     for done, entry in enumerate(_entries):
         if progress is not None:
             progress(done, len(_entries), entry.dispatcher.py_func.__name__)

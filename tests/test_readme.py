@@ -1,4 +1,7 @@
-"""What the README shows is what there is: its trait, its test, its bot. (What holds for all documents is in test_docs.py.)"""
+"""What the README shows is what there is: its trait, its test, its bot, and its commands with those of docs/commands.md.
+
+What holds for all documents is in test_docs.py.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,7 @@ SHORTER = (
     (r"\bplay --games 10", "play --games 2"),
     (r"\btune play", "tune play --games 40 --screening 0 --rounds 5 --nodes 50"),
     (r"--blocks \d+", "--blocks 1 --rounds 5"),
+    (r"\breview last", "review last --nodes 1000"),
     (r"\bserve (?=--port)", "serve --rounds 5 "),
     (r"\bserve (?=--lan)", "serve --port 0 "),
 )
@@ -126,8 +130,10 @@ def shorter(words: str) -> str:
 @pytest.mark.slow
 def test_its_commands_work_one_after_the_other(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    text = README.partition("## Work on it")[0]
-    typed = [shorter(command.words) for command in commands(text)]
+    page = (TOP / "docs" / "commands.md").read_text()
+    page = re.sub(r"^(\$ (?:\w+=\S+ )?)(?=vindibot |pip )", r"\1.venv/bin/", page, flags=re.MULTILINE)
+    texts = README.partition("## Work on it")[0], page
+    typed = [shorter(command.words) for text in texts for command in commands(text)]
     printed = {}
     while typed:
         words = typed.pop(0)
@@ -143,4 +149,6 @@ def test_its_commands_work_one_after_the_other(tmp_path: Path) -> None:
     names = {word for words in printed for word in words.split()}
     assert {"init", "play", "replay", "explain", "turn", "watch", "bench", "doctor", "arena", "league"} <= names
     assert len(list((tmp_path / "recordings").glob("*-mybot-*.jsonl"))) == 1
+    assert "vindibot replay last --open" in printed[".venv/bin/vindibot play"], "the first game ends with advice"
+    assert "vindibot init mybot" not in printed[".venv/bin/vindibot play --bot mybot --against sparring/hunter"]
     assert "spring.league.json" in {path.name for path in tmp_path.iterdir()}

@@ -90,3 +90,19 @@ def test_the_moves_and_rounds_that_are_left(max_turns: int) -> None:
             here = View(games, me)
             assert here.moves_left == sum(ply % 4 == me for ply in left)
             assert here.rounds_left == len({ply // 4 for ply in left})
+
+
+def test_the_lead_and_the_enemies_near() -> None:
+    here = view("""
+        |@1  ##|
+        |##  @3|
+        |@2    |
+        @1 gold 7
+        @2 gold 3
+        @3 gold 11
+    """)
+    steps = {1: 4, 2: 3}  # around the wall, and not as the crow flies
+    for reach in range(7):
+        assert here.near(reach) == sorted((enemy for enemy in steps if steps[enemy] <= reach), key=steps.__getitem__)
+    assert here.lead == 7 - 11
+    assert View(here.games, 2).lead == 11 - 7

@@ -41,6 +41,7 @@ COMMANDS = {
     "behaviours": "vindibot.cli",
     "config": "vindibot.cli",
     "doctor": "vindibot.cli",
+    "warm": "vindibot.cli",
     "completion": "vindibot.cli",
 }
 

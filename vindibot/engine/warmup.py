@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sim import kernels
 from vindibot.base import UsageError
+from vindibot.config import cores
+from vindibot.processes import ForkServer, Needs
 
 #: Seconds after which a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01
@@ -59,6 +62,33 @@ def _warm(console: Console) -> None:
     if kernels.cached():
         kernels.warm()
         return
+    with _compilers():
+        _compile(console)
+
+
+@contextlib.contextmanager
+def _compilers() -> Iterator[None]:
+    """Let the fork server compile kernels too within the block, unless there is only one core.
+
+    A fork server that was started for this purpose ends after the block.
+    """
+    server = ForkServer.of_process()
+    if cores() == 1 or not hasattr(os, "fork"):
+        yield
+    elif server.is_running():
+        server.open_gate()
+        yield
+    else:
+        modules = {function.__module__ for function, _ in kernels.entries()}
+        server.prepare(f"{__name__}:", Needs(modules=tuple(sorted(modules))))
+        server.start()
+        try:
+            yield
+        finally:
+            server.close()
+
+
+def _compile(console: Console) -> None:
     if not console.is_terminal:
         console.print("compiling kernels: only once, up to a minute")
         kernels.warm()

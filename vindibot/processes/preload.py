@@ -44,6 +44,13 @@ def import_modules(modules: Iterable[str], folders: Sequence[str] = ()) -> bool:
     return True
 
 
+def are_compiled() -> bool:
+    """Return whether the kernels of all imported modules are in the cache."""
+    from sim import kernels
+
+    return kernels.cached()
+
+
 def load_kernels() -> None:
     """Load the compiled kernels of all imported modules, and keep all objects out of the garbage collection.
 

@@ -27,6 +27,7 @@ from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
 from vindibot.base import adopt_orphans, name_process
+from vindibot.config import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
 from vindibot.processes.forker import ForkedChild, Forker, Timed
@@ -38,6 +39,9 @@ TEMPLATE = "vindibot-traits"
 HOLDER = "vindibot-holder"
 #: Seconds that a template may take to import its modules.
 LOAD_SECONDS = 15.0
+#: The number of processes that compile kernels without further ones: the owner and the root. The largest number: more would not
+#: be faster, because the largest kernel takes a sixth of the whole time.
+COMPILERS, MOST_COMPILERS = 2, 6
 #: If there is this number of templates, an unused one ends before there is another.
 MOST_TEMPLATES = 16
 
@@ -62,7 +66,7 @@ def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     for run, needs in wanted:
         preload.import_modules(_modules(run, needs))
     if gate is None:
-        preload.load_kernels()
+        _load_kernels()
     root = _Root(socket.socket(fileno=told["requests"]), changes)
     for run, needs in wanted:
         root.prepare(run, needs, gate)
@@ -73,11 +77,26 @@ def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     root.serve()
 
 
-def _pass(gate: int) -> None:
-    """Wait until the other end of the pipe `gate` is closed, then load the kernels."""
+def _wait(gate: int) -> None:
+    """Wait until the other end of the pipe `gate` is closed."""
     os.read(gate, 1)
     os.close(gate)
+
+
+def _load_kernels() -> None:
+    """Load the kernels. If some are not compiled yet, fork processes that compile them, too: one per core that is left."""
+    forked = []
+    for _ in range(0 if preload.are_compiled() else min(cores(), MOST_COMPILERS) - COMPILERS):
+        pid = os.fork()
+        if not pid:
+            try:
+                preload.load_kernels()
+            finally:
+                _exit(0)
+        forked.append(pid)
     preload.load_kernels()
+    for pid in forked:
+        os.waitpid(pid, 0)
 
 
 def _modules(run: str, needs: Needs) -> list[str]:
@@ -167,7 +186,8 @@ class _Root(Forker):
 
     def pass_gate(self, gate: int) -> None:
         """Wait for the gate and load the kernels. The time of the templates begins then."""
-        _pass(gate)
+        _wait(gate)
+        _load_kernels()
         for template in self._templates.values():
             template.limit = time.monotonic() + LOAD_SECONDS
 
@@ -297,7 +317,8 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     if gate is None:
         preload.load_kernels()
     else:
-        _pass(gate)
+        _wait(gate)
+        preload.load_kernels()
     template = _TemplateForker(requests, changes)
     template.tell_loaded()
     if os.getppid() == holder:

@@ -188,8 +188,8 @@ def _kill_root(pids: Sequence[int]) -> None:
 def loading_beside(run: str, *needs: Needs) -> Iterator[None]:
     """Let the fork server import the modules `needs` while the ``with`` block imports the same modules in this process.
 
-    `run` is the function of the later children. The server loads the kernels only after the block. So this process compiles them
-    in the block, and can show the progress.
+    `run` is the function of the later children. The server loads the kernels after the block, or as soon as `open_gate` is called
+    in it. Then both processes compile missing kernels together, and this process can show the progress.
     """
     server = ForkServer.of_process()
     for one in needs or (Needs(),):

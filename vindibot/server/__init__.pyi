@@ -21,6 +21,10 @@ from .league.settings import (
     LeagueSettings as LeagueSettings,
     play_command as play_command,
 )
+from .league.slips import (
+    slips_page as slips_page,
+    write_slips as write_slips,
+)
 from .league.standings import as_csv as as_csv
 from .match import (
     Match as Match,

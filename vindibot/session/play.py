@@ -25,6 +25,7 @@ from vindibot.engine import RUN, Voters, rehearse, voters, warm
 from vindibot.games import Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
 from vindibot.server import GameServer, Room, ServerSettings
+from vindibot.session.advice import next_steps
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display, keyboard
@@ -415,6 +416,9 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
         except (KeyboardInterrupt, asyncio.CancelledError):
             session.interrupted = True
         _summary(session)
+        if len(session.reports) == 1 and not session.interrupted and (recording := session.reports[0].recording):
+            for line in next_steps(recording):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
         failed = any(report.outcome.exit_code == 1 for report in session.reports)
         return 130 if session.interrupted else 1 if failed else 0
 

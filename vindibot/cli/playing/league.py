@@ -33,6 +33,7 @@ def league_command() -> None:
       vindibot league new spring class.csv             writes spring.league.json and the keys of the bots
       vindibot serve --lan --league spring.league.json lets the bots join; the page /leagues/spring shows the standings
       vindibot league start spring.league.json         starts the games, in another terminal
+      vindibot league slips spring.league.json         writes a page to print: a slip with its key for each pupil
     """
 
 
@@ -106,6 +107,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     if keys in written:
         say(console, f"{keys}: the keys for the bots; this is the only copy")
     say(console, f"{organiser}: the key of the organiser; this is the only copy")
+    say(console, f"to print a slip with all of this for each bot: {_typed('league', 'slips', path)}")
     say(console, f"now: {_typed('serve', '--lan', '--league', path)}")
     if settings.start is None:
         say(console, f"then, when the bots are there: {_typed('league', 'start', path)}")
@@ -118,6 +120,39 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
 
 def _typed(*words: str | Path) -> str:
     return shlex.join(["vindibot", *map(str, words)])
+
+
+@league_command.command(short_help="Write a page to print: a slip per bot, with its key and a QR code.")
+@click.argument("file", type=PATH)
+@click.option("--server", metavar="ADDRESS", help="the address of the server  [default: this machine in its network, port 9000]")
+@click.option("--keys", type=PATH, help="the file with the names and keys of the bots  [default: NAME-keys.csv beside FILE]")
+@click.option("--out", type=PATH, help="write the page to this file  [default: NAME-slips.html beside FILE]")
+@click.option("--open", "show", is_flag=True, help="open the page in the browser")
+def slips(file: Path, server: str | None, keys: Path | None, out: Path | None, show: bool) -> None:
+    """Write a page to print for the league in FILE: a slip per bot.
+
+    A slip has the name of the bot, its key, the address of the server, the command that joins, and the address of the league's
+    page as text and as a QR code. A bot that brings its own key has a gap on its slip, unless --keys names a file with its key.
+
+    \b
+    Examples:
+      vindibot league slips spring.league.json --open
+      vindibot league slips spring.league.json --server http://192.0.2.7:9000 --keys class.csv
+    """
+    import webbrowser
+
+    from vindibot.base import ServerAddress, counted, lan_address, say, terminal
+    from vindibot.server import League, read_roster, slips_page, write_slips
+
+    league = League.load(file)
+    address = ServerAddress.parse(server or f"http://{lan_address()}:{COMMAND_DEFAULTS['port']}")
+    page = slips_page(league, read_roster(keys or file.parent / f"{league.name}-keys.csv"), address)
+    path = out or file.parent / f"{league.name}-slips.html"
+    write_slips(page, path)
+    console = terminal()
+    say(console, f"{path}: {counted(len(league.names), 'slip')} for the server {address.origin}; the keys on them are secret")
+    if show and not webbrowser.open(path.resolve().as_uri()):
+        say(console, "found no browser: open this file yourself")
 
 
 def _organising(function: Any) -> Any:

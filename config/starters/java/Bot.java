@@ -1,0 +1,119 @@
+// A bot in plain Java: `java Bot.java SERVER KEY [GAMES]`. It needs Java 11 or later, and no package.
+//
+// It goes to the nearest mine that it does not own, and drinks beer when its life is low. Change `choose`.
+
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+public class Bot {
+    static final String[] MOVES = {"North", "South", "East", "West"};
+    static final int[][] STEPS = {{-1, 0}, {1, 0}, {0, 1}, {0, -1}};
+    /** Below this life, the bot goes to a tavern. */
+    static final int THIRSTY = 50;
+
+    static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    /** The parts of the server's answer that this bot uses. Here x is the row and y the column. */
+    static class State {
+        final String text, tiles, playUrl, viewUrl;
+        final int size, turn, id, life, gold, x, y;
+        final boolean finished;
+
+        State(String text) {
+            this.text = text;
+            tiles = find("\"tiles\":\"([^\"]*)\"", 0);
+            playUrl = find("\"playUrl\":\"([^\"]*)\"", 0);
+            viewUrl = find("\"viewUrl\":\"([^\"]*)\"", 0);
+            size = Integer.parseInt(find("\"size\":(\\d+)", 0));
+            turn = Integer.parseInt(find("\"turn\":(\\d+)", 0));
+            finished = find("\"finished\":(\\w+)", 0).equals("true");
+            int hero = text.indexOf("\"hero\":{");
+            id = Integer.parseInt(find("\"id\":(\\d+)", hero));
+            life = Integer.parseInt(find("\"life\":(\\d+)", hero));
+            gold = Integer.parseInt(find("\"gold\":(\\d+)", hero));
+            x = Integer.parseInt(find("\"x\":(\\d+)", hero));
+            y = Integer.parseInt(find("\"y\":(\\d+)", hero));
+        }
+
+        /** Return the group of the first match of a pattern at or after a place in the text. */
+        String find(String pattern, int from) {
+            Matcher found = Pattern.compile(pattern).matcher(text);
+            if (!found.find(from)) throw new IllegalStateException("the answer of the server has no " + pattern);
+            return found.group(1);
+        }
+    }
+
+    /** Return our move: Stay, North, South, East or West. */
+    static String choose(State state) {
+        if (state.life < THIRSTY && state.gold >= 2) return firstStep(state, tile -> tile.equals("[]"));
+        return firstStep(state, tile -> tile.charAt(0) == '$' && tile.charAt(1) != '0' + state.id);
+    }
+
+    /** Return the first move of a shortest way to a tile that is a goal, or Stay if there is no way. */
+    static String firstStep(State state, Predicate<String> isGoal) {
+        ArrayDeque<int[]> waiting = new ArrayDeque<>();
+        Set<Integer> seen = new HashSet<>();
+        waiting.add(new int[] {state.x, state.y, -1});
+        seen.add(state.x * state.size + state.y);
+        while (!waiting.isEmpty()) {
+            int[] here = waiting.remove();
+            for (int move = 0; move < MOVES.length; move++) {
+                int row = here[0] + STEPS[move][0], column = here[1] + STEPS[move][1];
+                int place = row * state.size + column;
+                if (Math.min(row, column) < 0 || Math.max(row, column) >= state.size || !seen.add(place)) continue;
+                String tile = state.tiles.substring(2 * place, 2 * place + 2);
+                int first = here[2] < 0 ? move : here[2];
+                if (isGoal.test(tile)) return MOVES[first];
+                if (tile.equals("  ")) waiting.add(new int[] {row, column, first});
+            }
+        }
+        return "Stay";
+    }
+
+    /** Send a form, and return the answer. If the server cannot be reached or is busy, try again for some seconds. */
+    static State post(String url, String form, int seconds) throws InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(url))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .POST(HttpRequest.BodyPublishers.ofString(form)).build();
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        while (true) {
+            try {
+                HttpResponse<String> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+                if (answer.statusCode() == 200) return new State(answer.body());
+                if (answer.statusCode() != 429 && answer.statusCode() < 500) fail("the server says: " + answer.body());
+            } catch (java.io.IOException problem) {
+                // the server cannot be reached
+            }
+            if (System.nanoTime() > end) fail("the server does not answer: " + url);
+            Thread.sleep(500);
+        }
+    }
+
+    static void fail(String message) {
+        System.err.println(message);
+        System.exit(1);
+    }
+
+    static void play(String server, String key) throws InterruptedException {
+        State state = post(server + "/api/arena", "key=" + URLEncoder.encode(key, StandardCharsets.UTF_8), 24 * 3600);
+        System.out.println("the game: " + state.viewUrl);
+        while (!state.finished) state = post(state.playUrl, "dir=" + choose(state) + "&turn=" + state.turn, 20);
+    }
+
+    public static void main(String[] words) throws InterruptedException {
+        if (words.length < 2) fail("usage: java Bot.java SERVER KEY [GAMES]");
+        for (int game = words.length > 2 ? Integer.parseInt(words[2]) : 1; game > 0; game--) {
+            play(words[0].replaceAll("/$", ""), words[1]);
+        }
+    }
+}

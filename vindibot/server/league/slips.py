@@ -1,0 +1,61 @@
+"""``vindibot league slips``: a page to print, with a slip per bot that has all that its author needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from vindibot.base import ServerAddress, UsageError, create, render
+from vindibot.server.league.league import League
+from vindibot.server.league.roster import RosterEntry
+from vindibot.server.league.settings import play_command
+
+#: The place of a key in the command of `play_command`.
+_PLACE = "YOUR-KEY"
+
+
+def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAddress) -> str:
+    """Return the page with the slips of all bots of a league, in the order of the league.
+
+    A slip has the name of the bot, its key, the address of the server, the command that joins, and the address of the league's
+    page as a QR code. The QR code has no key. A bot whose key is not in `roster` gets a slip with a gap for the key. Raises
+    `UsageError` if a bot of the roster does not belong to the league, or has another key there.
+    """
+    keys = {entrant.name: entrant.key for entrant in roster if not entrant.made}
+    for name, key in keys.items():
+        if name not in league.names:
+            raise UsageError(f"the league {league.name} has no bot {name!r:.60}: name the file of its keys with --keys")
+        if league.member(key) != league.names.index(name):
+            raise UsageError(f"the key of {name!r:.60} is not its key in the league {league.name}: take the file of its keys")
+    page = address.url(f"/leagues/{league.name}")
+    command = play_command(league.settings, address.origin)
+    slips = [(name, keys.get(name), command.replace(_PLACE, shlex.quote(keys.get(name, _PLACE)))) for name in league.names]
+    return render(
+        "server.league/slips.html",
+        league=league.name,
+        slips=slips,
+        address=address.origin,
+        page=page,
+        starters=address.url("/starters"),
+        code=_qr_code(page),
+    )
+
+
+def write_slips(page: str, path: Path) -> None:
+    """Write the page to a new file that only its owner may read. Raises `UsageError` if the file exists or cannot be written."""
+    try:
+        create(path, page.encode(), mode=0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} already exists: choose another file with --out, or move it away") from None
+    except OSError as error:
+        raise UsageError(f"the slips cannot be written to {path}: {error.strerror or error}") from None
+
+
+def _qr_code(text: str) -> Markup:
+    """Return a QR code as an SVG element."""
+    import segno
+
+    return Markup(segno.make(text, error="m", micro=False).svg_inline(scale=3, border=2))  # noqa: S704  # it is drawn here
