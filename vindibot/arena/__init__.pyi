@@ -1,3 +1,7 @@
+from .checks.program import (
+    Finding as Finding,
+    check_program as check_program,
+)
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
@@ -51,6 +55,7 @@ from .schedule import (
 from .seats.entrants import (
     Entrant as Entrant,
     Limits as Limits,
+    read_entrants as read_entrants,
     unique_label as unique_label,
 )
 from .settings import (

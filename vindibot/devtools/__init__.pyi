@@ -20,6 +20,7 @@ from .effective import (
     settings_models as settings_models,
 )
 from .explanation import explain as explain
+from .fitness import check_bot as check_bot
 from .rerun import rerun_turn as rerun_turn
 from .scaffold import (
     FILES as FILES,

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from sim.game import PLIES_PER_ROUND, SEATS
+from sim.game import PLIES_PER_ROUND, SEATS, Games
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
@@ -259,7 +259,7 @@ class Lobby:
         ]
         room = Room(
             self._new_id(),
-            match.map.new_game(match.max_turns, match.training),
+            match.map.new_game(match.max_turns, match.training) if match.first is None else match.first,
             seats,
             time_limit_ms=match.time_limit_ms,
             first_limit_ms=match.first_limit_ms,
@@ -314,6 +314,7 @@ class Lobby:
         rated: bool = False,
         seat_limits_ms: Sequence[int | None] = NO_LIMITS,
         claims: Sequence[Claim] = (),
+        first: Games | None = None,
     ) -> Match:
         """Return a new private match. When a bot in `seats` next asks for a game, it gets its seat in this match.
 
@@ -326,6 +327,8 @@ class Lobby:
         - `rated`: whether the game changes the ratings, as an arena game does.
         - `seat_limits_ms`: for each seat its own time limit in milliseconds, or None for the limit of the match.
         - `claims`: clients that already wait for this match, in the order of the seats.
+        - `first`: the state with which the game begins, None for the start of a game on the map. It also sets the length of the
+          game.
 
         Raises `UsageError` if the number of seats is wrong, a key is not registered, or the map cannot be read.
         """
@@ -346,7 +349,7 @@ class Lobby:
         match.first_limit_ms = first_limit_ms or match.first_limit_ms
         match.pace = pace or match.pace
         match.pacer, match.training, match.rated = pacer, training, rated
-        match.seat_limits_ms = tuple(seat_limits_ms)
+        match.seat_limits_ms, match.first = tuple(seat_limits_ms), first
         self.matches.append(match)
         for claim in claims:
             match.take_seat(claim)
