@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from vindibot.arena import ArenaSettings, Entrant, Finding, check_program, read_entrants
+from vindibot.arena import ArenaSettings, Finding, check_program, read_entrants
 from vindibot.base import counted, printable, printable_lines, say
 from vindibot.config import Bot, Config
 from vindibot.devtools.conformance import ConformanceError, check_trait
@@ -49,14 +49,13 @@ def check_bot(console: Console, config: Config[ArenaSettings], rounds: int) -> i
 def _trait_findings(bot: Bot) -> Iterator[Finding]:
     """Yield whether each trait of a bot keeps the promises of the conformance suite."""
     for spec, trait in bot.build():
+        promise = f"{spec.class_path} keeps all promises"
         try:
             check_trait(trait)
         except ConformanceError as problem:
-            yield Finding(
-                spec.label, f"{spec.class_path} keeps all promises", f"{problem.check}: {problem.wrong}", problem.advice, True
-            )
+            yield Finding(spec.label, promise, f"{problem.check}: {problem.wrong}", problem.advice, True)
         else:
-            yield Finding(spec.label, f"{spec.class_path} keeps all promises")
+            yield Finding(spec.label, promise)
 
 
 def _show(console: Console, finding: Finding) -> None:

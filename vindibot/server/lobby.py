@@ -6,11 +6,13 @@ import asyncio
 import random
 from collections.abc import Sequence
 
+import numpy as np
+
 from sim.game import PLIES_PER_ROUND, SEATS, Games
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
-from vindibot.games import Player
+from vindibot.games import Player, map_before
 from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
@@ -278,19 +280,25 @@ class Lobby:
         match.set_begun(room)
         return room
 
-    def _new_match(self, game_map: Map | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
+    def _new_match(self, game_map: Map | Games | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
         """Return a match with the server's settings. Raises `UsageError` if the map cannot be read or generated.
 
-        `game_map` is a map, its name or text, or None for a map generated from `seed`. If `seed` is None, it is drawn at random.
+        `game_map` is a map, its name or text, the first state, or None for a map generated from `seed`. If `seed` is None, it is
+        drawn at random.
         """
         seed = self._random.getrandbits(32) if seed is None else seed
+        first = game_map if isinstance(game_map, np.ndarray) else None
         try:
+            if isinstance(game_map, np.ndarray):
+                game_map = map_before(game_map)
             board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
         except (GeneratorError, MapError, UnknownMapError) as error:
             raise UsageError(str(error)) from None
         settings = self.settings
         max_turns = PLIES_PER_ROUND * settings.rounds
-        return Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
+        match = Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
+        match.first = first
+        return match
 
     def _new_id(self) -> str:
         while (room_id := random_word(ID_LENGTH)) in self.rooms:
@@ -301,7 +309,7 @@ class Lobby:
 
     def arrange(
         self,
-        map: Map | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
+        map: Map | Games | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
         seats: Sequence[str | User],
         *,
         rounds: int | None = None,
@@ -314,11 +322,11 @@ class Lobby:
         rated: bool = False,
         seat_limits_ms: Sequence[int | None] = NO_LIMITS,
         claims: Sequence[Claim] = (),
-        first: Games | None = None,
     ) -> Match:
         """Return a new private match. When a bot in `seats` next asks for a game, it gets its seat in this match.
 
-        - `map`: a map, its name or its text; None generates a map from `seed`.
+        - `map`: a map, its name or its text; None generates a map from `seed`. Or the state with which the game begins. This
+          state also sets the length of the game.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
         - `rounds`, `time_limit_ms`, `first_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
         - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.
@@ -327,8 +335,6 @@ class Lobby:
         - `rated`: whether the game changes the ratings, as an arena game does.
         - `seat_limits_ms`: for each seat its own time limit in milliseconds, or None for the limit of the match.
         - `claims`: clients that already wait for this match, in the order of the seats.
-        - `first`: the state with which the game begins, None for the start of a game on the map. It also sets the length of the
-          game.
 
         Raises `UsageError` if the number of seats is wrong, a key is not registered, or the map cannot be read.
         """
@@ -349,7 +355,7 @@ class Lobby:
         match.first_limit_ms = first_limit_ms or match.first_limit_ms
         match.pace = pace or match.pace
         match.pacer, match.training, match.rated = pacer, training, rated
-        match.seat_limits_ms, match.first = tuple(seat_limits_ms), first
+        match.seat_limits_ms = tuple(seat_limits_ms)
         self.matches.append(match)
         for claim in claims:
             match.take_seat(claim)

@@ -91,8 +91,8 @@ class Match:
 
     `seats` has a user per seat, None for a random bot of the server. `seat_limits_ms` has a time limit per seat in milliseconds,
     None for the limit of the match. `first_limit_ms` is the time limit for the first move of each hero, if it is longer. `claims`
-    has the client on each taken seat, by the seat's index. `room` is set when the game begins. `first` is the state with which the
-    game begins, None for the start of a game on `map`; then `max_turns` has no effect.
+    has the client on each taken seat, by the seat's index. `room` is set when the game begins. `first` is the state with which
+    the game begins. It also sets the length of the game. None stands for the start of a game on `map`.
     """
 
     map: Map

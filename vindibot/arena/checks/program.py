@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from vindibot.arena.checks.case import NAMES, Case, CaseRun, middle_game, new_game, owning
+from vindibot.arena.checks.case import Case, CaseRun, middle_game, new_game, owning
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.base import Redactor, counted, printable
 from vindibot.games import Outcome, Reason

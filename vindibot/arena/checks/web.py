@@ -91,6 +91,8 @@ def _summary(answer: str) -> str:
 class WatchedGame(HostedGame):
     """A game of a program against rivals that join late, and whose requests are kept in `requests`."""
 
+    exit_seconds = EXIT_SECONDS
+
     def __init__(self, task: GameTask, case: Case, log: Path) -> None:
         seats: list[Seat | None] = [_Rival(case, hero) for hero in range(SEATS)]
         seats[case.me] = None
@@ -111,10 +113,8 @@ class WatchedGame(HostedGame):
         await super()._play_seat(number, seat, pool)
 
     async def _let_programs_end(self) -> None:
-        program, end = self._programs[self._me], time.monotonic() + EXIT_SECONDS
-        while program.exit_code() is None and time.monotonic() < end:
-            await asyncio.sleep(0.02)
-        self.ended = program.exit_code()
+        await super()._let_programs_end()
+        self.ended = self._programs[self._me].exit_code()
 
 
 class _Rival(Seat):

@@ -55,6 +55,8 @@ class HostedGame:
     for the output of each program, None for no file. The game is stopped at the monotonic time `deadline`.
     """
 
+    exit_seconds = EXIT_SECONDS
+
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], logs: Sequence[Path | None], deadline: float) -> None:
         self._task, self._seats, self._deadline = task, seats, deadline
         self._programs = {
@@ -105,7 +107,7 @@ class HostedGame:
         task, self._server = self._task, server
         self._keys = [server.register(seat.entrant.label) for seat in task.seats]
         seed = task.seed & 0xFFFFFFFF
-        self._match = server.lobby.arrange(self._map, self._keys, rounds=task.rounds, seed=seed, first=self._first)
+        self._match = server.lobby.arrange(self._first, self._keys, seed=seed)
         for number, seat in enumerate(self._seats):
             try:
                 if seat is None:
@@ -185,8 +187,8 @@ class HostedGame:
             await self._server.join(self._keys[number])
 
     async def _let_programs_end(self) -> None:
-        """Wait until all programs have ended, but at most `EXIT_SECONDS`."""
-        for _ in range(int(EXIT_SECONDS / CHECK_SECONDS)):
+        """Wait until all programs have ended, but at most `exit_seconds`."""
+        for _ in range(int(self.exit_seconds / CHECK_SECONDS)):
             if all(program.exit_code() is not None for program in self._programs.values()):
                 break
             await asyncio.sleep(CHECK_SECONDS)
