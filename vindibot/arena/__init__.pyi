@@ -31,6 +31,7 @@ from .report.charts import (
 )
 from .report.live import ConsoleReporter as ConsoleReporter
 from .report.page import write_report as write_report
+from .report.plan import show_plan as show_plan
 from .report.summary import (
     Summary as Summary,
     summarise as summarise,

@@ -100,7 +100,7 @@ class WatchedGame(HostedGame):
         super().__init__(task, seats, logs, time.monotonic() + task.wall_s)
         self._late_s, self._me = case.late_s, case.me
         self.requests: Requests | None = None
-        self.ended: int | None = None
+        self.code_after: int | None = None
 
     def _new_server(self) -> GameServer:
         server = super()._new_server()
@@ -114,7 +114,7 @@ class WatchedGame(HostedGame):
 
     async def _let_programs_end(self) -> None:
         await super()._let_programs_end()
-        self.ended = self._programs[self._me].exit_code()
+        self.code_after = self._programs[self._me].exit_code()
 
 
 class _Rival(Seat):
@@ -164,5 +164,5 @@ def play_web(entrant: Entrant, case: Case, log: Path) -> CaseRun:
         lines=requests.lines,
         unknown=requests.unknown,
         refused=requests.refused,
-        ended=game.ended,
+        ended=game.code_after,
     )
