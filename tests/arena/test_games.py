@@ -65,7 +65,7 @@ def test_deaths_and_kills_are_counted_from_the_moves() -> None:
     """Against what one state shows after the other: a hero that jumps to its spawn with full life has died."""
     task = first_task("random", "random", "random", "random", rounds=400, size=10, seed=11)
     moves = gamerecord.loads(play_task(task).record).moves
-    last, stats = replay(map_of_task(task), 400, moves)
+    last, stats = replay(task.first(), moves)
     games, deaths, kills = map_of_task(task).new_game(1600), [0] * 4, [0] * 4
     for ply, move in enumerate(moves):
         before = copy_of(games)

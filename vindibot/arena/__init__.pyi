@@ -1,3 +1,7 @@
+from .checks.program import (
+    Finding as Finding,
+    check_program as check_program,
+)
 from .dispatch import (
     Dispatcher as Dispatcher,
     Elsewhere as Elsewhere,
@@ -22,6 +26,7 @@ from .report.charts import (
 )
 from .report.live import ConsoleReporter as ConsoleReporter
 from .report.page import write_report as write_report
+from .report.plan import show_plan as show_plan
 from .report.summary import (
     Summary as Summary,
     summarise as summarise,
@@ -51,6 +56,7 @@ from .seats.entrants import (
     Entrant as Entrant,
     Limits as Limits,
     files_digest as files_digest,
+    read_entrants as read_entrants,
     unique_label as unique_label,
 )
 from .settings import (

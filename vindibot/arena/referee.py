@@ -20,8 +20,7 @@ import numpy as np
 
 from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
-from sim.maps import Map
-from sim.replay import played
+from sim.replay import moves_of, play_moves, played
 from sim.rules import step
 from vindibot.arena.hosts import this_machine
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
@@ -76,11 +75,11 @@ def play(task: GameTask, seats: Sequence[Seat], deadline: float) -> GameRun:
 
     If a seat forfeits, its hero crashes. The game is stopped at the monotonic time `deadline`.
     """
-    run, began = GameRun(), time.monotonic()
-    where = map_of_task(task)
-    games = where.new_game(SEATS * task.rounds)
+    run, began = GameRun(moves=list(task.opening_moves)), time.monotonic()
+    games = task.first()
+    play_moves(games, 0, moves_of(run.moves))
     status, turn, crashed = games["status"], games["turn"], games["hero"]["crashed"][0]
-    mines = len(where.mines)
+    mines = len(map_of_task(task).mines)
     try:
         for number, seat in enumerate(seats):
             try:
@@ -131,13 +130,12 @@ def decided(games: Games, mines: int) -> bool:
     return all(low + left * mines < high - left * BEER_COST for low, high in pairwise(golds))
 
 
-def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
-    """Return the last state of a game on the map `where`, and counts per hero. Both are recomputed from the moves.
+def replay(first: Games, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
+    """Return the last state of a game that begins with the state `first`, and counts per hero. The moves give both.
 
     The counts map the names ``deaths``, ``kills``, ``mines_taken`` and ``stalled`` (see `SeatLine`) to a list with a number per
     hero. If hero B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
     """
-    first = where.new_game(SEATS * rounds)
     found = played(first, moves)
     events, ends = found.events, found.ends
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
@@ -146,9 +144,11 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
     respawns = (events["kind"] == RESPAWNED).nonzero()[0]
     plies = ends.searchsorted(respawns, side="right")
     # If two heroes have the same spawn square, a hero may respawn twice in a ply. This counts as one death.
+    start = first["turn"].item(0)
     for ply, hero in set(zip(plies.tolist(), events["hero"][respawns].tolist(), strict=True)):
+        mover = (start + ply) % SEATS
         stats["deaths"][hero] += 1
-        stats["kills"][ply % SEATS] += hero != ply % SEATS
+        stats["kills"][mover] += hero != mover
     squares = np.concatenate([first["hero"]["pos"], found.squares[SEATS - 1 : -1 : SEATS]])  # at the start of each round
     stats["stalled"] = [stalled_rounds(squares[:, hero].tolist()) for hero in range(SEATS)] if found.plies else [0] * SEATS
     return found.last, stats
@@ -156,8 +156,8 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
 
 def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
     """Return a game's line of results and its game record. The record is a line of JSON without the line break."""
-    where = map_of_task(task)
-    games, stats = replay(where, task.rounds, run.moves)
+    where, first = map_of_task(task), task.first()
+    games, stats = replay(first, run.moves)
     heroes, status = games["hero"][0], games["status"].item(0)
     golds = heroes["gold"].tolist()
     ending = run.stopped if status == RUNNING else reason_of(status)
@@ -198,10 +198,9 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
         seconds=round(run.seconds, 4),
         record=task.name,
     )
-    record = GameRecord.of(
-        where,
+    record = GameRecord.begun_at(
+        first,
         id=task.name,
-        max_turns=SEATS * task.rounds,
         names=line.bots,
         moves=run.moves,
         ending=ending,

@@ -14,8 +14,11 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
-from sim.game import SEATS
+from sim.board import parse
+from sim.game import SEATS, Games, copy_of
 from sim.maps import Map, parse_map
+from sim.replay import moves_of, play_moves
+from sim.rules import step
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seats.entrants import Entrant
@@ -32,11 +35,41 @@ Seating = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Opening:
+    """The part of a game that was played before its bots take their seats, as plain data for any process.
+
+    `position` is a drawing of the first state (`sim.board.draw`). `moves` has a byte per ply: 0..4 or `sim.game.CRASH`.
+    """
+
+    position: str
+    moves: bytes = b""
+
+    def first(self) -> Games:
+        """Return the state before the first of the moves."""
+        return parse(self.position)
+
+    def last(self) -> Games:
+        """Return the state after all moves."""
+        games = self.first()
+        play_moves(games, 0, moves_of(self.moves))
+        return games
+
+    def turns_of(self, me: int) -> Iterator[Games]:
+        """Yield the states in which hero `me` (0..3) was to move, oldest first. The state after all moves is left out."""
+        games = self.first()
+        for move in self.moves:
+            if games["turn"].item(0) % SEATS == me:
+                yield copy_of(games)
+            step(games, 0, move)
+
+
+@dataclass(frozen=True)
 class SeatTask:
-    """One seat of a game: its bot, and the seed for all random choices of this bot."""
+    """One seat of a game: its bot, the seed for all random choices of this bot, and the part of the game before it."""
 
     entrant: Entrant
     seed: int
+    opening: Opening | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +81,7 @@ class GameTask:
     change any more. `wall_s` is the largest wall time in seconds. `build` is the build of the process that makes the task.
 
     `logs` is the folder for the bots' standard error, empty for no logs. With `all_logs`, the logs of games without forfeits are
-    kept too.
+    kept too. With an `opening`, the game goes on after it: the opening has the map, the length and the first moves of the game.
     """
 
     tournament: str
@@ -66,6 +99,18 @@ class GameTask:
     logs: str = ""
     all_logs: bool = False
     build: Build | None = None
+    opening: Opening | None = None
+
+    def first(self) -> Games:
+        """Return the state before the first ply of the game, in a new array."""
+        if self.opening is not None:
+            return self.opening.first()
+        return map_of_task(self).new_game(SEATS * self.rounds)
+
+    @property
+    def opening_moves(self) -> bytes:
+        """The moves that were played before the bots take their seats."""
+        return b"" if self.opening is None else self.opening.moves
 
     @property
     def name(self) -> str:

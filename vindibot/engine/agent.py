@@ -89,6 +89,10 @@ class Agent:
         """The states of our last turns, at most `RECENT_TURNS`, oldest first."""
         return self._seen[max(0, self._count - RECENT_TURNS) : self._count]
 
+    def see(self, games: Games) -> None:
+        """Store the state of an earlier turn of ours. Call this before the first decision, with the oldest state first."""
+        self._view(games)
+
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
         """Return the ballot (all votes and the move) for a state.
 

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, ValidationError
 
-from sim.game import CRASH, STRIDE, TILE_BITS, Games, row_column
+from sim.board import BoardError, draw, parse
+from sim.game import CRASH, STRIDE, TILE_BITS, Games, equal, row_column
 from sim.maps import Map, MapError, parse_map
 from vindibot.base import VindibotError
 from vindibot.games.files.lines import fault, read_lines
@@ -65,6 +66,8 @@ class GameRecord:
     - `ending`: "finished" or "all-crashed" if the game came to its end, else the reason why the game ended early.
     - `spawns`: (row, column) of the spawn squares of heroes 1..4. None if these squares mirror the start of hero 1.
     - `extra`: further data that the program stores with the record, as JSON values.
+    - `position`: a drawing (`sim.board.draw`) of the state before the first of the moves. None if this state is the start of a
+      game on `map`.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore", allow_inf_nan=False)
@@ -82,6 +85,7 @@ class GameRecord:
     finished: AwareDatetime
     spawns: tuple[Square, Square, Square, Square] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    position: str | None = None
     version: Annotated[int, Field(ge=VERSION, le=VERSION)] = VERSION
 
     @classmethod
@@ -103,6 +107,18 @@ class GameRecord:
         mirrored = spawns == tuple(read.spawns)
         return cls(map=text, moves=tuple(moves), spawns=None if mirrored else spawns, **fields)  # type: ignore[arg-type]
 
+    @classmethod
+    def begun_at(cls, first: Games, *, moves: Sequence[int], **fields: Any) -> GameRecord:
+        """Return the record of a game that begins with the state `first`, which may be any state of a game.
+
+        `fields` are the other fields of a record, without `max_turns` and `training`. Raises `GameRecordError` as `of` does.
+        """
+        max_turns, training = int(first["max_turns"].item(0)), bool(first["training"].item(0))
+        where = map_before(first)
+        at_start = equal(where.new_game(max_turns, training), first)
+        position = None if at_start else draw(first)
+        return cls.of(where, moves=moves, max_turns=max_turns, training=training, position=position, **fields)
+
     def game_map(self) -> Map:
         """Return the map of the game. Raises `GameRecordError` for an invalid map."""
         try:
@@ -112,7 +128,12 @@ class GameRecord:
             raise GameRecordError(f"game {self.id}: the map: {problem}") from None
 
     def first(self) -> Games:
-        """Return the state before the first ply. Raises `GameRecordError` for an invalid map or spawn square."""
+        """Return the state before the first ply. Raises `GameRecordError` for an invalid map, position or spawn square."""
+        if self.position is not None:
+            try:
+                return parse(self.position)
+            except BoardError as problem:
+                raise GameRecordError(f"game {self.id}: the position: {problem}") from None
         game_map = self.game_map()
         inside = range(game_map.size)
         for row, column in self.spawns or ():
@@ -126,7 +147,7 @@ _ADAPTER = TypeAdapter(GameRecord)
 
 def dumps(record: GameRecord) -> bytes:
     """Return the record as one line of JSON, without a line end."""
-    return _ADAPTER.dump_json(record)
+    return _ADAPTER.dump_json(record, exclude={"position"} if record.position is None else None)
 
 
 def loads(line: bytes | str, where: str = "game record") -> GameRecord:

@@ -6,11 +6,13 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from sim.game import PLIES_PER_ROUND, SEATS
+import numpy as np
+
+from sim.game import PLIES_PER_ROUND, SEATS, Games
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
-from vindibot.games import Player
+from vindibot.games import Player, map_before
 from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
@@ -259,7 +261,7 @@ class Lobby:
         ]
         room = Room(
             self._new_id(),
-            match.map.new_game(match.max_turns, match.training),
+            match.map.new_game(match.max_turns, match.training) if match.first is None else match.first,
             seats,
             time_limit_ms=match.time_limit_ms,
             first_limit_ms=match.first_limit_ms,
@@ -278,19 +280,25 @@ class Lobby:
         match.set_begun(room)
         return room
 
-    def _new_match(self, game_map: Map | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
+    def _new_match(self, game_map: Map | Games | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
         """Return a match with the server's settings. Raises `UsageError` if the map cannot be read or generated.
 
-        `game_map` is a map, its name or text, or None for a map generated from `seed`. If `seed` is None, it is drawn at random.
+        `game_map` is a map, its name or text, the first state, or None for a map generated from `seed`. If `seed` is None, it is
+        drawn at random.
         """
         seed = self._random.getrandbits(32) if seed is None else seed
+        first = game_map if isinstance(game_map, np.ndarray) else None
         try:
+            if isinstance(game_map, np.ndarray):
+                game_map = map_before(game_map)
             board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
         except (GeneratorError, MapError, UnknownMapError) as error:
             raise UsageError(str(error)) from None
         settings = self.settings
         max_turns = PLIES_PER_ROUND * settings.rounds
-        return Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
+        match = Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
+        match.first = first
+        return match
 
     def _new_id(self) -> str:
         while (room_id := random_word(ID_LENGTH)) in self.rooms:
@@ -301,7 +309,7 @@ class Lobby:
 
     def arrange(
         self,
-        map: Map | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
+        map: Map | Games | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
         seats: Sequence[str | User],
         *,
         rounds: int | None = None,
@@ -317,7 +325,8 @@ class Lobby:
     ) -> Match:
         """Return a new private match. When a bot in `seats` next asks for a game, it gets its seat in this match.
 
-        - `map`: a map, its name or its text; None generates a map from `seed`.
+        - `map`: a map, its name or its text; None generates a map from `seed`. Or the state with which the game begins. This
+          state also sets the length of the game.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
         - `rounds`, `time_limit_ms`, `first_limit_ms`, `pace`: as in `ServerSettings`. None takes the server's setting.
         - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.

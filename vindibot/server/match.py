@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sim.game import SEATS
+from sim.game import SEATS, Games
 from sim.maps import Map
 from vindibot.games import Reason
 from vindibot.server.limits import Place
@@ -91,7 +91,8 @@ class Match:
 
     `seats` has a user per seat, None for a random bot of the server. `seat_limits_ms` has a time limit per seat in milliseconds,
     None for the limit of the match. `first_limit_ms` is the time limit for the first move of each hero, if it is longer. `claims`
-    has the client on each taken seat, by the seat's index. `room` is set when the game begins.
+    has the client on each taken seat, by the seat's index. `room` is set when the game begins. `first` is the state with which
+    the game begins. It also sets the length of the game. None stands for the start of a game on `map`.
     """
 
     map: Map
@@ -105,6 +106,7 @@ class Match:
     training: bool = False
     rated: bool = False
     seat_limits_ms: tuple[int | None, ...] = NO_LIMITS
+    first: Games | None = field(default=None, repr=False)
     claims: dict[int, Claim] = field(default_factory=dict)
     room: Room | None = None
     cancelled: bool = False

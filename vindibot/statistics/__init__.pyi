@@ -1,10 +1,17 @@
 from .differences import (
     EloEstimate as EloEstimate,
+    NormalisedDifference as NormalisedDifference,
     estimate_difference as estimate_difference,
+    normalised_difference as normalised_difference,
 )
 from .means import (
     jackknife as jackknife,
     mean_interval as mean_interval,
+)
+from .plans import (
+    blocks_for_interval as blocks_for_interval,
+    expected_blocks as expected_blocks,
+    spread_of as spread_of,
 )
 from .rates import (
     rate_interval as rate_interval,

@@ -6,9 +6,13 @@ scores of the match exaggerate the difference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from vindibot.statistics.means import student_quantile
 from vindibot.statistics.ratings import MIN_BLOCKS, elo
 from vindibot.statistics.shares import LEVEL, estimate_share
 
@@ -43,3 +47,33 @@ def estimate_difference(scores: Sequence[float], level: float = LEVEL) -> EloEst
         return None
     found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores), level)
     return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level)
+
+
+@dataclass(frozen=True)
+class NormalisedDifference:
+    """A's advantage in standard deviations of the score of a block, with its 95 % interval.
+
+    Rating points depend on the games: in long games the better bot is ahead more often. The normalised difference says how many
+    blocks a test needs. With half of the normalised difference, a test needs four times as many blocks.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def normalised_difference(scores: Sequence[float]) -> NormalisedDifference | None:
+    """Return the mean of ``score - 0.5`` of the blocks by its standard deviation.
+
+    Return None if there are fewer than `MIN_BLOCKS` blocks, or if all blocks have the same score. The standard error of this
+    effect size with n blocks and the value d is sqrt(1 / n + d^2 / (2 (n - 1))) (Hedges and Olkin 1985, for one sample).
+    """
+    count = len(scores)
+    if count < MIN_BLOCKS:
+        return None
+    spread = float(np.std(scores, ddof=1))
+    if spread < 1e-9:
+        return None
+    value = (float(np.mean(scores)) - 0.5) / spread
+    half = student_quantile(count - 1) * math.sqrt(1 / count + value**2 / (2 * (count - 1)))
+    return NormalisedDifference(value, value - half, value + half)

@@ -22,6 +22,7 @@ import numpy as np
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
+from vindibot.arena.report.plan import to_halve
 from vindibot.arena.report.replays import GameKey, records_of, write_pages
 from vindibot.arena.report.summary import BotStats, Summary
 from vindibot.arena.report.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
@@ -140,6 +141,7 @@ def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, s
         ("the same again", again, True),
         ("seed", "" if origin.seed is None else str(origin.seed), False),
         ("played", _when(games), False),
+        ("to halve the intervals", to_halve(games), False),
         ("version", "; ".join(f"vindibot {one}" for one in builds(games)) or f"vindibot {__version__}", False),
     ]
     return [fact for fact in facts if fact[1]]

@@ -20,10 +20,12 @@ from vindibot.statistics import (
     MIN_BLOCKS,
     RESAMPLES,
     EloEstimate,
+    NormalisedDifference,
     Rating,
     SprtState,
     estimate_difference,
     estimate_share,
+    normalised_difference,
     rate_interval,
 )
 
@@ -100,8 +102,8 @@ class Pair:
 class MatchSummary:
     """The match of two bots `a` and `b`: the state of the sequential test, and the estimated difference in strength.
 
-    A match is `complete` if its number of blocks was fixed before the first game and all blocks were played. `difference` is None
-    unless the match is complete and has enough blocks.
+    A match is `complete` if its number of blocks was fixed before the first game and all blocks were played. `difference` and
+    `normalised` are None unless the match is complete and has enough blocks.
     """
 
     a: str
@@ -110,6 +112,7 @@ class MatchSummary:
     state: SprtState
     complete: bool = False
     difference: EloEstimate | None = None
+    normalised: NormalisedDifference | None = None
 
 
 @dataclass(frozen=True)
@@ -270,4 +273,5 @@ def _match(
         state=run_sprt(games, a, sprt),
         complete=complete,
         difference=estimate_difference(scores, level) if complete else None,
+        normalised=normalised_difference(scores) if complete else None,
     )

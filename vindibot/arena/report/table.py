@@ -221,10 +221,15 @@ def match_lines(match: MatchSummary) -> list[str]:
     if size is None:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
     score = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
+    normalised = []
+    if (found := match.normalised) is not None:
+        ends = f"{signed(found.low)} .. {signed(found.high)}"
+        normalised = [f"  {signed(found.value)} standard deviations of a block's score, 95 % {ends}"]
     return [
         *lines,
         f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",
         f"  95 % {interval(size.low, size.high)}; score {percent(size.score, 1)}, 95 % {score}",
+        *normalised,
     ]
 
 

@@ -55,14 +55,17 @@ class HostedGame:
     for the output of each program, None for no file. The game is stopped at the monotonic time `deadline`.
     """
 
+    exit_seconds = EXIT_SECONDS
+
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], logs: Sequence[Path | None], deadline: float) -> None:
         self._task, self._seats, self._deadline = task, seats, deadline
         self._programs = {
             number: Program(task.seats[number].entrant, logs[number]) for number, seat in enumerate(seats) if seat is None
         }
         self._limits = [seat.entrant.limits for seat in task.seats]
-        self._run = GameRun()
+        self._run = GameRun(moves=list(task.opening_moves))
         self._map = map_of_task(task)
+        self._first = task.first() if task.opening is None else task.opening.last()
         self._room: Room | None = None
         self._over = asyncio.Event()
         self._asked_at = 0.0
@@ -70,8 +73,7 @@ class HostedGame:
     async def play(self) -> GameRun:
         """Play the game to its end, then kill all programs. Return the game with its moves."""
         began = time.monotonic()
-        settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
-        async with GameServer(settings, (self,)) as server, contextlib.AsyncExitStack() as stack:
+        async with self._new_server() as server, contextlib.AsyncExitStack() as stack:
             stack.callback(self._close)
             self._start(server)
             # If a task fails because of an error in the arena itself, the group raises the error, and the game ends.
@@ -86,28 +88,32 @@ class HostedGame:
                 async with asyncio.timeout(self._deadline - time.monotonic()):
                     await self._over.wait()
             except TimeoutError:
-                self._run.stop(len(self._room.moves) % SEATS if self._room is not None else 0, self._task.wall_s)
+                self._run.stop(self._mover(len(self._room.moves)) if self._room is not None else 0, self._task.wall_s)
             await self._let_programs_end()
             for task in tasks:
                 task.cancel()
-        self._run.moves = list(self._room.moves) if self._room is not None else []
+        self._run.moves += self._room.moves if self._room is not None else []
         self._run.seconds = time.monotonic() - began
         return self._run
 
     # -- before the game --
 
+    def _new_server(self) -> GameServer:
+        """Return the server of the game, which does not listen yet."""
+        return GameServer(ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered"), (self,))
+
     def _start(self, server: GameServer) -> None:
         """Reserve the four seats on the server, and start the seats and the programs."""
         task, self._server = self._task, server
         self._keys = [server.register(seat.entrant.label) for seat in task.seats]
-        self._match = server.lobby.arrange(self._map, self._keys, rounds=task.rounds, seed=task.seed & 0xFFFFFFFF)
-        first = self._map.new_game(SEATS * task.rounds)
+        seed = task.seed & 0xFFFFFFFF
+        self._match = server.lobby.arrange(self._first, self._keys, seed=seed)
         for number, seat in enumerate(self._seats):
             try:
                 if seat is None:
                     self._start_program(number)
                 else:
-                    seat.start(first, number)
+                    seat.start(self._first, number)
             except Forfeit as forfeit:
                 self._run.seats[number].forfeit(forfeit)
         self._started = time.monotonic()
@@ -181,8 +187,8 @@ class HostedGame:
             await self._server.join(self._keys[number])
 
     async def _let_programs_end(self) -> None:
-        """Wait until all programs have ended, but at most `EXIT_SECONDS`."""
-        for _ in range(int(EXIT_SECONDS / CHECK_SECONDS)):
+        """Wait until all programs have ended, but at most `exit_seconds`."""
+        for _ in range(int(self.exit_seconds / CHECK_SECONDS)):
             if all(program.exit_code() is not None for program in self._programs.values()):
                 break
             await asyncio.sleep(CHECK_SECONDS)
@@ -209,7 +215,7 @@ class HostedGame:
 
         Also end the game early if the task asks for this and no place can change any more.
         """
-        now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
+        now, number = time.perf_counter(), self._mover(len(room.moves) - 1)
         own, room_seat = self._run.seats[number], room.seats[number]
         if number in self._programs:
             if move == CRASH:
@@ -220,6 +226,10 @@ class HostedGame:
         self._asked_at = now
         if self._task.adjudicate and number == SEATS - 1 and not room.finished and decided(room.games, len(self._map.mines)):
             self._over.set()
+
+    def _mover(self, ply: int) -> int:
+        """Return the hero (0..3) that moves in a ply of the room, counted from 0."""
+        return (int(self._first["turn"].item(0)) + ply) % SEATS
 
     def _why_crashed(self, number: int) -> Forfeit:
         """Return the forfeit of a program whose hero has crashed: the program has ended, or its answer was late."""

@@ -17,7 +17,7 @@ from math import inf
 import numpy as np
 
 from sim.game import STAY, Games
-from vindibot.arena.schedule import SeatTask
+from vindibot.arena.schedule import Opening, SeatTask
 from vindibot.arena.seats.entrants import Limits
 from vindibot.config import Bot
 from vindibot.engine import Agent, OutOfTime, in_process_voters
@@ -88,16 +88,18 @@ class InProcessSeat(Seat):
     `ballot` has all votes for the last move. A trait that failed `strikes` times is benched: it votes no more in this game.
     """
 
-    def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
-        self._limits, self._seed = limits, seed
+    def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3, opening: Opening | None = None) -> None:
+        self._limits, self._seed, self._opening = limits, seed, opening
         self._voters = in_process_voters(bot, strikes)
         self._agent: Agent | None = None
         self._first = True
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
-        """Make the agent that plays hero `me` (0..3)."""
+        """Make the agent that plays hero `me` (0..3). The agent has seen the turns of this hero in the opening of the game."""
         self._agent = Agent(self._voters, me, self._seed, nodes=self._limits.nodes)
+        for before in self._opening.turns_of(me) if self._opening is not None else ():
+            self._agent.see(before)
 
     def move(self, games: Games) -> int:
         """Return the bot's move. Raises `Forfeit` if it comes too late, if all traits are benched, or if memory runs out."""
@@ -160,6 +162,6 @@ def local_seat(task: SeatTask) -> Seat:
     if entrant.bot is None:
         return ScriptedSeat(_random_moves(task.seed) if entrant.kind == "random" else repeat(STAY))
     try:
-        return InProcessSeat(entrant.bot, entrant.limits, task.seed)
+        return InProcessSeat(entrant.bot, entrant.limits, task.seed, opening=task.opening)
     except Exception as problem:
         return ScriptedSeat((), Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"))

@@ -65,6 +65,7 @@ class StdioSeat(Seat):
         self._expert = False
         self._answered = False
         self._buffer = b""
+        self.discarded = b""  # the output that belonged to no turn, before our last move
         self._positions: list[int] = []  # the heroes' squares before our last move; at the start their spawn squares
 
     def start(self, games: Games, me: int) -> None:
@@ -113,12 +114,11 @@ class StdioSeat(Seat):
 
     def _discard_output(self) -> None:
         """Discard all output of the program since its last answer. Raises `Forfeit` if it is more than `FLOOD_BYTES`."""
-        self._buffer = b""
-        discarded = 0
+        self.discarded, self._buffer = self._buffer, b""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._output, 65536):
-                discarded += len(data)
-                if discarded > FLOOD_BYTES:
+                self.discarded += data
+                if len(self.discarded) > FLOOD_BYTES:
                     raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
 
     def _wait(self, pipe: int, event: int, deadline: float) -> None:

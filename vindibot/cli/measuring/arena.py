@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -181,6 +182,15 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     help="play on this map, a name (m1) or a file; repeatable",
     shell_complete=complete_maps,
 )
+@click.option(
+    "--plan",
+    is_flag=False,
+    flag_value=math.inf,
+    type=float,
+    metavar="[POINTS]",
+    help="play nothing: say how many blocks, games and hours a match needs until a verdict, from the variance of old results; "
+    "POINTS is the smallest difference of interest  [default: --sprt-elo1]",
+)
 @click.option("--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable")
 @settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN)
 @click.pass_context
@@ -194,6 +204,7 @@ def arena_command(
     match: tuple[str, str] | None,
     map_names: tuple[str, ...],
     sizes: tuple[int, ...],
+    plan: float | None,
     **options: Any,
 ) -> None:
     """Play a tournament between bots, and show which bot is better and how certain this is.
@@ -214,6 +225,7 @@ def arena_command(
       vindibot arena seed "http:python3 client.py {key} {server}" "mine=stdio:./mine" stay --rounds 100
       vindibot arena --match mybot seed --blocks 200 --nodes 100000 --dask tcp://127.0.0.1:8786
       vindibot arena --resume results/cup.jsonl
+      vindibot arena --match mybot seed --plan 20
     """
     from vindibot.base import terminal
 
@@ -227,5 +239,10 @@ def arena_command(
     if mix_versions and resume is None:
         raise UsageError("--mix-versions is only for --resume")
     settings = _load(config, given, resume)
+    if plan is not None:
+        from vindibot.arena import show_plan
+
+        show_plan(terminal(), settings.settings, None if math.isinf(plan) else plan)
+        return
     words = shlex.join(["vindibot", "arena", *context.meta[WORDS]])
     sys.exit(run(settings, terminal(), resume=resume is not None, mix_versions=mix_versions, command=words))

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from vindibot.games import GameRecord, GameRecordError, Reason, map_before
+from vindibot.games import GameRecord, GameRecordError, Reason
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room
 from vindibot.server.store.database import Database, Work
@@ -132,12 +132,9 @@ class Archive:
 
 
 def _record(room: Room, fields: dict[str, Any], moves: tuple[int, ...], ending: Reason) -> GameRecord:
-    first = room.history.first
-    return GameRecord.of(
-        map_before(first),
+    return GameRecord.begun_at(
+        room.history.first,
         id=room.id,
-        max_turns=int(first[0]["max_turns"]),
-        training=room.training,
         seed=room.seed,
         moves=moves,
         ending=ending,

@@ -1,0 +1,150 @@
+"""`vindibot check`: good programs pass, and each broken one fails the check that is about its mistake."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.support.arenabots import TOP, bad_trait, line_bot, nobody_left, web_bot
+from tests.support.documents import blocks
+from tests.support.paths import BOTS
+from vindibot.cli.main import main
+
+
+def check(bot: str, *options: str) -> Result:
+    with nobody_left():
+        return CliRunner().invoke(main, ["check", bot, "--rounds", "4", *options])
+
+
+def beginner(mode: str, *, web: bool = False) -> str:
+    words = f"'{sys.executable}' '{BOTS / 'beginner_bot.py'}' {'web ' if web else ''}'{mode}'"
+    return f"{'http' if web else 'stdio'}:{words}"
+
+
+def findings(run: Result) -> dict[str, str]:
+    """The first word of each finding, by the name of the check."""
+    lines = [line.split() for line in run.output.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    return {words[1]: words[0] for words in lines}
+
+
+def test_a_program_that_does_not_answer_fails_at_the_start() -> None:
+    run = check(line_bot("silent"), "--start-s", "0.5", "--move-ms", "200")
+    assert run.exit_code == 1
+    assert findings(run) == {"start": "FAILS"}, "the other checks are left out"
+    assert "stall: no first answer in 0.5 s before its first move, in a map of 10 x 10, as hero 1" in run.output
+    assert "< HERO 3 " in run.output or "< MINE " in run.output, "what it read"
+    assert "flush the output" in run.output
+    assert run.output.splitlines()[-1] == "line_bot fails 1 of 1 check"
+
+
+def test_a_program_that_cannot_be_started_says_what_to_do(tmp_path: Path) -> None:
+    script = tmp_path / "bot.sh"
+    script.write_text("#!/nowhere/interpreter\n")
+    script.chmod(0o755)
+    run = check(f"stdio:{script}")
+    assert run.exit_code == 1
+    assert "cannot be started" in run.output
+    assert "a script needs a first line such as #!/bin/sh, and chmod +x" in run.output
+
+
+def test_a_program_that_dies_shows_its_last_lines() -> None:
+    run = check(web_bot("dies at start"))
+    assert run.exit_code == 1
+    assert findings(run) == {"start": "FAILS"}
+    assert "its last lines of output:" in run.output
+    assert "  cannot find my settings" in run.output
+
+
+def test_a_bot_that_does_not_exist_is_an_error_of_the_user() -> None:
+    run = check("nobody")
+    assert run.exit_code == 2
+    assert "nobody" in run.output
+
+
+def test_built_in_bots_have_nothing_to_check() -> None:
+    assert check("random").exit_code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("bot", ["stdio", "http"])
+def test_the_programs_of_the_examples_pass(bot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bot == "stdio":
+        (script,) = (
+            block for block in blocks((TOP / "docs" / "other-languages.md").read_text(), "sh") if "read -r size" in block.text
+        )
+        (tmp_path / "miner.sh").write_text(script.text)
+        run = check(f"stdio:sh {tmp_path / 'miner.sh'}", "--move-ms", "20000")
+    else:
+        greedy = TOP / "config" / "tournaments" / "programs" / "greedy.py"
+        run = check(f"http:'{sys.executable}' '{greedy}' {{server}} {{key}}", "--move-ms", "20000")
+    assert run.exit_code == 0, run.output
+    assert set(findings(run).values()) == {"ok"}, run.output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("mode", "failed", "words"),
+    [
+        ("no flush", "start", "stall: no first answer"),
+        ("no line end", "start", "> WAIT (without a line end)"),
+        ("misspells", "start", "illegal: answered 'UP'"),
+        ("explains first", "start", "illegal: answered 'hero at"),
+        ("explains later", "start", "it wrote output that belongs to no turn: 'I wait'"),
+        ("thinks long", "start", "timeout: no answer in 1000 ms on turn 8, after 2 moves"),
+        ("always the first", "seats", "I am hero 0"),
+        ("small maps", "sizes", "in a map of 22 x 22, as hero 1"),
+        ("begins at home", "middle", "in a game that begins on turn 600, as hero 1"),
+        ("needs a mine", "middle", "in a game in which all mines belong to hero 1"),
+        ("impatient", "late", "nothing to read"),
+    ],
+)
+def test_broken_programs_of_the_line_protocol(mode: str, failed: str, words: str) -> None:
+    run = check(beginner(mode), "--start-s", "5")
+    assert run.exit_code == 1
+    found = findings(run)
+    assert found[failed] == "FAILS", run.output
+    assert words in run.output
+    before = list(found)[: list(found).index(failed)]
+    assert all(found[name] == "ok" for name in before), run.output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("mode", "failed", "words"),
+    [
+        ("misspells", "start", "the server does not know the move 'Up' and plays Stay instead"),
+        ("impatient", "late", "timed out"),
+        ("plain names", "names", "UnicodeEncodeError"),
+        ("searches the text", "names", "a game that is finished and not finished"),
+    ],
+)
+def test_broken_programs_that_speak_http(mode: str, failed: str, words: str) -> None:
+    run = check(beginner(mode, web=True))
+    assert run.exit_code == 1
+    assert findings(run)[failed] == "FAILS", run.output
+    assert words in run.output
+    assert "> POST /api/.../play dir=" in run.output
+
+
+@pytest.mark.slow
+def test_what_the_arena_tolerates_is_a_warning() -> None:
+    run = check(beginner("surprised by the end"))
+    assert run.exit_code == 0, run.output
+    assert findings(run)["end"] == "warns"
+    assert "it ended with exit code 1 after the game" in run.output
+    assert run.output.splitlines()[-1] == "beginner_bot passes 7 checks, with 1 warning"
+
+
+@pytest.mark.slow
+def test_the_traits_of_a_bot_file_are_checked(tmp_path: Path) -> None:
+    assert check("random").exit_code == 0
+    run = check(bad_trait(tmp_path, "Raises"))
+    assert run.exit_code == 1
+    assert "FAILS" in run.output
+    assert "what to do: " in run.output

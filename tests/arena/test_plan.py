@@ -1,0 +1,80 @@
+"""`vindibot arena --plan`: what a match needs, from the results of earlier games."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.support.arenagames import SEATINGS, made_up
+from vindibot.arena.report.plan import to_halve
+from vindibot.arena.results import GameLine
+from vindibot.arena.scores import match_scores
+from vindibot.cli.main import main
+from vindibot.statistics.plans import expected_blocks, spread_of
+
+
+def old_games(blocks: int = 40) -> list[GameLine]:
+    games = made_up(SEATINGS, {"a": 20.0, "b": 0.0}, blocks, np.random.default_rng(2))
+    return [game.model_copy(update={"format": "ab", "seconds": 12.0}) for game in games]
+
+
+def write(path: Path, games: list[GameLine]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{game.encode()}\n" for game in games))
+
+
+def plan(folder: Path, *words: str) -> Result:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return CliRunner().invoke(main, ["arena", *words])
+    finally:
+        os.chdir(before)
+
+
+def test_a_plan_from_the_results_of_the_same_bots(tmp_path: Path) -> None:
+    write(tmp_path / "results" / "other.jsonl", [game.model_copy(update={"format": "all"}) for game in old_games()])
+    write(tmp_path / "results" / "match.jsonl", old_games())
+    run = plan(tmp_path, "--match", "a", "b", "--workers", "4", "--plan", "20")
+    assert run.exit_code == 0, run.output
+    assert "planned from 40 blocks of a against b in results/match.jsonl" in run.output
+    assert "a block has 6 games of 30 rounds, 12.0 s each, 4 at once" in run.output
+    blocks, _ = expected_blocks(spread_of(match_scores(old_games(), "a")), 20.0)
+    (row,) = (line.split() for line in run.output.splitlines() if line.split()[:1] == ["+20"])
+    assert row[:4] == ["+20", "95%", f"{blocks:.0f}", f"{6 * blocks:.0f}"]
+    assert sorted(path.name for path in tmp_path.rglob("*.jsonl")) == ["match.jsonl", "other.jsonl"], "nothing is played"
+    assert run.output.count("±") == 3
+
+
+def test_a_plan_from_named_results(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", old_games())
+    short = plan(tmp_path, "--results", "old.jsonl", "--plan")
+    assert short.exit_code == 0, short.output
+    assert "sequential test of +20 points rather than +0" in short.output
+    wide = plan(tmp_path, "--results", "old.jsonl", "--plan", "40")
+    assert "sequential test of +40 points rather than +0" in wide.output
+
+
+@pytest.mark.parametrize(
+    ("games", "words", "message"),
+    [
+        (None, ("--match", "a", "b", "--plan", "20"), "play some blocks first (vindibot arena --match a b --blocks 10)"),
+        (3, ("--results", "old.jsonl", "--plan"), "--plan needs at least 5 whole blocks; it has 3"),
+        (40, ("--results", "old.jsonl", "--plan", "0"), "--plan needs a difference of more than 0 points"),
+    ],
+)
+def test_what_cannot_be_planned(games: int | None, words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    if games is not None:
+        write(tmp_path / "old.jsonl", old_games(games))
+    run = plan(tmp_path, *words)
+    assert run.exit_code == 2, run.output
+    assert message in " ".join(run.output.split())
+
+
+def test_three_times_as_many_blocks_halve_the_intervals() -> None:
+    assert to_halve(old_games(10), 2) == "30 more blocks, about 18 min on this machine"
+    assert to_halve([]) == ""

@@ -1,0 +1,75 @@
+"""The check of a whole bot before a tournament: the games of a program, or the standard checks of each trait of a bot file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from vindibot.arena import ArenaSettings, Finding, check_program, read_entrants
+from vindibot.base import counted, printable, printable_lines, say
+from vindibot.config import Bot, Config
+from vindibot.devtools.conformance import ConformanceError, check_trait
+from vindibot.engine import warm
+
+#: What the terminal says about a finding, and its style.
+_OK, _WARNS, _FAILS = ("ok", "green"), ("warns", "yellow"), ("FAILS", "bold red")
+
+
+def check_bot(console: Console, config: Config[ArenaSettings], rounds: int) -> int:
+    """Check the first bot of a tournament, print the findings, and return the exit code: 0 if no check fails, else 1.
+
+    `rounds` is the number of moves of a program in each game. Raises `UsageError` if there is no such bot.
+    """
+    entrant = read_entrants(config)[0]
+    label = printable(entrant.label)
+    if entrant.bot is None and not entrant.command:
+        say(console, f"{label} is built in: there is nothing to check")
+        return 0
+    warm(console)
+    if entrant.bot is None:
+        words = printable(shlex.join(entrant.command))
+        say(console, f"checking {label} ({entrant.kind}: {words}), {entrant.limits.move_ms} ms per move")
+        findings = check_program(entrant, rounds)
+    else:
+        say(console, f"checking the traits of {label}")
+        findings = _trait_findings(entrant.bot)
+    count = failed = warned = 0
+    for finding in findings:
+        _show(console, finding)
+        count += 1
+        failed += bool(finding.wrong) and finding.fails
+        warned += bool(finding.wrong) and not finding.fails
+    verdict = f"{label} fails {failed} of {counted(count, 'check')}" if failed else f"{label} passes {counted(count, 'check')}"
+    say(console, verdict + (f", with {counted(warned, 'warning')}" if warned else ""), "bold red" if failed else "bold green")
+    return 1 if failed else 0
+
+
+def _trait_findings(bot: Bot) -> Iterator[Finding]:
+    """Yield whether each trait of a bot keeps the promises of the conformance suite."""
+    for spec, trait in bot.build():
+        promise = f"{spec.class_path} keeps all promises"
+        try:
+            check_trait(trait)
+        except ConformanceError as problem:
+            yield Finding(spec.label, promise, f"{problem.check}: {problem.wrong}", problem.advice, True)
+        else:
+            yield Finding(spec.label, promise)
+
+
+def _show(console: Console, finding: Finding) -> None:
+    word, style = _OK if not finding.wrong else _FAILS if finding.fails else _WARNS
+    console.print(f"  [{style}]{word:6}[/] ", end="")
+    say(console, printable(f"{finding.check:8} {finding.promise}"))
+    if not finding.wrong:
+        return
+    say(console, _indented(finding.wrong))
+    for head, lines in (("it read (<) and wrote (>):", finding.lines), ("its last lines of output:", finding.output)):
+        if lines:
+            say(console, _indented("\n".join([head, *(f"  {line}" for line in lines)])))
+    say(console, _indented(f"what to do: {finding.advice}"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"         {line}" for line in printable_lines(text).splitlines())
