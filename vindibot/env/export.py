@@ -27,9 +27,9 @@ _PARTS = ("rows", "linear", "out")
 def export(policy: Any, path: str | Path) -> Path:
     """Write a policy over the observation ``features`` as a net to `path` (``mine.npz``), and a bot that plays it beside it.
 
-    Return the path of the bot (``mine.toml``). The score of a move is ``out . relu(sum of rows) + sum of linear``. The sum of rows
-    is over the slots of the position and of the move, the sum of linear over the slots of the move. The policy is a mapping, or
-    a module of torch with parameters of these names (also ``rows.weight``, ...):
+    Return the path of the bot (``mine.toml``). The score of a move is ``out . relu(sum of rows) + sum of linear``. The sum of
+    rows is over the slots of the position and of the move, the sum of linear over the slots of the move. The policy is a mapping,
+    or a module of torch with parameters of these names (also ``rows.weight``, ...):
 
     - rows (`FEATURES` x hidden): a row of weights per feature. The number of hidden units is a multiple of 16, up to 128.
     - linear (`FEATURES`), out (hidden). All weights of feature 0 are 0 (torch: ``padding_idx=0``).

@@ -14,7 +14,7 @@ Other heroes are in the order of their turns after the hero that observes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -35,7 +35,6 @@ from sim.game import (
     MAX_SIZE,
     MINE,
     OFFSET,
-    PLIES_PER_ROUND,
     SEATS,
     STRIDE,
     TAVERN,
@@ -43,7 +42,7 @@ from sim.game import (
     WALL,
     Games,
 )
-from sim.kernel_types import INT8S, INT64S
+from sim.kernel_types import INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
 from sim.rules import has_effect, tile_at
 
@@ -146,7 +145,7 @@ def _fill_compact(game: GameRecord, tables: MapRecord, me: int, out: NDArray[np.
 def _fill_planes(game: GameRecord, me: int, side: int, out: NDArray[np.uint8]) -> None:
     """Write `PLANES` layers of `side` x `side` squares one after the other. `me` stands in the middle.
 
-    - 0..6: walls (also beyond the board), taverns, mines without an owner, own mines, mines of the three others. 255: it is there.
+    - 0..6: walls (also beyond the board), taverns, mines without an owner, own mines, mines of the three others; 255: it is there
     - 7..10: the own hero and the three others. The number is the life, from 0 to 255.
     - 11..13 have one number everywhere: the rounds left, the own gold, and the gold of the richest other hero.
     """
@@ -181,19 +180,31 @@ def _fill_planes(game: GameRecord, me: int, side: int, out: NDArray[np.uint8]) -
     out[13 * area :] = np.uint8(255 * _wealth(richest))
 
 
+class Rows(NamedTuple):
+    """What to observe: row i is for hero ``heroes[i]`` in the game number ``which[i]``, on the map number ``where[i]``.
+
+    ``wanted[i]`` is `NOTHING`, `MASK` or `ALL`. `order` lists the rows: it is faster if games on one map follow each other.
+    """
+
+    order: NDArray[np.int64]
+    which: NDArray[np.int64]
+    where: NDArray[np.int64]
+    heroes: NDArray[np.int64]
+    wanted: NDArray[np.int8]
+
+
+_ROWS = tuple_of([INT64S, INT64S, INT64S, INT64S, INT8S], Rows)
+
+
 @entry(
     types.void(
-        GAMES, MAP_TABLES_ARRAY, INT64S, INT64S, INT64S, INT8S, types.int64, types.int64, FOUND_ARRAY, _INT16_ROWS,
-        _FLOAT32_ROWS, _BYTE_ROWS, _INT8_ROWS,
+        GAMES, MAP_TABLES_ARRAY, _ROWS, types.int64, types.int64, FOUND_ARRAY, _INT16_ROWS, _FLOAT32_ROWS, _BYTE_ROWS, _INT8_ROWS
     )
-)  # fmt: skip
+)
 def observe_games(
     games: Games,
     tables_array: NDArray[np.void],
-    which: NDArray[np.int64],
-    where: NDArray[np.int64],
-    heroes: NDArray[np.int64],
-    wanted: NDArray[np.int8],
+    rows: Rows,
     kind: int,
     side: int,
     found_array: NDArray[np.void],
@@ -202,20 +213,19 @@ def observe_games(
     layers: NDArray[np.uint8],
     masks: NDArray[np.int8],
 ) -> None:
-    """Write the mask and the observation of hero ``heroes[i]`` in ``games[which[i]]`` into row i, if ``wanted[i]`` says so.
+    """Write the masks and the observations of all rows. `tables_array` has the tables of the maps.
 
-    ``tables_array[where[i]]`` are the tables of its map. `kind` is a number in `KINDS`; `record` is not written here. Only the
-    array of the kind has rows: `indices` for `features`, `numbers` for `compact`, `layers` for `planes`. `masks` (int8, n x 5)
-    has a 1 for each move with an effect, and for Stay.
+    `kind` is a number in `KINDS`; `record` is not written here. Only the array of the kind has rows: `indices` for `features`,
+    `numbers` for `compact`, `layers` for `planes`. `masks` (int8, n x 5) has a 1 for each move with an effect, and for Stay.
     """
     found = found_array[0]
-    for row in range(len(which)):
-        if wanted[row] == NOTHING:
+    for row in rows.order:
+        if rows.wanted[row] == NOTHING:
             continue
-        game, tables, hero = games[which[row]], tables_array[where[row]], heroes[row]
+        game, tables, hero = games[rows.which[row]], tables_array[rows.where[row]], rows.heroes[row]
         for move in range(5):
             masks[row, move] = has_effect(game, hero, move)
-        if wanted[row] == MASK:
+        if rows.wanted[row] == MASK:
             continue
         if kind == _FEATURES:
             find_features(game, tables, hero, found)
@@ -262,17 +272,9 @@ class Observations:
         self.masks = np.zeros((count, 5), np.int8)
         self._found = np.zeros(1, FOUND)
 
-    def look(
-        self,
-        games: Games,
-        tables: NDArray[np.void],
-        which: NDArray[np.int64],
-        where: NDArray[np.int64],
-        heroes: NDArray[np.int64],
-        wanted: NDArray[np.int8],
-    ) -> None:
+    def look(self, games: Games, tables: NDArray[np.void], rows: Rows) -> None:
         """Fill the wanted rows, see `observe_games`."""
         if self._kind == _RECORD:
-            rows = np.flatnonzero(wanted == ALL)
-            self.observations[rows] = games.view(np.uint8).reshape(len(games), -1)[which[rows]]
-        observe_games(games, tables, which, where, heroes, wanted, self._kind, self._side, self._found, *self._arrays, self.masks)
+            chosen = np.flatnonzero(rows.wanted == ALL)
+            self.observations[chosen] = games.view(np.uint8).reshape(len(games), -1)[rows.which[chosen]]
+        observe_games(games, tables, rows, self._kind, self._side, self._found, *self._arrays, self.masks)

@@ -65,19 +65,19 @@ class Sb3Env(VecEnv):
         """Close the games."""
         self.vector.close()
 
-    def _rows(self, indices: None | int | Iterable[int]) -> Sequence[int]:
+    def _rows(self, indices: int | Iterable[int] | None) -> Sequence[int]:
         return list(self._get_indices(indices))
 
-    def get_attr(self, attr_name: str, indices: None | int | Iterable[int] = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """Return an attribute of the vector for each of these games."""
         return [getattr(self.vector, attr_name) for _ in self._rows(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: None | int | Iterable[int] = None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
         """Raise `AttributeError`: all games have the same options."""
         raise AttributeError(f"{attr_name} cannot be set: make another environment")
 
     def env_method(
-        self, method_name: str, *method_args: Any, indices: None | int | Iterable[int] = None, **method_kwargs: Any
+        self, method_name: str, *method_args: Any, indices: int | Iterable[int] | None = None, **method_kwargs: Any
     ) -> list[Any]:
         """Return the masks of these games (bool[5] each) for ``action_masks``, the only method."""
         if method_name != "action_masks":
@@ -88,7 +88,7 @@ class Sb3Env(VecEnv):
         """Return whether there is an attribute or method of this name; MaskablePPO asks for ``action_masks``."""
         return attr_name == "action_masks" or hasattr(self.vector, attr_name)
 
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: None | int | Iterable[int] = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: int | Iterable[int] | None = None) -> list[bool]:
         """Return False for each of these games."""
         return [False for _ in self._rows(indices)]
 

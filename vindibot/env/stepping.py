@@ -167,12 +167,13 @@ def _begin(running: Running, maps: MapPool, rivals: RivalPool, rules: Rules, num
     running.fresh[number] = True
 
 
-@entry(types.void(_RUNNING, _MAPS, _RIVALS, _RULES, INT8S, INT64S, FOUND_ARRAY, UNITS_ARRAY))
+@entry(types.void(_RUNNING, _MAPS, _RIVALS, _RULES, INT64S, INT8S, INT64S, FOUND_ARRAY, UNITS_ARRAY))
 def advance_games(
     running: Running,
     maps: MapPool,
     rivals: RivalPool,
     rules: Rules,
+    order: NDArray[np.int64],
     tasks: NDArray[np.int8],
     actions: NDArray[np.int64],
     found_array: NDArray[np.void],
@@ -180,17 +181,17 @@ def advance_games(
 ) -> None:
     """Do ``tasks[i]`` (`SKIP`, `MOVE`, `BEGIN` or `GO_ON`) with game i, then play until a learned hero or a bot has its turn.
 
-    ``actions[i]`` is the move for `MOVE`; a number that is no direction is Stay. `found_array` and `units_array` are arrays of
-    one record, which are overwritten.
+    ``actions[i]`` is the move for `MOVE`; a number that is no direction is Stay. `order` lists the games: this is faster if games
+    on one map follow each other. `found_array` and `units_array` are arrays of one record, which are overwritten.
     """
-    found, scores, order = found_array[0], np.zeros(5, np.int64), np.zeros(len(rivals.players), np.int64)
+    found, scores, drawn = found_array[0], np.zeros(5, np.int64), np.zeros(len(rivals.players), np.int64)
     policies = len(rivals.policies)
-    for number in range(len(tasks)):
+    for number in order:
         task = tasks[number]
         if task == SKIP:
             continue
         if task == BEGIN:
-            _begin(running, maps, rivals, rules, number, order)
+            _begin(running, maps, rivals, rules, number, drawn)
         game, seats, ply = running.games[number], running.seats[number], running.moves[number]
         tables, state = maps.tables[running.where[number]], running.states[number]
         move = actions[number] if 0 <= actions[number] <= 4 else int64(STAY)

@@ -11,9 +11,9 @@ from behaviours.net.features import FOUND
 from behaviours.net.scoring import UNITS
 from sim.game import GAME, SEATS
 from vindibot.base import UsageError
-from vindibot.env.observing import ALL, NOTHING
+from vindibot.env.observing import ALL, NOTHING, Rows
 from vindibot.env.options import EnvOptions
-from vindibot.env.stepping import LEARNER, Running, advance_games, seed_state
+from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_state
 
 
 class GameTable:
@@ -39,7 +39,7 @@ class GameTable:
             np.zeros(count, np.bool_),
             np.zeros((count, self.rules.max_turns if logged else 0), np.int8),
         )
-        self._rows, self._no_moves = np.arange(count), np.zeros(count, np.int64)
+        self._rows, self._order, self._no_moves = np.arange(count), np.arange(count), np.zeros(count, np.int64)
         self._found, self._units = np.zeros(1, FOUND), np.zeros(1, UNITS)
 
     def seed(self, rows: Sequence[int] | NDArray[np.int64], seeds: Sequence[int]) -> None:
@@ -50,10 +50,13 @@ class GameTable:
     def advance(self, tasks: NDArray[np.int8], actions: NDArray[np.int64] | None = None) -> None:
         """Do a task with each game, see `advance_games`."""
         moves = self._no_moves if actions is None else actions
-        advance_games(self.running, self.maps, self.rivals.pool, self.rules, tasks, moves, self._found, self._units)
+        maps, rivals, rules = self.maps, self.rivals.pool, self.rules
+        advance_games(self.running, maps, rivals, rules, self._order, tasks, moves, self._found, self._units)
+        if (tasks == BEGIN).any():
+            self._order = np.argsort(self.running.where, kind="stable")
 
     def look(self, rows: NDArray[np.bool_] | None = None) -> None:
         """Fill the observations and masks of the learned heroes, of all games or of the marked ones."""
         wanted = np.full(len(self._rows), ALL, np.int8) if rows is None else np.where(rows, ALL, NOTHING).astype(np.int8)
         run = self.running
-        self.seen.look(run.games, self.maps.tables, self._rows, run.where, run.heroes, wanted)
+        self.seen.look(run.games, self.maps.tables, Rows(self._order, self._rows, run.where, run.heroes, wanted))

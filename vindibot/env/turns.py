@@ -16,7 +16,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from sim.game import PLIES_PER_ROUND, SEATS, mover
 from vindibot.base import UsageError
 from vindibot.env.frames import MODES, frame
-from vindibot.env.observing import ALL, MASK
+from vindibot.env.observing import ALL, MASK, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, REWARDS, worths_in
 from vindibot.env.table import GameTable
@@ -42,8 +42,8 @@ class FourHeroes:
         self.possible_agents, self.agents = AGENTS[:], list[str]()
         self.table = GameTable(self.options, 1, logged=True)
         self._four = self.options.lookout.rows(SEATS)
-        self._heroes, self._zeros, self._where = np.arange(SEATS), np.zeros(SEATS, np.int64), np.zeros(SEATS, np.int64)
-        self._wanted, self._begun = np.zeros(SEATS, np.int8), False
+        heroes, zeros = np.arange(SEATS), np.zeros(SEATS, np.int64)
+        self._rows, self._begun = Rows(heroes, zeros, zeros.copy(), heroes, np.zeros(SEATS, np.int8)), False
         self.worths, self._kind = np.zeros((1, SEATS)), REWARDS.index(self.options.reward)
         self.spaces = {agent: (observation_space(self.options), spaces.Discrete(5)) for agent in AGENTS}
         self.state_space = spaces.Box(0, 255, (self.game.itemsize,), np.uint8)
@@ -72,7 +72,7 @@ class FourHeroes:
             self.table.seed([0], [int(np.random.default_rng().integers(2**63)) if seed is None else seed])
         self._begun = True
         self.table.advance(np.full(1, BEGIN, np.int8))
-        self._where[:] = self.table.running.where[0]
+        self._rows.where[:] = self.table.running.where[0]
         worths_in(self.game, self._kind, self.worths)
 
     def move(self, action: int) -> NDArray[np.float64]:
@@ -85,8 +85,8 @@ class FourHeroes:
 
     def look(self, seen: int) -> NDArray[np.int8]:
         """Return the masks of all heroes (int8, 4 x 5). The heroes in the set `seen` (a bit per hero) are also observed."""
-        self._wanted[:] = [ALL if seen >> hero & 1 else MASK for hero in range(SEATS)]
-        self._four.look(self.game, self.table.maps.tables, self._zeros, self._where, self._heroes, self._wanted)
+        self._rows.wanted[:] = [ALL if seen >> hero & 1 else MASK for hero in range(SEATS)]
+        self._four.look(self.game, self.table.maps.tables, self._rows)
         return self._four.masks.copy()
 
     def observation(self, hero: int) -> Observation:

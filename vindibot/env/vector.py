@@ -148,6 +148,4 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
         if self.render_mode is None:
             return None
         run = self.table.running
-        return tuple(
-            frame(run.games[row : row + 1], self.render_mode, int(run.heroes[row])) for row in range(self.num_envs)
-        )
+        return tuple(frame(run.games[row : row + 1], self.render_mode, int(run.heroes[row])) for row in range(self.num_envs))
