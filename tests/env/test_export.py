@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import gymnasium
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from vindibot.base import UsageError
 from vindibot.config import load_bot
 from vindibot.engine import Agent, in_process_voters
 from vindibot.env.vector import VindiniumVectorEnv
-from vindibot.games import dumps, map_before
+from vindibot.games import Reason, dumps, map_before, read_records
 
 
 def policy(seed=0, hidden=32, scale=0.2):
@@ -52,7 +54,7 @@ def test_the_net_scores_as_the_policy_did(tmp_path):
     compared = 0
     while compared < 10_000:
         masked = seen["action_mask"] == 0
-        exact, rounded = (np.where(masked, -np.inf, scores(one, seen["observation"])) for one in (weights, whole))
+        exact, rounded = (np.where(masked, -1e9, scores(one, seen["observation"])) for one in (weights, whole))
         assert np.abs(exact - rounded)[~masked].max() < 0.15
         best = np.take_along_axis(exact, rounded.argmax(axis=1)[:, None], 1)[:, 0]
         assert (exact.max(axis=1) - best < 0.15).all()
@@ -124,10 +126,10 @@ def recorded(path, plies=80):
     lines = []
     for seed in range(2):
         states = states_of(seed, plies)
-        played = [int(after["hero"]["last_dir"][0, mover(before)]) for before, after in zip(states, states[1:], strict=False)]
+        played = [int(after["hero"]["last_dir"][0, mover(before)]) for before, after in pairwise(states)]
         if seed:
             played[4:] = [5, *(move if ply % 4 else 0 for ply, move in enumerate(played[5:], 5))]
-        record = record_of(map_before(states[0]), played, id=f"game{seed}", max_turns=plies, ending="finished")
+        record = record_of(map_before(states[0]), played, id=f"game{seed}", max_turns=plies, ending=Reason.FINISHED)
         lines.append(dumps(record))
     path.write_bytes(b"\n".join(lines) + b"\n")
     return path
@@ -141,8 +143,6 @@ def test_episodes_are_what_the_heroes_saw_and_did(reward, tmp_path):
         *(("game0", hero) for hero in range(4)),
         *(("game1", n) for n in (1, 2, 3)),
     ]
-    from vindibot.games import read_records
-
     records = {record.id: record for record in read_records(path)}
     for one in found:
         record = records[one.game]

@@ -169,7 +169,7 @@ def test_many_resets_and_closes_leave_nothing():
 
 
 def test_wrong_calls_are_named():
-    with pytest.raises(UsageError, match="gymnasium.make has one learner"):
+    with pytest.raises(UsageError, match="make has one learner"):
         VindiniumEnv(learners=2)
     env = gymnasium.make(ID, rounds=1, map_count=1).unwrapped
     with pytest.raises(UsageError, match="call reset first"):

@@ -1,10 +1,8 @@
-"""Environments for reinforcement learning: Gymnasium's for one hero among rivals, PettingZoo's for four heroes.
-
-``import vindibot.env`` registers them. It needs the packages of ``pip install 'vindibot[rl]'``.
-"""
+"""Environments for reinforcement learning: Gymnasium's for one hero among rivals, and PettingZoo's for four heroes."""
 
 from __future__ import annotations
 
+# The import of this package registers the environments.
 try:
     import gymnasium
     import pettingzoo
