@@ -70,7 +70,9 @@ class Run:
         """Write the state of the run, the net and its bot."""
         state = {"policy": self.policy, "critic": self.critic, "optimiser": self.optimiser}
         facts = {"selves": self.selves, "curve": self.curve, "seconds": self.seconds}
-        torch.save({name: part.state_dict() for name, part in state.items()} | {"facts": json.dumps(facts)}, self.folder / "run.tmp")
+        torch.save(
+            {name: part.state_dict() for name, part in state.items()} | {"facts": json.dumps(facts)}, self.folder / "run.tmp"
+        )
         (self.folder / "run.tmp").replace(self.folder / "run.pt")
         vindibot.env.export(self.policy, self.folder / f"{self.folder.resolve().name}.npz")
 
@@ -97,27 +99,31 @@ class Run:
         """Train for some minutes. Every `every` seconds, print a row, save, and freeze a copy."""
         envs, end, shown = self.games(), time.monotonic() + 60 * minutes, time.monotonic()
         seen, _ = envs.reset(seed=self.seed + len(self.curve))
-        won, games, moves = 0, 0, 0
+        results, moves = [], 0
         while time.monotonic() < end:
             began = time.monotonic()
-            piece, seen, results = self.play(envs, seen)
+            piece, seen, ended = self.play(envs, seen)
             entropy = self.learn(*piece)
-            won, games, moves = won + sum(results), games + len(results), moves + GAMES * STEPS
-            self.seconds += time.monotonic() - began
-            if time.monotonic() - shown > every or time.monotonic() >= end:
-                self.curve.append({"seconds": self.seconds, "won": won / max(games, 1), "entropy": entropy})
-                speed = moves / (time.monotonic() - shown)
-                print(f"{self.seconds:6.0f} s  {speed:7.0f} moves/s  won {won / max(games, 1):.2f} of {games}  entropy {entropy:.2f}")
+            results, moves = results + ended, moves + GAMES * STEPS
+            now = time.monotonic()
+            self.seconds += now - began
+            if results and (now - shown > every or now >= end):
+                won, speed = float(np.mean(results)), moves / (now - shown)
+                self.curve.append({"seconds": self.seconds, "won": won, "entropy": entropy})
+                print(
+                    f"{self.seconds:6.0f} s  {speed:6.0f} moves/s  won {won:.2f} of {len(results)}  entropy {entropy:.2f}",
+                    flush=True,
+                )
                 self.freeze()
                 self.save()
                 envs.close()
-                envs, shown, won, games, moves = self.games(), time.monotonic(), 0, 0, 0
+                envs, shown, results, moves = self.games(), time.monotonic(), [], 0
                 seen, _ = envs.reset(seed=self.seed + len(self.curve))
         self.save()
 
     @torch.no_grad()
     def play(self, envs: gymnasium.vector.VectorEnv, seen: dict) -> tuple[tuple[torch.Tensor, ...], dict, list[bool]]:
-        """Play `STEPS` moves of each game. Return the decisions, the next observations, and whether the games that ended were won."""
+        """Play `STEPS` moves of each game. Return the decisions, the next observations, and which of the ended games were won."""
         rows, rewards, ends, values, results = [], [], [], [], []
         for _ in range(STEPS):
             features, mask = torch.as_tensor(seen["observation"]).int(), torch.as_tensor(seen["action_mask"]).bool()
@@ -156,7 +162,7 @@ class Run:
                 (0.5 * error - gain - ENTROPY * entropy).backward()
                 nn.utils.clip_grad_norm_(self.policy.parameters(), 0.5)
                 self.optimiser.step()
-                entropies.append(float(entropy))
+                entropies.append(float(entropy.detach()))
         return float(np.mean(entropies))
 
 
@@ -172,7 +178,9 @@ def main() -> None:
     options = parser.parse_args()
     there = (options.folder / "run.pt").exists()
     if there != options.resume:
-        parser.error(f"{options.folder} has {'a run already: --resume goes on with it' if there else 'no run: leave out --resume'}")
+        parser.error(
+            f"{options.folder} has {'a run already: --resume goes on with it' if there else 'no run: leave out --resume'}"
+        )
     options.folder.mkdir(parents=True, exist_ok=True)
     run = Run(options.folder, options.hidden, options.seed)
     if options.resume:
