@@ -24,7 +24,7 @@ from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 #: Rivals at the beginning, and the number of frozen selves that are kept.
 RIVALS, SELVES = ("random", "policy:plain", "policy:hunter", "policy:timid"), 6
 #: Games at a time, moves per game between two updates, passes over them, and moves per step of the optimiser.
-GAMES, STEPS, PASSES, BATCH = 256, 32, 2, 2048
+GAMES, STEPS, PASSES, BATCH = 64, 32, 1, 2048
 #: Discount per round, decay of advantages (Schulman et al. 2016), largest relative change of a probability, entropy, step size.
 DISCOUNT, TRACE, CLIP, ENTROPY, STEP = 0.99, 0.95, 0.2, 0.01, 1e-3
 #: A reward of the environment is gold; the value learns in units of this number of gold pieces.
