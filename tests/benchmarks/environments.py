@@ -1,8 +1,8 @@
 """Decisions a second of the environments: ``python -m tests.benchmarks environments``.
 
 A decision is one step with its observation, its mask and its reward; resets count too. Gymnasium's own functions measure them, in
-wall time on one core. Environments for four players of other packages are measured in the same run, if they are installed. Their
-policies are random too. `ENVIRONMENT_SECONDS` is the length of one measurement.
+wall time on one core. Environments of other packages for four players (pgx: three) are measured in the same run, if they are
+installed. Their moves are random too. `ENVIRONMENT_SECONDS` is the length of one measurement.
 """
 
 from __future__ import annotations
@@ -110,9 +110,8 @@ def _others() -> Iterator[tuple[str, float]]:
     """Yield the name and the rate of each environment for four players that is installed."""
     for name, measure in (
         ("PettingZoo's knights_archers_zombies", _knights),
-        ("PettingZoo's example with four agents", _generated),
         ("kaggle-environments' hungry_geese", _geese),
-        ("pgx's bridge_bidding, 4096 games", _bridge),
+        ("pgx's sparrow_mahjong (three players), 4096 games", _mahjong),
     ):
         try:
             yield name, measure()
@@ -122,10 +121,6 @@ def _others() -> Iterator[tuple[str, float]]:
 
 def _knights() -> float:
     return _round_rate(importlib.import_module("pettingzoo.butterfly.knights_archers_zombies_v11").parallel_env())
-
-
-def _generated() -> float:
-    return _round_rate(importlib.import_module("pettingzoo.test.example_envs.generated_agents_parallel_v0").parallel_env())
 
 
 def _geese() -> float:
@@ -142,10 +137,10 @@ def _geese() -> float:
     return _rate(play)
 
 
-def _bridge() -> float:
+def _mahjong() -> float:
     jax, pgx = importlib.import_module("jax"), importlib.import_module("pgx")
     make: Any = pgx.make
-    env, count = make("bridge_bidding"), COUNTS[-1]
+    env, count = make("sparrow_mahjong"), COUNTS[-1]
     from_auto = importlib.import_module("pgx.experimental.wrappers").auto_reset
     begin, step = jax.jit(jax.vmap(env.init)), jax.jit(jax.vmap(from_auto(env.step, env.init)))
 

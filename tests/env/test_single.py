@@ -66,7 +66,7 @@ def test_a_bot_chooses_the_move_that_it_chooses_elsewhere():
     """With equal seeds and numbers of nodes: its agent has its own view of each state."""
     env = gymnasium.make(ID, rivals=["sparring/hunter"], hero=0, nodes=100, **SMALL).unwrapped
     env.reset(seed=3)
-    game, agents = env.game.copy(), {}
+    game, agents = env.game.copy(), dict[int, Agent]()
     while game["status"][0] == RUNNING:
         turn = int(game["turn"][0])
         env.step(turn // PLIES_PER_ROUND % 5)

@@ -36,7 +36,7 @@ def run_cell(code, names):
 
 def test_the_notebook_up_to_the_training(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names: dict[str, object] = {}
     for code in cells()[:3]:
         shown = run_cell(code.replace("render_mode=", "rounds=20, map_count=4, render_mode="), names)
     assert isinstance(shown, Page)
@@ -52,7 +52,7 @@ def test_the_whole_notebook(tmp_path, monkeypatch):
     shutil.copytree(TOP / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path / "examples" / "notebooks")
     monkeypatch.setenv("PYTHONPATH", f"{TOP}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    names = {}
+    names: dict[str, object] = {}
     for code in cells():
         shown = run_cell(code.replace("MINUTES = 5", "MINUTES = 0.3"), names)
     assert isinstance(shown, Page)

@@ -90,7 +90,7 @@ def test_every_ply_is_a_ply_of_the_rules(kind):
         observation, info = env.reset(seed=seed)
         game = env.table.maps.starts[env.table.running.where[0]].reshape(1).copy()
         game["max_turns"] = 24
-        hero, rewards, place, before = info["hero"], [], 0, 0.0
+        hero, rewards, place, before = info["hero"], list[float](), 0, 0.0
         assert env.table.running.seats[0].tolist().count(LEARNER) == 1
         assert env.table.running.seats[0, hero] == LEARNER
         while True:

@@ -267,7 +267,9 @@ class Observations:
     def __init__(self, lookout: Lookout, count: int) -> None:
         space, self._kind, self._side = lookout.space(), KINDS.index(lookout.kind), lookout.side
         flat = np.zeros((count, int(np.prod(space.shape))), space.dtype)
-        self._arrays = [flat if flat.dtype == dtype else np.zeros((0, 0), dtype) for dtype in (np.int16, np.float32, np.uint8)]
+        self._arrays: list[Any] = [
+            flat if flat.dtype == dtype else np.zeros((0, 0), dtype) for dtype in (np.int16, np.float32, np.uint8)
+        ]
         self.observations: NDArray[Any] = flat.reshape(count, *space.shape)
         self.masks = np.zeros((count, 5), np.int8)
         self._found = np.zeros(1, FOUND)
@@ -277,4 +279,5 @@ class Observations:
         if self._kind == _RECORD:
             chosen = np.flatnonzero(rows.wanted == ALL)
             self.observations[chosen] = games.view(np.uint8).reshape(len(games), -1)[rows.which[chosen]]
-        observe_games(games, tables, rows, self._kind, self._side, self._found, *self._arrays, self.masks)
+        indices, numbers, layers = self._arrays
+        observe_games(games, tables, rows, self._kind, self._side, self._found, indices, numbers, layers, self.masks)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.network import Net, NetError, compiled_networks, load_nets
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import Map
@@ -149,7 +149,7 @@ class Rivals:
 
 def _rivals(names: Sequence[str]) -> Rivals:
     """Return the rivals with these names: ``random``, ``policy:NAME``, ``net:FILE``, or the name or the file of a bot."""
-    policies, basic, networks, bots = [], [], [], []
+    policies, basic, networks, bots = list[PolicyParams](), list[Net](), list[Net](), list[Bot]()
     players: list[tuple[str, int]] = []
     for name in names:
         kind, colon, rest = name.partition(":")
@@ -167,9 +167,8 @@ def _rivals(names: Sequence[str]) -> Rivals:
         else:
             players.append(("bot", len(bots)))
             bots.append(_bot(name))
-    first = {"policy": 0, "basic": len(policies), "net": len(policies) + len(basic)}
-    numbers = {"random": lambda _: RANDOM, "bot": lambda number: PROGRAM - number}
-    codes = [numbers[kind](number) if kind in numbers else first[kind] + number for kind, number in players]
+    first = {"policy": 0, "basic": len(policies), "net": len(policies) + len(basic), "random": RANDOM, "bot": PROGRAM}
+    codes = [first[kind] - number if kind == "bot" else first[kind] + number for kind, number in players]
     pool = RivalPool(
         compiled_policies(tuple(policies), tuple(basic)).copy(),
         compiled_networks([net.policy for net in networks]),

@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from vindibot.env.vector import VindiniumVectorEnv
+from vindibot.env.vector import VindiniumVectorEnv, observation_space
 
 
 class Sb3Env(VecEnv):
@@ -31,7 +31,7 @@ class Sb3Env(VecEnv):
     def __init__(self, num_envs: int, **options: Any) -> None:
         self.vector = VindiniumVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         self.render_mode = self.vector.render_mode
-        space = self.vector.single_observation_space["observation"]
+        space = observation_space(self.vector.options)["observation"]
         super().__init__(num_envs, space, self.vector.single_action_space)
         self._actions, self._masks = np.zeros(num_envs, np.int64), np.ones((num_envs, 5), np.bool_)
 
@@ -136,6 +136,6 @@ class NetPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        self.action_net = NetModule(self._hidden)  # type: ignore[assignment]
-        self.value_net = NetModule(self._hidden, is_value=True)  # type: ignore[assignment]
+        self.action_net = NetModule(self._hidden)
+        self.value_net = NetModule(self._hidden, is_value=True)
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)

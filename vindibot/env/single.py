@@ -37,7 +37,7 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
         self.render_mode = render_mode
         self.table = GameTable(self.options, 1, logged=True)
         self.action_space = spaces.Discrete(5)
-        self.observation_space = observation_space(self.options)
+        self.observation_space: spaces.Space[Observation] = observation_space(self.options)  # type: ignore[assignment]
         self._voters = [in_process_voters(bot) for bot in self.table.rivals.bots]
         self._agents: dict[int, Agent] = {}
         self._begun = False
@@ -98,7 +98,8 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the mask as bools, as `sb3_contrib.MaskablePPO` asks for it."""
-        return self.table.seen.masks[0].astype(np.bool_)
+        masks: NDArray[np.bool_] = self.table.seen.masks.astype(np.bool_)[0]
+        return masks
 
     def record(self) -> GameRecord:
         """Return the game up to now, for `vindibot replay`, `vindibot review` and `vindibot.games`."""
@@ -113,7 +114,7 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
 
     def _name(self, player: int) -> str:
         """Return the name of a rival."""
-        players = self.table.rivals.pool.players.tolist()
+        players: list[int] = self.table.rivals.pool.players.tolist()
         return self.options.rivals[players.index(player)]
 
     def watch(self) -> Page:

@@ -145,7 +145,7 @@ class TurnEnv(FourHeroes, AECEnv[str, Observation, int]):
             raise UsageError("call reset first")
         agent = self.agent_selection
         if self.terminations[agent]:
-            self._was_dead_step(action)  # type: ignore[arg-type]
+            self._was_dead_step(action)
             return
         if action is None:
             raise UsageError(f"the action of {agent} is None: this is for agents whose game is over")

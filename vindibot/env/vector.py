@@ -122,9 +122,8 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
 
     def _infos(self, rows: NDArray[np.bool_]) -> Info:
         """Return the infos of these rows; the others are 0."""
-        run, values = self.table.running, {}
-        values["action_mask"], values["hero"] = self.table.seen.masks, run.heroes
-        values["gold"] = run.games["hero"]["gold"]
+        run = self.table.running
+        values: Info = {"action_mask": self.table.seen.masks, "hero": run.heroes, "gold": run.games["hero"]["gold"]}
         if self.options.learners > 1:
             values["rewards"] = run.gains
         infos: Info = {}
