@@ -12,6 +12,7 @@ from .page import (
     served_policy as served_policy,
     static_files as static_files,
 )
+from .painting import Painter as Painter
 from .pictures import (
     gif_file as gif_file,
     svg_file as svg_file,

@@ -1,0 +1,184 @@
+"""Policies of other tools play as bots, and recorded games are data for offline learning."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import gymnasium
+import numpy as np
+import pytest
+
+import vindibot.env
+from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
+from behaviours.net.network import load_nets
+from sim.game import RUNNING, mover
+from sim.rules import step
+from tests.env import reference
+from tests.support.recorded import record_of, states_of
+from vindibot.base import UsageError
+from vindibot.config import load_bot
+from vindibot.engine import Agent, in_process_voters
+from vindibot.env.vector import VindiniumVectorEnv
+from vindibot.games import Reason, dumps, map_before, read_records
+
+
+def policy(seed=0, hidden=32, scale=0.2):
+    """A policy as arrays, as somebody may train it with numpy."""
+    rng = np.random.default_rng(seed)
+    found = {
+        "rows": rng.normal(0, scale, (FEATURES, hidden)),
+        "linear": rng.normal(0, scale, FEATURES),
+        "out": rng.normal(0, scale, hidden),
+    }
+    found["rows"][0], found["linear"][0] = 0, 0
+    return found
+
+
+def scores(weights, features):
+    """The scores of the five moves, in floats."""
+    state, moves = features[:, :STATE_SLOTS], features[:, STATE_SLOTS:].reshape(-1, 5, MOVE_SLOTS)
+    units = weights["rows"][state].sum(axis=1)[:, None] + weights["rows"][moves].sum(axis=2)
+    return np.maximum(units, 0) @ weights["out"] + weights["linear"][moves].sum(axis=2)
+
+
+def test_the_net_scores_as_the_policy_did(tmp_path):
+    """On 10,000 observations, its choice differs only where two scores are closer than the rounding."""
+    weights = policy()
+    vindibot.env.export(weights, tmp_path / "mine.npz")
+    (net,) = load_nets(tmp_path / "mine.npz")
+    whole = {name: getattr(net.policy, name) / 1024 for name in weights}
+    assert max(np.abs(whole[name] - weights[name]).max() for name in weights) <= 0.5 / 1024 + 1e-12
+    env = VindiniumVectorEnv(500, rivals=["policy:hunter", "random"], map_count=8, rounds=40)
+    seen, _ = env.reset(seed=1)
+    env.action_space.seed(1)
+    compared = 0
+    while compared < 10_000:
+        masked = seen["action_mask"] == 0
+        exact, rounded = (np.where(masked, -1e9, scores(one, seen["observation"])) for one in (weights, whole))
+        assert np.abs(exact - rounded)[~masked].max() < 0.15
+        best = np.take_along_axis(exact, rounded.argmax(axis=1)[:, None], 1)[:, 0]
+        assert (exact.max(axis=1) - best < 0.15).all()
+        assert (rounded.argmax(axis=1) == exact.argmax(axis=1)).mean() > 0.95
+        compared += len(masked)
+        seen, *_ = env.step(env.action_space.sample())
+
+
+def test_the_bot_makes_the_moves_of_the_policy(tmp_path, monkeypatch):
+    """Move by move: the trait `learned` chooses the best move of the rounded weights."""
+    monkeypatch.chdir(tmp_path)
+    bot = vindibot.env.export(policy(3), "mine.npz")
+    assert bot.name == "mine.toml"
+    (net,) = load_nets(tmp_path / "mine.npz")
+    whole = {name: getattr(net.policy, name) / 1024 for name in ("rows", "linear", "out")}
+    voters = in_process_voters(load_bot(str(bot)))
+    env = gymnasium.make(vindibot.env.ID, rivals=["random"], map_count=2, rounds=40)
+    seen, info = env.reset(seed=2)
+    agent = Agent(voters, info["hero"], 0, nodes=1)
+    for _ in range(40):
+        own = np.where(seen["action_mask"] == 1, scores(whole, seen["observation"][None])[0], -np.inf)
+        chosen = agent.decide_now(env.unwrapped.game).direction
+        assert own[chosen] == own.max()
+        seen, *_ = env.step(chosen)
+    voters.let_go()
+    env = gymnasium.make(vindibot.env.ID, rivals=["mine.toml", "net:mine"], map_count=2, rounds=2)
+    env.reset(seed=0)
+    env.step(0)
+    env.close()
+
+
+def test_nobody_elses_file_is_overwritten(tmp_path):
+    vindibot.env.export(policy(1), tmp_path / "mine.npz")
+    vindibot.env.export(policy(2), tmp_path / "mine.npz")
+    (tmp_path / "own.npz").write_bytes(b"mine")
+    (tmp_path / "other.toml").write_text("mine")
+    for name in ("own.npz", "other.npz"):
+        with pytest.raises(UsageError, match="was not made by"):
+            vindibot.env.export(policy(), tmp_path / name)
+    assert (tmp_path / "own.npz").read_bytes() == b"mine"
+    assert not (tmp_path / "other.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"out": None}, "no 'out'"),
+        ({"out": np.zeros(16)}, "rows must be"),
+        ({"linear": np.zeros(3)}, "rows must be"),
+        ({"rows": np.full((FEATURES, 32), np.nan)}, "no finite numbers"),
+        ({"linear": np.arange(FEATURES) * 1.0}, "a weight of"),
+        ({"rows": np.ones((FEATURES, 32))}, "feature 0"),
+        ({"rows": np.zeros((FEATURES, 8)), "out": np.zeros(8)}, "8 hidden units"),
+    ],
+)
+def test_wrong_policies_are_named(change, words, tmp_path):
+    weights = {name: value for name, value in (policy() | change).items() if value is not None}
+    with pytest.raises(UsageError, match=words):
+        vindibot.env.export(weights, tmp_path / "mine.npz")
+    with pytest.raises(UsageError, match=r"must end in \.npz"):
+        vindibot.env.export(policy(), tmp_path / "mine.net")
+
+
+# ---- Recorded games ----
+
+
+def recorded(path, plies=80):
+    """A file with two games of random moves; in the second, hero 1 crashes."""
+    lines = []
+    for seed in range(2):
+        states = states_of(seed, plies)
+        played = [int(after["hero"]["last_dir"][0, mover(before)]) for before, after in pairwise(states)]
+        if seed:
+            played[4:] = [5, *(move if ply % 4 else 0 for ply, move in enumerate(played[5:], 5))]
+        record = record_of(map_before(states[0]), played, id=f"game{seed}", max_turns=plies, ending=Reason.FINISHED)
+        lines.append(dumps(record))
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.mark.parametrize("reward", ["lead", "gold", "place", "win"])
+def test_episodes_are_what_the_heroes_saw_and_did(reward, tmp_path):
+    path = recorded(tmp_path / "cup.games.jsonl")
+    found = list(vindibot.env.episodes(path, reward=reward))
+    assert [(one.game, one.hero) for one in found] == [
+        *(("game0", hero) for hero in range(4)),
+        *(("game1", n) for n in (1, 2, 3)),
+    ]
+    records = {record.id: record for record in read_records(path)}
+    for one in found:
+        record = records[one.game]
+        game, worth = record.first(), None
+        place = 0
+        for move in record.moves:
+            if mover(game) == one.hero:
+                now = reference.worth(game, one.hero, reward)
+                assert np.array_equal(one.observations[place], reference.features(game, one.hero))
+                assert np.array_equal(one.masks[place], reference.mask(game, one.hero))
+                assert one.actions[place] == move
+                if worth is not None:
+                    assert one.rewards[place - 1] == pytest.approx(now - worth)
+                worth, place = now, place + 1
+            step(game, 0, move)
+        assert np.array_equal(one.observations[place], reference.features(game, one.hero))
+        assert one.rewards[-1] == pytest.approx(reference.worth(game, one.hero, reward) - worth)
+        assert len(one.rewards) == len(one.actions) == place == len(one.observations) - 1
+        assert one.ended == (game["status"][0] != RUNNING)
+
+
+def test_only_some_players(tmp_path):
+    path = recorded(tmp_path / "cup.games.jsonl")
+    assert {one.name for one in vindibot.env.episodes(path, names=["seed"])} == {"seed"}
+    with pytest.raises(UsageError, match="observation: must be"):
+        next(vindibot.env.episodes(path, observation="picture"))
+
+
+def test_a_data_set_of_minari(tmp_path, monkeypatch):
+    minari = pytest.importorskip("minari", reason="minari is not installed")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    found = list(vindibot.env.episodes(recorded(tmp_path / "cup.games.jsonl")))
+    vindibot.env.to_minari(found, "vindinium/cup-v0")
+    read = list(minari.load_dataset("vindinium/cup-v0"))
+    assert len(read) == len(found)
+    for one, other in zip(found, read, strict=True):
+        assert np.array_equal(other.actions, one.actions)
+        assert np.array_equal(other.observations["observation"], one.observations)
+        assert np.allclose(other.rewards, one.rewards)

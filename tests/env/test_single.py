@@ -1,0 +1,188 @@
+"""The environment with one hero: Gymnasium's own check, bots as rivals, seeds, pictures, records."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import subprocess
+import sys
+import threading
+
+import gymnasium
+import numpy as np
+import psutil
+import pytest
+from gymnasium.utils.env_checker import check_env, data_equivalence
+
+import vindibot.env
+from sim.board import draw, parse
+from sim.game import PLIES_PER_ROUND, RUNNING, SEATS
+from sim.rules import step
+from tests.support.paths import TOP
+from vindibot.base import UsageError
+from vindibot.config import load_bot
+from vindibot.engine import Agent, in_process_voters
+from vindibot.env.single import VindiniumEnv
+from vindibot.games import dumps, loads
+
+ID = vindibot.env.ID
+SMALL = {"map_count": 4, "rounds": 5}
+
+
+@pytest.mark.parametrize("observation", ["features", "compact", "planes", "record"])
+def test_gymnasium_finds_nothing(observation, capsys):
+    env = gymnasium.make(ID, observation=observation, rivals=("random", "policy:hunter", "stay"), **SMALL)
+    check_env(env.unwrapped)
+    assert env.spec.max_episode_steps is None
+    env.close()
+
+
+def test_the_environment_is_registered_once():
+    gymnasium.register_envs(vindibot.env)
+    assert gymnasium.spec(ID).vector_entry_point is not None
+    with pytest.raises(TypeError, match="max_cycles"):
+        gymnasium.register(1, max_cycles=1)
+
+
+@pytest.mark.parametrize("rivals", [("seed", "malvert", "random"), ("searcher", "policy:shy")])
+def test_bots_play(rivals):
+    """Equal seeds give equal games, also in a second environment and in a second game of the same one."""
+    envs = [gymnasium.make(ID, rivals=rivals, nodes=50, **SMALL) for _ in range(2)]
+    games = []
+    for env, seed in ((envs[0], 1), (envs[1], 1), (envs[1], 2), (envs[1], 1)):
+        env.reset(seed=seed)
+        while not env.step(int(seed))[2]:
+            pass
+        games.append(env.unwrapped.record())
+    assert games[0].moves == games[1].moves == games[3].moves
+    assert games[0].map == games[1].map == games[3].map
+    assert games[2].moves != games[0].moves
+    assert sorted(games[0].names) == sorted(("learner", *rivals, *rivals)[:4])
+    for env in envs:
+        env.close()
+
+
+def test_a_bot_chooses_the_move_that_it_chooses_elsewhere():
+    """With equal seeds and numbers of nodes: its agent has its own view of each state."""
+    env = gymnasium.make(ID, rivals=["sparring/hunter"], hero=0, nodes=100, **SMALL).unwrapped
+    env.reset(seed=3)
+    game, agents = env.game.copy(), dict[int, Agent]()
+    while game["status"][0] == RUNNING:
+        turn = int(game["turn"][0])
+        env.step(turn // PLIES_PER_ROUND % 5)
+        moves = env.table.running.moves[0, turn:].tolist()
+        for hero in range(SEATS):
+            if hero:
+                seed = env._agents[hero].seed
+                agent = agents.setdefault(hero, Agent(in_process_voters(load_bot("sparring/hunter")), hero, seed, nodes=100))
+                assert agent.decide_now(game).direction == moves[hero]
+            step(game, 0, moves[hero])
+    for agent in agents.values():
+        agent.voters.let_go()
+    env.close()
+
+
+PROGRAM = """
+import hashlib, gymnasium, vindibot.env
+found = hashlib.sha256()
+for rivals in (["random", "policy:hunter", "seed"], ["random"]):
+    env = gymnasium.make(vindibot.env.ID, rivals=rivals, map_count=4, rounds=5)
+    env.action_space.seed(3)
+    state = env.reset(seed=11)
+    for _ in range(12):
+        found.update(state[0]["observation"].tobytes() + state[0]["action_mask"].tobytes() + repr(state[1:-1]).encode())
+        state = env.reset() if state[2:] and state[2] is True else env.step(env.action_space.sample())
+    env.close()
+print(found.hexdigest())
+"""
+
+
+def test_equal_seeds_give_equal_episodes_in_every_process():
+    printed = [
+        subprocess.run([sys.executable, "-c", PROGRAM], cwd=TOP, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert printed[0] == printed[1]
+    assert len(printed[0].strip()) == hashlib.sha256().digest_size * 2
+
+
+def test_pictures():
+    text = gymnasium.make(ID, render_mode="ansi", **SMALL)
+    text.reset(seed=1)
+    assert parse(text.render()).tobytes() == text.unwrapped.game.tobytes()
+    pixels = gymnasium.make(ID, render_mode="rgb_array", size=12, **SMALL)
+    pixels.reset(seed=1)
+    first = pixels.render()
+    assert first.dtype == np.uint8
+    assert first.shape[2] == 3
+    pixels.step(int(np.flatnonzero(pixels.unwrapped.action_masks())[-1]))
+    assert (pixels.render() != first).any()
+    with pytest.raises(UsageError, match="render_mode: 'film'"):
+        VindiniumEnv(render_mode="film", **SMALL).render()
+
+
+def test_a_person_sees_the_game_in_the_terminal(capsys):
+    env = gymnasium.make(ID, render_mode="human", **SMALL)
+    env.reset(seed=1)
+    assert env.render() is None
+    assert capsys.readouterr().out == draw(env.unwrapped.game)
+
+
+def test_a_record_can_be_replayed_and_watched():
+    env = gymnasium.make(ID, rivals=["policy:hunter", "seed"], **SMALL).unwrapped
+    env.reset(seed=2)
+    for action in (1, 2, 3, 4, 0):
+        env.step(action)
+    record = loads(dumps(env.record()))
+    state = record.first()
+    for move in record.moves:
+        step(state, 0, move)
+    assert state.tobytes() == env.game.tobytes()
+    assert record.ending == "finished"
+    page = env.watch()
+    assert page.startswith("<!DOCTYPE html>") or "<html" in page[:500]
+    frame = page._repr_html_()
+    assert frame.startswith("<iframe srcdoc=")
+    assert "<html" not in frame, "the page is an attribute"
+    env.close()
+
+
+def test_many_resets_and_closes_leave_nothing():
+    """A thousand resets: no thread, no file, no process, and no object more than after the first ten."""
+    me, rng = psutil.Process(), np.random.default_rng(0)
+
+    def use(count):
+        for _ in range(count // 10):
+            env = gymnasium.make(ID, rivals=("random", "policy:plain", "stay"), **SMALL)
+            for _ in range(10):
+                env.reset(seed=int(rng.integers(1000)) if rng.random() < 0.5 else None)
+                env.step(int(rng.integers(5)))
+            env.close()
+        gc.collect()
+        return threading.active_count(), me.num_fds(), len(me.children()), len(gc.get_objects())
+
+    first, last = use(20), use(1000)
+    assert last[:3] == first[:3]
+    assert last[3] < first[3] + 500
+    env = gymnasium.make(ID, **SMALL)
+    assert data_equivalence(env.reset(seed=1), gymnasium.make(ID, **SMALL).reset(seed=1), exact=True)
+
+
+def test_wrong_calls_are_named():
+    with pytest.raises(UsageError, match="make has one learner"):
+        VindiniumEnv(learners=2)
+    env = gymnasium.make(ID, rounds=1, map_count=1).unwrapped
+    with pytest.raises(UsageError, match="call reset first"):
+        env.step(0)
+    env.reset()
+    env.step(0)
+    with pytest.raises(UsageError, match="the game is over"):
+        env.step(0)
+
+
+def test_without_the_packages_the_message_names_them():
+    code = "import sys; sys.modules['pettingzoo'] = None; import vindibot.env"
+    found = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=False)
+    assert "pip install 'vindibot[rl]'" in found.stderr
+    core = "import sys, vindibot.cli.main, vindibot.arena, vindibot.learning; assert 'gymnasium' not in sys.modules"
+    subprocess.run([sys.executable, "-c", core], cwd=TOP, check=True)

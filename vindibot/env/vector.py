@@ -1,0 +1,150 @@
+"""The native vector environment of Gymnasium: many games that one call of a kernel moves on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from vindibot.base import UsageError
+from vindibot.env.frames import MODES, frame
+from vindibot.env.options import EnvOptions
+from vindibot.env.stepping import BEGIN, MOVE, SKIP
+from vindibot.env.table import GameTable
+
+Info = dict[str, Any]
+Observation = dict[str, NDArray[Any]]
+
+
+def observation_space(options: EnvOptions) -> spaces.Dict:
+    """Return the space of one observation: ``observation`` and ``action_mask``."""
+    return spaces.Dict({"observation": options.lookout.space(), "action_mask": spaces.Box(0, 1, (5,), np.int8)})
+
+
+class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+    """`num_envs` games with one or more learned seats each. The rivals play in the kernel.
+
+    `options` are those of `EnvOptions`. With ``copy=False``, the arrays that `step` returns are overwritten by the next step.
+    With several learners, a step is a move of the hero in ``infos["hero"]``, and ``infos["rewards"]`` has the rewards of all
+    heroes that became known. Raises `UsageError` for wrong options.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": MODES[:2], "render_fps": 10, "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        copy: bool = True,
+        **options: Any,
+    ) -> None:
+        self.options, self.num_envs, self.render_mode, self._copy = EnvOptions.of(options), num_envs, render_mode, copy
+        self.table = GameTable(self.options, num_envs)
+        if self.table.rivals.bots:
+            names = ", ".join(bot.name for bot in self.table.rivals.bots)
+            raise UsageError(f"rivals: {names}: bots play in gymnasium.make alone; here are random, policy:NAME and net:FILE")
+        self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}
+        self._mode = self.metadata["autoreset_mode"]
+        self.single_action_space = spaces.Discrete(5)
+        self.single_observation_space = observation_space(self.options)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._tasks, self._all = np.zeros(num_envs, np.int8), np.ones(num_envs, np.bool_)
+        self._begun = False
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin all games, or those in ``options["reset_mask"]``. Game i has the seed `seed` + i, or its own of a list."""
+        rows = self._rows_to_reset(options)
+        if seed is None or isinstance(seed, (int, np.integer)):
+            super().reset(seed=None if seed is None else int(seed))
+            if seed is not None:
+                self.table.seed(range(self.num_envs), [int(seed) + row for row in range(self.num_envs)])
+            elif not self._begun:
+                self.table.seed(range(self.num_envs), self.np_random.integers(2**63, size=self.num_envs).tolist())
+        elif len(seed) != self.num_envs:
+            raise UsageError(f"seed: {len(seed)} seeds for {self.num_envs} games; give one for each")
+        else:
+            drawn = [one if one is not None or self._begun else int(self.np_random.integers(2**63)) for one in seed]
+            known = [(row, one) for row, one in enumerate(drawn) if one is not None]
+            self.table.seed([row for row, _ in known], [one for _, one in known])
+        self._begun = True
+        self.table.advance(np.where(rows, BEGIN, SKIP).astype(np.int8))
+        self.table.look(rows)
+        return self._observations(), self._infos(rows)
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
+        """Make one move in each game, and return after the moves of the rivals. A game that ended begins anew, by the mode."""
+        moves = np.ascontiguousarray(actions, np.int64)
+        if moves.shape != (self.num_envs,) or not self._begun:
+            raise UsageError("call reset first" if not self._begun else f"{moves.shape} actions for {self.num_envs} games")
+        run = self.table.running
+        self._tasks[:] = MOVE
+        if self._mode is AutoresetMode.NEXT_STEP:
+            self._tasks[run.ended] = BEGIN
+        elif self._mode is AutoresetMode.DISABLED and run.ended.any():
+            raise UsageError(f"game {int(run.ended.argmax())} is over: reset it with options={{'reset_mask': ...}}")
+        self.table.advance(self._tasks, moves)
+        self.table.look()
+        rewards, ended = run.rewards.copy(), run.ended.copy()
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            final = self._final(ended)
+            self.table.advance(np.where(ended, BEGIN, SKIP).astype(np.int8))
+            self.table.look(ended)
+            infos = {**self._infos(self._all), **final}
+        else:
+            infos = self._infos(self._all)
+        return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+
+    def _rows_to_reset(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
+        mask = (options or {}).get("reset_mask")
+        if mask is None:
+            return self._all
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+            raise UsageError(f"reset_mask: must be an array of {self.num_envs} bools with at least one True")
+        return mask
+
+    def _observations(self) -> Observation:
+        seen = self.table.seen
+        if self._copy:
+            return {"observation": seen.observations.copy(), "action_mask": seen.masks.copy()}
+        return {"observation": seen.observations, "action_mask": seen.masks}
+
+    def _infos(self, rows: NDArray[np.bool_]) -> Info:
+        """Return the infos of these rows; the others are 0."""
+        run = self.table.running
+        values: Info = {"action_mask": self.table.seen.masks, "hero": run.heroes, "gold": run.games["hero"]["gold"]}
+        if self.options.learners > 1:
+            values["rewards"] = run.gains
+        infos: Info = {}
+        for name, value in values.items():
+            infos[name] = value.copy()
+            if rows is not self._all:
+                infos[name][~rows] = 0
+            infos[f"_{name}"] = rows.copy()
+        return infos
+
+    def _final(self, ended: NDArray[np.bool_]) -> Info:
+        """Return ``final_obs`` and ``final_info`` of the games that ended, in the form of Gymnasium's own vectors."""
+        seen, found = self.table.seen, np.full(self.num_envs, None, dtype=object)
+        for row in np.flatnonzero(ended).tolist():
+            found[row] = {"observation": seen.observations[row].copy(), "action_mask": seen.masks[row].copy()}
+        marked = ended.copy()
+        return {"final_obs": found, "_final_obs": marked, "final_info": self._infos(ended), "_final_info": marked.copy()}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a picture of each game, by `render_mode`."""
+        if self.render_mode is None:
+            return None
+        run = self.table.running
+        return tuple(frame(run.games[row : row + 1], self.render_mode, int(run.heroes[row])) for row in range(self.num_envs))
