@@ -20,8 +20,8 @@ from .effective import (
     settings_models as settings_models,
 )
 from .explanation import explain as explain
-from .kernel_cache import fill_cache as fill_cache
 from .fitness import check_bot as check_bot
+from .kernel_cache import fill_cache as fill_cache
 from .rerun import rerun_turn as rerun_turn
 from .scaffold import (
     write_project as write_project,
