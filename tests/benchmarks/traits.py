@@ -102,9 +102,10 @@ def rollout_of(version: str) -> Rollout:
 def versions(kept: list[Games]) -> list[Row]:
     """Measure the plies per second of the later versions of `strong`, as a ratio to `strong-1`.
 
-    Half of the opponent models of `strong-2` are learned. `strong-3` has the same models and `recalled_moves`.
+    Half of the opponent models of `strong-2` are learned. `strong-3` has the same models and `recalled_moves`. In `strong-4`, our
+    hero also follows a net.
     """
-    traits = {name: rollout_of(name) for name in ("strong-1", "strong-2", "strong-3")}
+    traits = {name: rollout_of(name) for name in ("strong-1", "strong-2", "strong-3", "strong-4")}
     speeds = np.array([[speed(trait, games) for trait in traits.values()] for games in kept])
     first, *others = np.median(speeds, axis=0)
     ratios = np.median(speeds[:, 1:] / speeds[:, :1], axis=0)
