@@ -21,8 +21,6 @@ def warm(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_module_that_declares_a_kernel_is_known() -> None:
     """Each kernel that this process has imported belongs to one of these modules."""
-    import behaviours.rollout
-    import behaviours.search
     import vindibot.learning.gradient  # noqa: F401
 
     declared = {function.__module__ for function, _ in kernels.entries()}
