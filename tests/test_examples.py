@@ -130,3 +130,40 @@ def test_the_readme_of_the_bot_in_javascript(tmp_path: Path) -> None:
     assert len(printed) == 2
     for text in printed.values():
         assert "How games ended" not in text, f"a bot forfeited:\n{text}"
+
+
+# ---- The starters ----
+
+STARTERS = TOP / "config" / "starters"
+
+
+def starters() -> dict[str, list[str]]:
+    """Return the commands of the starters whose languages are installed, by the names of their folders."""
+    programs = {
+        "python": (sys.executable, "bot.py"),
+        "javascript": (node(), "bot.js"),
+        "java": (shutil.which("java"), "Bot.java"),
+    }
+    return {name: [program, str(STARTERS / name / file)] for name, (program, file) in programs.items() if program}
+
+
+def test_the_starters_play() -> None:
+    found = starters()
+    bots = [f"{name}=http:{shlex.join(command)} {{server}} {{key}}" for name, command in found.items()]
+    game = first_game(*[*bots, "stay", "stay"][:4], rounds=60, limits__move_ms=20_000, limits__start_s=120)
+    assert [(seat.outcome.reason, seat.moves) for seat in game.seats] == [("finished", 60)] * 4, game
+    for seat in game.seats:
+        assert seat.bot not in found or seat.gold > 0, game
+
+
+@pytest.mark.parametrize("name", ["python", "javascript", "java"])
+async def test_a_starter_repeats_requests_and_names_a_wrong_key(name: str) -> None:
+    command = starters().get(name)
+    if command is None:
+        pytest.skip(f"{name} is not installed")
+    joins = {1: Fault("status", body="The server is full"), 2: Fault("status", status=521)}
+    async with FaultyServer(joins=joins, moves={2: Fault("status")}, plies=12, understands_turn=True) as server:
+        words = (*command, server.url, "k3ysecr8")
+        out = await ended(await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        assert server.joins == 3, out
+        assert [turn for turn, _ in server.moves] == [0, 4, 8], out

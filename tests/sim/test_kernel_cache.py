@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.support.mounts import read_only
 from tests.support.paths import TOP
@@ -241,6 +243,23 @@ def test_several_cold_processes_at_once_compile_once(program: Path, tmp_path: Pa
     assert [process.returncode for process in processes] == [0, 0, 0], outs
     hits = sorted(out.split("\n")[2] for out, _ in outs)
     assert hits.count("miss") == 1, "one compiles, the others wait for it"
+
+
+@pytest.mark.slow
+def test_the_modules_that_another_process_compiles_are_left_to_it(program: Path, bots: list[str], tmp_path: Path) -> None:
+    """The process compiles the other module at once, and waits for the first one only at the end."""
+    run(program, tmp_path / "cache", bots[0])
+    (path,) = (tmp_path / "cache").rglob("*.kernel")
+    path.unlink()
+    with FileLock(path.with_name("dice.lock")):
+        process = start(program, tmp_path / "cache", *bots)
+        while len(list((tmp_path / "cache").rglob("*.kernel"))) < 1 and process.poll() is None:
+            time.sleep(0.05)
+        assert process.poll() is None, process.communicate()
+        assert not path.exists()
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    assert out.split("\n")[:3] == ["not cached", f"{expected(1)} miss", f"{expected(10)} miss"]
 
 
 def test_folders_of_older_sources_are_removed(program: Path, filled: tuple[Path, Path, list[str]], tmp_path: Path) -> None:

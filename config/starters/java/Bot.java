@@ -31,18 +31,18 @@ public class Bot {
 
         State(String text) {
             this.text = text;
-            tiles = find("\"tiles\":\"([^\"]*)\"", 0);
-            playUrl = find("\"playUrl\":\"([^\"]*)\"", 0);
-            viewUrl = find("\"viewUrl\":\"([^\"]*)\"", 0);
-            size = Integer.parseInt(find("\"size\":(\\d+)", 0));
-            turn = Integer.parseInt(find("\"turn\":(\\d+)", 0));
-            finished = find("\"finished\":(\\w+)", 0).equals("true");
-            int hero = text.indexOf("\"hero\":{");
-            id = Integer.parseInt(find("\"id\":(\\d+)", hero));
-            life = Integer.parseInt(find("\"life\":(\\d+)", hero));
-            gold = Integer.parseInt(find("\"gold\":(\\d+)", hero));
-            x = Integer.parseInt(find("\"x\":(\\d+)", hero));
-            y = Integer.parseInt(find("\"y\":(\\d+)", hero));
+            tiles = find("\"tiles\":\\s*\"([^\"]*)\"", 0);
+            playUrl = find("\"playUrl\":\\s*\"([^\"]*)\"", 0);
+            viewUrl = find("\"viewUrl\":\\s*\"([^\"]*)\"", 0);
+            size = Integer.parseInt(find("\"size\":\\s*(\\d+)", 0));
+            turn = Integer.parseInt(find("\"turn\":\\s*(\\d+)", 0));
+            finished = find("\"finished\":\\s*(\\w+)", 0).equals("true");
+            int hero = text.indexOf("\"hero\":");
+            id = Integer.parseInt(find("\"id\":\\s*(\\d+)", hero));
+            life = Integer.parseInt(find("\"life\":\\s*(\\d+)", hero));
+            gold = Integer.parseInt(find("\"gold\":\\s*(\\d+)", hero));
+            x = Integer.parseInt(find("\"x\":\\s*(\\d+)", hero));
+            y = Integer.parseInt(find("\"y\":\\s*(\\d+)", hero));
         }
 
         /** Return the group of the first match of a pattern at or after a place in the text. */

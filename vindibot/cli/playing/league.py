@@ -132,7 +132,7 @@ def slips(file: Path, server: str | None, keys: Path | None, out: Path | None, s
     """Write a page to print for the league in FILE: a slip per bot.
 
     A slip has the name of the bot, its key, the address of the server, the command that joins, and the address of the league's
-    page as text and as a QR code. A bot that brings its own key has a gap on its slip, unless --keys names a file with its key.
+    page as text and as a QR code. A bot whose key is not in the file of --keys has a gap on its slip.
 
     \b
     Examples:

@@ -8,9 +8,10 @@ from secrets import randbits
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from sim.generator import generate
+from vindibot.config import shipped
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
 from vindibot.server.room import Room
@@ -21,6 +22,8 @@ from vindibot.server.site.streams import Streams
 
 #: The longest and the shortest time in seconds for which ``/map/DELAY`` shows a map.
 LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
+#: The starters in ``config/starters``, and their languages.
+STARTERS = {"python/bot.py": "Python", "javascript/bot.js": "JavaScript", "java/Bot.java": "Java"}
 #: Size of a step of mean ratings, in Elo points. Among games in the same step, the game with the closest amounts of gold is
 #: chosen.
 RATING_STEP = 50
@@ -33,7 +36,7 @@ def _scenes() -> dict[str, dict[str, Any]]:
 
 
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
-    """Add the routes ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``.
+    """Add the routes ``/doc``, ``/starters`` with the starters, ``/tv`` and ``/map/DELAY``.
 
     Call this function before you add routes that match any word.
     """
@@ -46,7 +49,13 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     @app.get("/starters", response_class=HTMLResponse)
     async def starters() -> Response:
         """The page about starter kits (example clients in many languages)."""
-        return html("starters.html")
+        return html("starters.html", starters=[(language, path) for path, language in STARTERS.items()])
+
+    @app.get("/starters/{folder}/{name}", response_class=PlainTextResponse)
+    async def starter(folder: str, name: str) -> Response:
+        """A starter: the source of a whole bot."""
+        path = f"{folder}/{name}"
+        return PlainTextResponse(shipped(f"starters/{path}").read_text()) if path in STARTERS else not_found()
 
     @app.get("/tv", response_class=HTMLResponse)
     async def tv(request: Request) -> Response:

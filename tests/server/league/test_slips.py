@@ -1,0 +1,67 @@
+"""`vindibot league slips`: a page with a slip per bot, and what it refuses."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import run
+
+pytestmark = pytest.mark.slow
+SERVER = "http://192.0.2.7:9000"
+
+
+@pytest.fixture
+def spring(tmp_path: Path) -> Path:
+    """A folder with a league of two bots. The bot bob has brought its own key."""
+    (tmp_path / "class.csv").write_text("name,key\n<ann>,\nbob,b$b o'bs\n")
+    assert run(tmp_path, "league", "new", "spring", "class.csv").returncode == 0
+    return tmp_path
+
+
+def slips(page: str) -> list[str]:
+    return [html.unescape(slip) for slip in re.findall(r"<li>.*?</li>", page, re.DOTALL)]
+
+
+def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> None:
+    done = run(spring, "league", "slips", "spring.league.json", "--server", SERVER)
+    assert done.returncode == 0, done.stderr
+    key = (spring / "spring-keys.csv").read_text().splitlines()[1].partition(",")[2]
+    assert key not in done.stdout
+    path = spring / "spring-slips.html"
+    assert path.stat().st_mode & 0o777 == 0o600, "it has keys"
+    page = path.read_text()
+    assert "<bdi>&lt;ann&gt;</bdi>" in page
+    ann, bob = slips(page)
+    assert f"VINDIBOT_KEY={key} vindibot play --config arena --server {SERVER}" in ann
+    assert f"{SERVER}/leagues/spring" in ann
+    assert f"{SERVER}/starters" in ann
+    assert "<svg" in ann
+    assert f'aria-label="QR code: {SERVER}/leagues/spring"' in page, "the QR code has no key"
+    assert """VINDIBOT_KEY='b$b o'"'"'bs' vindibot play""" in bob
+    again = run(spring, "league", "slips", "spring.league.json")
+    assert again.returncode == 2
+    assert "already exists" in again.stderr
+    assert path.read_text() == page
+
+
+def test_a_slip_without_a_known_key_has_a_gap(spring: Path) -> None:
+    assert run(spring, "league", "slips", "spring.league.json", "--keys", "class.csv", "--server", SERVER).returncode == 0
+    ann, _ = slips((spring / "spring-slips.html").read_text())
+    assert "VINDIBOT_KEY=YOUR-KEY" in ann
+    assert 'class="gap"' in ann
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("zoe,abcdabcd", "has no bot 'zoe'"), ("bob,abcdabcd", "is not its key in the league spring")]
+)
+def test_keys_of_another_league_are_refused(spring: Path, line: str, words: str) -> None:
+    (spring / "other.csv").write_text(f"name,key\n{line}\n")
+    done = run(spring, "league", "slips", "spring.league.json", "--keys", "other.csv")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "abcdabcd" not in done.stderr
+    assert not (spring / "spring-slips.html").exists()
