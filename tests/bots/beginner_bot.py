@@ -13,7 +13,7 @@ import urllib.parse
 import urllib.request
 
 web, mode = sys.argv[1] == "web", sys.argv[-1]
-out = open(1, "w", buffering=65536, closefd=False)  # with a buffer, whatever the environment says
+out = open(1, "w", buffering=65536, closefd=False)  # noqa: SIM115  # with a buffer, whatever the environment says
 
 
 def read() -> str:

@@ -1,5 +1,5 @@
 from .checks.program import (
-    Finding as Finding,
+    CheckResult as CheckResult,
     check_program as check_program,
 )
 from .dispatch import (

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from vindibot.arena import ArenaSettings, Finding, check_program, read_entrants
+from vindibot.arena import ArenaSettings, CheckResult, check_program, read_entrants
 from vindibot.base import counted, printable, printable_lines, say
 from vindibot.config import Bot, Config
 from vindibot.devtools.conformance import ConformanceError, check_trait
 from vindibot.engine import warm
 
-#: What the terminal says about a finding, and its style.
+#: What the terminal says about a result, and its style.
 _OK, _WARNS, _FAILS = ("ok", "green"), ("warns", "yellow"), ("FAILS", "bold red")
 
 
 def check_bot(console: Console, config: Config[ArenaSettings], rounds: int) -> int:
-    """Check the first bot of a tournament, print the findings, and return the exit code: 0 if no check fails, else 1.
+    """Check the first bot of a tournament, print the results, and return the exit code: 0 if no check fails, else 1.
 
     `rounds` is the number of moves of a program in each game. Raises `UsageError` if there is no such bot.
     """
@@ -31,44 +31,44 @@ def check_bot(console: Console, config: Config[ArenaSettings], rounds: int) -> i
     if entrant.bot is None:
         words = printable(shlex.join(entrant.command))
         say(console, f"checking {label} ({entrant.kind}: {words}), {entrant.limits.move_ms} ms per move")
-        findings = check_program(entrant, rounds)
+        results = check_program(entrant, rounds)
     else:
         say(console, f"checking the traits of {label}")
-        findings = _trait_findings(entrant.bot)
+        results = _trait_results(entrant.bot)
     count = failed = warned = 0
-    for finding in findings:
-        _show(console, finding)
+    for result in results:
+        _show(console, result)
         count += 1
-        failed += bool(finding.wrong) and finding.fails
-        warned += bool(finding.wrong) and not finding.fails
+        failed += bool(result.wrong) and result.fails
+        warned += bool(result.wrong) and not result.fails
     verdict = f"{label} fails {failed} of {counted(count, 'check')}" if failed else f"{label} passes {counted(count, 'check')}"
     say(console, verdict + (f", with {counted(warned, 'warning')}" if warned else ""), "bold red" if failed else "bold green")
     return 1 if failed else 0
 
 
-def _trait_findings(bot: Bot) -> Iterator[Finding]:
+def _trait_results(bot: Bot) -> Iterator[CheckResult]:
     """Yield whether each trait of a bot keeps the promises of the conformance suite."""
     for spec, trait in bot.build():
         promise = f"{spec.class_path} keeps all promises"
         try:
             check_trait(trait)
         except ConformanceError as problem:
-            yield Finding(spec.label, promise, f"{problem.check}: {problem.wrong}", problem.advice, True)
+            yield CheckResult(spec.label, promise, f"{problem.check}: {problem.wrong}", problem.advice, True)
         else:
-            yield Finding(spec.label, promise)
+            yield CheckResult(spec.label, promise)
 
 
-def _show(console: Console, finding: Finding) -> None:
-    word, style = _OK if not finding.wrong else _FAILS if finding.fails else _WARNS
+def _show(console: Console, result: CheckResult) -> None:
+    word, style = _OK if not result.wrong else _FAILS if result.fails else _WARNS
     console.print(f"  [{style}]{word:6}[/] ", end="")
-    say(console, printable(f"{finding.check:8} {finding.promise}"))
-    if not finding.wrong:
+    say(console, printable(f"{result.check:8} {result.promise}"))
+    if not result.wrong:
         return
-    say(console, _indented(finding.wrong))
-    for head, lines in (("it read (<) and wrote (>):", finding.lines), ("its last lines of output:", finding.output)):
+    say(console, _indented(result.wrong))
+    for head, lines in (("it read (<) and wrote (>):", result.lines), ("its last lines of output:", result.output)):
         if lines:
             say(console, _indented("\n".join([head, *(f"  {line}" for line in lines)])))
-    say(console, _indented(f"what to do: {finding.advice}"))
+    say(console, _indented(f"what to do: {result.advice}"))
 
 
 def _indented(text: str) -> str:

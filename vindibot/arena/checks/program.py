@@ -40,7 +40,7 @@ _CRASH = "the last lines of its output say why it ended"
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check.
 
     - `check`, `promise`: the name of the check, and what a program must do.
@@ -127,7 +127,7 @@ _ENDS = "it ends after the game"
 _TIME = "it answers in time"
 
 
-def check_program(entrant: Entrant, rounds: int = ROUNDS) -> Iterator[Finding]:
+def check_program(entrant: Entrant, rounds: int = ROUNDS) -> Iterator[CheckResult]:
     """Play the games of all checks with a program, and yield the finding of each check when it is known.
 
     `rounds` is the number of moves of the program in each game. If the program does not play the first game, the other checks are
@@ -140,7 +140,7 @@ def check_program(entrant: Entrant, rounds: int = ROUNDS) -> Iterator[Finding]:
         for check in CHECKS:
             if entrant.kind not in check.protocols:
                 continue
-            finding = Finding(check.name, check.promise)
+            finding = CheckResult(check.name, check.promise)
             for number, case in enumerate(check.cases(rounds)):
                 run = _run(play, case, Path(folder, f"{check.name}-{number}.log"))
                 first = first or run
@@ -175,13 +175,13 @@ def _run(play: Callable[[Case, Path], CaseRun], case: Case, log: Path) -> CaseRu
     return run
 
 
-def _finding(check: ProgramCheck, entrant: Entrant, case: Case, run: CaseRun) -> Finding:
+def _finding(check: ProgramCheck, entrant: Entrant, case: Case, run: CaseRun) -> CheckResult:
     """Return what is wrong in a case."""
     shown = tuple(printable(line) for line in run.lines)
 
-    def fails(wrong: str, advice: str, *, serious: bool = True) -> Finding:
+    def fails(wrong: str, advice: str, *, serious: bool = True) -> CheckResult:
         both = "; ".join(filter(None, (advice, check.advice)))
-        return Finding(check.name, check.promise, f"{wrong}, in {case.what}", both, serious, shown, tuple(run.output))
+        return CheckResult(check.name, check.promise, f"{wrong}, in {case.what}", both, serious, shown, tuple(run.output))
 
     if not run.outcome.finished:
         moves = len(run.times)
@@ -203,7 +203,7 @@ def _finding(check: ProgramCheck, entrant: Entrant, case: Case, run: CaseRun) ->
             "send one move per answer, to the playUrl of this answer, until `finished` is true",
             serious=False,
         )
-    return Finding(check.name, check.promise)
+    return CheckResult(check.name, check.promise)
 
 
 def _words(outcome: Outcome) -> str:
@@ -218,25 +218,25 @@ def _advice(outcome: Outcome, entrant: Entrant) -> str:
     return _ADVICE.get((str(outcome.reason), entrant.kind), _CRASH)
 
 
-def _ending(run: CaseRun) -> Finding:
+def _ending(run: CaseRun) -> CheckResult:
     """Return whether the program ended after its first game."""
     shown = tuple(printable(line) for line in run.lines)
     if run.ended is None:
         advice = "end when the input ends, or when `finished` is true; the arena kills it otherwise"
-        return Finding("end", _ENDS, "it still ran two seconds after the end of the game", advice, False, shown)
+        return CheckResult("end", _ENDS, "it still ran two seconds after the end of the game", advice, False, shown)
     if run.ended != 0:
         advice = "the end of the input, or `finished`, is the end of the game and no error"
         wrong = f"it ended with exit code {run.ended} after the game"
-        return Finding("end", _ENDS, wrong, advice, False, shown, tuple(run.output))
-    return Finding("end", _ENDS)
+        return CheckResult("end", _ENDS, wrong, advice, False, shown, tuple(run.output))
+    return CheckResult("end", _ENDS)
 
 
-def _timing(entrant: Entrant, times: Sequence[float]) -> Finding:
+def _timing(entrant: Entrant, times: Sequence[float]) -> CheckResult:
     """Return whether all moves, except the first ones of games, were within the time limit. They may be late by the grace."""
     limit, ordered = entrant.limits.move_ms, sorted(times)
     if not ordered:
-        return Finding("time", _TIME)
+        return CheckResult("time", _TIME)
     said = f"{_TIME}: {ordered[len(ordered) // 2]:.0f} ms at the median, {ordered[-1]:.0f} ms at most, of {limit} ms"
     if ordered[-1] <= limit:
-        return Finding("time", said)
-    return Finding("time", said, f"a move took {ordered[-1]:.0f} ms", "leave a margin: on a busy machine the move is late")
+        return CheckResult("time", said)
+    return CheckResult("time", said, f"a move took {ordered[-1]:.0f} ms", "leave a margin: on a busy machine the move is late")

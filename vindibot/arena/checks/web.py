@@ -24,7 +24,7 @@ from vindibot.server import GameServer
 #: Seconds that a program has to end after its game.
 EXIT_SECONDS = 2.0
 #: Largest number of bytes of a request, and of an answer, that are kept.
-KEPT_BYTES = 2000
+STORED_BYTES = 2000
 _WORDS = {word.lower() for word in DIRECTIONS}
 _PLAY = re.compile(r"/api/[^/]*/[^/]*/play")
 
@@ -47,7 +47,7 @@ class Requests:
 
         async def receiving() -> Any:
             message = await receive()
-            sent.extend(message.get("body", b"")[: KEPT_BYTES - len(sent)])
+            sent.extend(message.get("body", b"")[: STORED_BYTES - len(sent)])
             return message
 
         async def sending(message: Any) -> None:
@@ -56,7 +56,7 @@ class Requests:
                 status = message["status"]
                 began = True
                 self._keep(f"> {self._words(scope, bytes(sent))}")
-            answer.extend(message.get("body", b"")[: KEPT_BYTES - len(answer)])
+            answer.extend(message.get("body", b"")[: STORED_BYTES - len(answer)])
             await send(message)
 
         await self._app(scope, receiving, sending)
