@@ -1,8 +1,9 @@
 """Decisions a second of the environments: ``python -m tests.benchmarks environments``.
 
-A decision is one step with its observation, its mask and its reward; resets count too. Gymnasium's own functions measure them, in
-wall time on one core. Environments of other packages for four players (pgx: three) are measured in the same run, if they are
-installed. Their moves are random too. `ENVIRONMENT_SECONDS` is the length of one measurement.
+A decision is one step with its observation, its mask and its reward; resets count too. Gymnasium's own functions measure the
+single environment and the vectors, similar loops the others, in wall time on one core. Environments of other packages for four
+players (pgx: three) are measured in the same run, if they are installed. Their moves are random too. `ENVIRONMENT_SECONDS` is the
+length of one measurement.
 """
 
 from __future__ import annotations

@@ -171,8 +171,10 @@ def test_only_some_players(tmp_path):
         next(vindibot.env.episodes(path, observation="picture"))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:minari")  # recorded games have no environment that made them
 def test_a_data_set_of_minari(tmp_path, monkeypatch):
-    minari = pytest.importorskip("minari", reason="minari is not installed")
+    pytest.importorskip("h5py", reason="minari[hdf5] is not installed")
+    minari = pytest.importorskip("minari", reason="minari[hdf5] is not installed")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     found = list(vindibot.env.episodes(recorded(tmp_path / "cup.games.jsonl")))
     vindibot.env.to_minari(found, "vindinium/cup-v0")

@@ -97,7 +97,7 @@ def to_minari(found: Iterable[Episode], dataset_id: str) -> Any:
         from minari import create_dataset_from_buffers
         from minari.data_collector import EpisodeBuffer
     except ImportError as problem:
-        raise UsageError(f"{problem}: pip install minari") from None
+        raise UsageError(f"{problem}: pip install 'minari[hdf5]'") from None
     from gymnasium import spaces
 
     buffers = [
