@@ -158,7 +158,7 @@ def read_nets(path: Path) -> tuple[Net, ...]:
 
 
 @dataclass(frozen=True)
-class Rival:
+class MatchRival:
     """A rival of nets: a bot, or another net, which plays in compiled code."""
 
     name: str
@@ -190,7 +190,7 @@ def net_of(text: str) -> tuple[str, Net]:
     return bot.name, read_nets(Path(traits[0][1].net))[0]
 
 
-def rivals_of(texts: Sequence[str]) -> list[Rival]:
+def rivals_of(texts: Sequence[str]) -> list[MatchRival]:
     """Return the rivals. Each text names a bot, or a file of nets, all of whose nets are rivals.
 
     Raises `UsageError` if a bot or a file cannot be read.
@@ -199,10 +199,10 @@ def rivals_of(texts: Sequence[str]) -> list[Rival]:
     for text in texts:
         if text.endswith(".npz"):
             path = given_path(text)
-            found += [Rival(f"{net.name or path.stem} (net)", net.policy) for net in read_nets(path)]
+            found += [MatchRival(f"{net.name or path.stem} (net)", net.policy) for net in read_nets(path)]
         else:
             bot = load_bot(text)
-            found.append(Rival(bot.name, bot))
+            found.append(MatchRival(bot.name, bot))
     return found
 
 

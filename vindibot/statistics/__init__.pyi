@@ -4,6 +4,7 @@ from .differences import (
     estimate_difference as estimate_difference,
     normalised_difference as normalised_difference,
 )
+from .hypotheses import Hypotheses as Hypotheses
 from .means import (
     jackknife as jackknife,
     mean_interval as mean_interval,
@@ -27,7 +28,6 @@ from .shares import (
     estimate_share as estimate_share,
 )
 from .sprt import (
-    Hypotheses as Hypotheses,
     SequentialTest as SequentialTest,
     SprtState as SprtState,
 )

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
+from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.means import student_quantile
 from vindibot.statistics.ratings import POINTS, expected
-from vindibot.statistics.sprt import Hypotheses
 
 #: Number of blocks by which the test is longer than Wald's formula says, because it estimates the variance of the blocks.
 UNKNOWN_VARIANCE = 3.0

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
+from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.ratings import MIN_BLOCKS, expected
 
 #: "H1": A is stronger by `elo1` rather than by `elo0`. "H0": the opposite. "running": there is no verdict yet. "repeated": there
@@ -40,28 +41,6 @@ _OVERSHOOT = 0.583
 _FAR = 5.0
 #: This is added to the sum of squared deviations of the block scores. So the variance is above 0 even if all scores are equal.
 _MIN_SQUARES = 0.01
-
-
-@dataclass(frozen=True)
-class Hypotheses:
-    """The two hypotheses of the test and its error rates. Raises ValueError unless `elo1` is more than `elo0`.
-
-    - `elo0`, `elo1`: under H0 and under H1, A is stronger by this number of rating points.
-    - `alpha`, `beta` (0..0.5): the probability of the verdict H1 if H0 is true, and of the verdict H0 if H1 is true.
-    - `fewest`: the number of blocks before the first verdict.
-    - `distinct` (0..1): the share of distinct games below which there is no verdict.
-    """
-
-    elo0: float = 0.0
-    elo1: float = 20.0
-    alpha: float = 0.05
-    beta: float = 0.05
-    fewest: int = 20
-    distinct: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.elo1 <= self.elo0:
-            raise ValueError(f"elo1 must be more than elo0, not {self.elo1:g} against {self.elo0:g}")
 
 
 @dataclass(frozen=True)

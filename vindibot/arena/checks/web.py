@@ -29,7 +29,7 @@ _WORDS = {word.lower() for word in DIRECTIONS}
 _PLAY = re.compile(r"/api/[^/]*/[^/]*/play")
 
 
-class Requests:
+class CaughtRequests:
     """Keeps the requests to the application `app` (ASGI): the last ones in `lines`, without keys and tokens.
 
     `unknown` is the first move that is no word of the protocol, `refused` the first request that was refused. Empty: none.
@@ -99,12 +99,12 @@ class WatchedGame(HostedGame):
         logs = [log if hero == case.me else None for hero in range(SEATS)]
         super().__init__(task, seats, logs, time.monotonic() + task.wall_s)
         self._late_s, self._me = case.late_s, case.me
-        self.requests: Requests | None = None
+        self.requests: CaughtRequests | None = None
         self.code_after: int | None = None
 
     def _new_server(self) -> GameServer:
         server = super()._new_server()
-        self.requests = Requests(server.app)
+        self.requests = CaughtRequests(server.app)
         server.app = self.requests  # type: ignore[assignment]  # uvicorn calls any ASGI application
         return server
 
