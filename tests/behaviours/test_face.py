@@ -59,7 +59,14 @@ def test_authors_import_from_the_faces_alone(path: Path) -> None:
         assert imported(path.read_text()) <= {"behaviours", "vindibot.testing"}
     for block in blocks(path.read_text(), "python"):
         # Pages on ballots, recordings, game records and environments read them, with the names of events.
-        assert imported(block.text) <= {"behaviours", "vindibot.testing", "vindibot.games", "vindibot.env", "sim.events"}
+        assert imported(block.text) <= {
+            "behaviours",
+            "vindibot.testing",
+            "vindibot.games",
+            "vindibot.env",
+            "vindibot.env.sb3",
+            "sim.events",
+        }
 
 
 def test_a_view_says_what_it_shows() -> None:
