@@ -207,7 +207,6 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
         _warn_of_damage()
         if writable(_folder):
             _compile_together(progress)
-            progress = None
         _load_or_compile(progress)
         _warn_if_not_stored()
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import signal
 import threading
@@ -231,8 +232,12 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
 
 def processes(name: str) -> list[psutil.Process]:
     """Return the descendants of this process with this name, oldest first."""
-    found = psutil.Process().children(recursive=True)
-    return sorted((one for one in found if one.name() == name), key=lambda one: one.create_time())
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
+            if one.name() == name:
+                found.append((one.create_time(), one.pid, one))
+    return [one for *_, one in sorted(found)]
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ from vindibot.processes.requests import CONTROL, ROOT, Needs, Request, close_all
 
 #: The name of the process of a template, as ``ps`` shows it.
 TEMPLATE = "vindibot-traits"
+#: The name of a template that imports nothing, since an earlier one ended while it imported its modules.
+BARE_TEMPLATE = "vindibot-bare"
 #: The name of a holder.
 HOLDER = "vindibot-holder"
 #: Seconds that a template may take to import its modules.
@@ -309,7 +311,7 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     """Run a template; never return."""
     os.setsid()
     inside.use_streams(None)
-    name_process(TEMPLATE)
+    name_process(TEMPLATE if needs.foreign else BARE_TEMPLATE)
     adopt_orphans()
     changes = Changes()
     requests.send(_NEWS.pack(0, os.getpid()))

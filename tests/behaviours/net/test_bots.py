@@ -20,9 +20,9 @@ from tests.support.arenabots import schedule
 from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
-from vindibot.arena import travel
 from vindibot.arena.worker import play_task
 from vindibot.cli.main import main
+from vindibot.cluster import travel
 from vindibot.config import load_bot
 from vindibot.engine import TraitPlan
 from vindibot.tuning.bot_files import Family

@@ -5,6 +5,7 @@ The report of a tournament also says how much longer it takes to halve the inter
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,8 +135,8 @@ def _earlier_results(settings: ArenaSettings) -> tuple[Path, list[GameLine]]:
             continue
         if lines and lines[0].format == "ab" and {bot for line in lines for bot in line.bots} == wanted:
             return path, lines
-    names = " ".join(settings.bots[:2])
+    command = shlex.join(["vindibot", "arena", "--match", *settings.bots[:2], "--blocks", "10"])
     raise UsageError(
         f"{RESULTS_FOLDER}/ has no results of a match of {' against '.join(sorted(wanted))} to plan from: play some blocks first"
-        f" (vindibot arena --match {names} --blocks 10), or name the results of a similar match with --results"
+        f" ({command}), or name the results of a similar match with --results"
     )
