@@ -267,6 +267,6 @@ def _interrupted_by_a_trait(mine: Path) -> None:
         ask([trait], view("|@1@2|\n|    |"), None)
     assert signal.getsignal(signal.SIGINT) == before
     result = run("bench", "presses.toml", shipped("project/recordings/sample.jsonl"))
-    assert result.exit_code == 130
+    assert result.exit_code == 130, result.output
     result = run("turn", shipped("project/recordings/sample.jsonl"), "--turn", "0", "--bot", "presses.toml")
     assert (result.exit_code, result.output) == (130, "interrupted\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,11 @@ def next_steps(recording: Path) -> Iterator[str]:
     if len(list(recording.parent.glob("*.jsonl"))) > 1:
         return
     file = "last" if recording.parent.resolve() == _USUAL.resolve() else short(str(recording))
-    width = len(f"vindibot replay {file} --open")
+    advice = {
+        shlex.join(["vindibot", "replay", file, "--open"]): "this game in the browser, with all votes",
+        shlex.join(["vindibot", "review", file]): "its worst moves",
+        "vindibot init mybot": "a bot of your own",
+    }
+    width = max(map(len, advice))
     yield "next:"
-    yield f"  {f'vindibot replay {file} --open':{width}}   this game in the browser, with all votes"
-    yield f"  {f'vindibot review {file}':{width}}   its worst moves"
-    yield f"  {'vindibot init mybot':{width}}   a bot of your own"
+    yield from (f"  {command:{width}}   {what}" for command, what in advice.items())
