@@ -226,3 +226,12 @@ def test_wrong_calls_are_named():
     env.step(np.zeros(2, int))
     with pytest.raises(UsageError, match="game 0 is over"):
         env.step(np.zeros(2, int))
+
+
+def test_the_net_of_a_built_in_bot_is_a_rival() -> None:
+    envs = gymnasium.make_vec("vindibot/Vindinium-v0", num_envs=4, rivals=["random", "policy:hunter", "net:learned"])
+    envs.reset(seed=1)
+    for _ in range(5):
+        _, rewards, *_ = envs.step(np.zeros(4, np.int64))
+    assert rewards.shape == (4,)
+    envs.close()

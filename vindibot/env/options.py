@@ -19,7 +19,7 @@ from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import Map
 from vindibot.base import UsageError, derive_seed
-from vindibot.config import Bot, explain, load_bot, load_map
+from vindibot.config import Bot, explain, load_bot, load_map, shipped
 from vindibot.env.observing import Lookout
 from vindibot.env.stepping import PROGRAM, RANDOM, REWARDS, MapPool, RivalPool, Rules
 
@@ -187,8 +187,8 @@ def _bot(name: str) -> Bot:
 
 
 def _net(name: str) -> Net:
-    """Return the first net of a file: NAME, NAME.npz, or NAME/net.npz, the net of a run of ``vindibot learn selfplay``."""
-    candidates = [Path(name), Path(f"{name}.npz"), Path(name) / "net.npz"]
+    """Return the first net of a file: NAME, NAME.npz, NAME/net.npz (of ``learn selfplay``), or a built-in bot's."""
+    candidates = [Path(name), Path(f"{name}.npz"), Path(name) / "net.npz", shipped(f"bots/{name}.npz")]
     path = next((path for path in candidates if path.is_file()), None)
     if path is None:
         raise UsageError(f"rivals: there is no file of nets {name!r}: tried {', '.join(map(str, candidates))}")
