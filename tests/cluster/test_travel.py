@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sim.cache import sources
 from tests.support.arenabots import bad_trait, line_bot, schedule
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.worker import play_task
@@ -21,7 +22,7 @@ from vindibot.cluster.access import check_address, check_cluster, is_loopback
 from vindibot.cluster.answers import FailureAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.checks import problems_of
 from vindibot.cluster.player import ClusterPlayer, request_of
-from vindibot.cluster.proof import BuildProof, code_digest, fixed_games, prove
+from vindibot.cluster.proof import PACKAGES, BuildProof, fixed_games, prove
 from vindibot.config import build
 from vindibot.processes import ChildEnded, ChildEnding, ForkServer, TaskError
 
@@ -137,7 +138,7 @@ def test_a_proof_says_what_differs() -> None:
         f"numba is 0.1 there and {build().numba} here",
     ]
     code = proof.differences(dataclasses.replace(proof, code="0"))
-    assert code == [f"the sources of vindibot have the digest 0 there and {code_digest()} here"]
+    assert code == [f"the sources of vindibot have the digest 0 there and {sources.digest(PACKAGES)} here"]
     (moves,) = proof.differences(dataclasses.replace(proof, moves="0"))
     assert "rounds numbers differently" in moves
     assert proof.signature != BuildProof(build(), proof.code, "0").signature

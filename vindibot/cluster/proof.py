@@ -6,10 +6,9 @@ processor rounds numbers differently, the fixed games usually show this before t
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+from sim.cache import sources
 from vindibot.arena import Entrant, GameTask, Limits, SeatTask, play_task
 from vindibot.base import derive_seed
 from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
@@ -52,17 +51,6 @@ class BuildProof:
         return found
 
 
-def code_digest() -> str:
-    """Return a digest of the names and contents of all Python files of `PACKAGES`, as 16 hexadecimal digits."""
-    found = hashlib.sha256()
-    top = Path(__file__).resolve().parents[2]
-    for package in PACKAGES:
-        for source in sorted((top / package).rglob("*.py")):
-            found.update(str(source.relative_to(top)).encode())
-            found.update(source.read_bytes())
-    return found.hexdigest()[:16]
-
-
 def fixed_games() -> list[GameTask]:
     """Return the fixed games. They depend only on the package."""
     limits = Limits(nodes=NODES)
@@ -88,4 +76,4 @@ def fixed_games() -> list[GameTask]:
 def prove() -> BuildProof:
     """Play the fixed games, and return the proof of this machine's build. Takes some seconds."""
     moves = [play_task(task).line.played for task in fixed_games()]
-    return BuildProof(build(), code_digest(), digest_of(moves))
+    return BuildProof(build(), sources.digest(PACKAGES), digest_of(moves))
