@@ -188,7 +188,7 @@ async def test_a_copy_button_of_the_web_site_copies_only_commands(browser: Any, 
 async def test_the_home_page_of_the_web_site_begins_like_the_readme(browser: Any, documents: str) -> None:
     async with visiting(browser, f"{documents}index.html") as page:
         assert await page.locator("h1").first.inner_text() != "Documents"
-        for text in ("vindibot is a Python toolkit for", "class Coward(Behaviour):", "Your first bot"):
+        for text in ("vindibot brings the game back", "vindibot play", "Your first bot"):
             await page.locator(".md-content").get_by_text(text).first.wait_for()
         assert await page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
 

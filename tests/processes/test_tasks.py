@@ -95,7 +95,10 @@ def test_a_stopped_fork_server_is_replaced(pool: Callable[..., Tasks], monkeypat
     keeper = process_called(KEEPER)
     for process in (keeper, *keeper.children()):
         process.suspend()
-    assert done(pool().submit(b"2")) == "2"
+    second = pool().submit(b"2")
+    keeper.wait(WAIT)
+    monkeypatch.undo()  # a busy machine may take longer than three seconds to start the next one
+    assert done(second) == "2"
 
 
 async def test_a_pool_that_is_killed_leaves_nothing(pool: Callable[..., Tasks]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from vindibot.server.limits import Share, network_of
 RESERVED_FILES = 32
 #: Number of connections above a limit that get an answer (503). Further connections are closed without an answer.
 ANSWERED = 16
+#: The shortest time between two warnings that connections are closed, in seconds.
+QUIET_SECONDS = 60.0
 #: Errors of a process or a machine that has no file descriptor or no memory for one more connection.
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -37,6 +40,7 @@ class Listener(socket.socket):
         self.addresses = Share(most_of_address)
         self.connections = 0
         self._told = self._paused = False
+        self._again = 0.0  # no warning before this time
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def respect_open_files(self) -> None:
@@ -85,14 +89,14 @@ class Listener(socket.socket):
 
     def _tell(self, reason: str) -> None:
         if not self._told:
-            self._told = True
+            self._told, self._again = True, time.monotonic() + QUIET_SECONDS
             _log.warning("new connections are closed until others end", reason=reason, most=self.most)
 
     def ended(self, address: str) -> None:
         """Count a connection of this address no longer."""
         self.connections -= 1
         self.addresses.give_back(address)
-        if self.connections < self.most // 2:
+        if self.connections < self.most // 2 and time.monotonic() >= self._again:
             self._told = False
 
     def close(self) -> None:
