@@ -183,7 +183,11 @@ class Child:
             now = time.monotonic()
             if self.frames_fd < 0 and closed == inf:
                 closed = now + EXIT_SECONDS
-            if not _ready(self.descriptors, select.POLLIN, min(limit, closed) - now):
+            ready = _ready(self.descriptors, select.POLLIN, min(limit, closed) - now)
+            if ready == [(self.frames_fd, select.POLLIN)]:  # the usual case
+                self._frames.extend(self.take_frames())
+                continue
+            if not ready:
                 if limit <= closed:
                     raise ChildLate(f"no answer in {seconds:g} s")
                 self.end_as_malformed()
@@ -309,9 +313,9 @@ class Child:
         self._theirs = []
 
 
-def _ready(descriptors: Sequence[int], events: int, seconds: float) -> bool:
-    """Wait at most `seconds` seconds until a descriptor is ready. Return whether one is."""
+def _ready(descriptors: Sequence[int], events: int, seconds: float) -> list[tuple[int, int]]:
+    """Wait at most `seconds` seconds until a descriptor is ready. Return the descriptors that are, and their events."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, events)
-    return bool(poll.poll(None if seconds == inf else max(0, ceil(seconds * 1000))))
+    return poll.poll(None if seconds == inf else max(0, ceil(seconds * 1000)))
