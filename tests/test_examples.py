@@ -43,6 +43,7 @@ def installed(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_bot_plays_with_the_trait_of_the_plugin(installed: Path, tmp_path: Path) -> None:
     shutil.copy(PLUGIN / "guarded.toml", tmp_path)
     words = ["play", "--bot", "guarded.toml", "--rounds", "3", "--display", "none", "--in-process"]
@@ -97,6 +98,7 @@ def node() -> str:
     return shutil.which("node") or driver.compute_driver_executable()[0]
 
 
+@pytest.mark.slow
 def test_the_bot_in_javascript_plays_by_both_protocols() -> None:
     program = shlex.quote(node())
     lines = f"lines=stdio:{program} {shlex.quote(str(JAVASCRIPT / 'lines.js'))}"

@@ -308,6 +308,7 @@ def assert_interrupted(output: str, code: int, folder: Path) -> None:
     assert arena(folder, "--resume", "cup.jsonl", "--blocks", 1).returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
     with nobody_left():
         words = ["seed", "malvert", "random", "stay", "--blocks", 100, *GAMES, "--results", "cup.jsonl"]
@@ -319,6 +320,7 @@ def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
     assert_interrupted(output, process.returncode, tmp_path)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path) -> None:
     words = ["seed", "malvert", "random", "stay", *GAMES, "--results", "cup.jsonl"]
     more = {"PYTHONUNBUFFERED": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cold"), "VINDIBOT_KERNEL_CACHE": ""}
@@ -365,6 +367,7 @@ def command_lines(pid: int) -> Iterator[str]:
             yield " ".join(child.cmdline())
 
 
+@pytest.mark.slow
 def test_kill_and_resume(tmp_path: Path) -> None:
     with nobody_left():
         process = started(tmp_path, "seed", "malvert", "random", "stay", *SLOW, "--blocks", 3, "--results", "cup.jsonl")
@@ -444,6 +447,7 @@ def some_game(number: int) -> PlayedGame:
 DIGEST = some_game(0).line.tournament
 
 
+@pytest.mark.slow
 def test_a_line_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     store = Store(path, DIGEST, {}, resume=False, records=False)

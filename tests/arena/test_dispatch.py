@@ -280,6 +280,7 @@ def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
     assert not any(one.line.has_forfeits for one in found)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh_server")
 def test_a_seat_that_somebody_kills_is_not_at_fault(tmp_path: Path) -> None:
     plan = schedule(f"own={bad_trait(tmp_path, 'Sleeps', seconds=0.05)}", "stay", "stay", "stay", blocks=1)

@@ -104,6 +104,7 @@ def test_a_program_of_the_line_protocol_plays(tmp_path: Path) -> None:
     assert line.plies == 120
 
 
+@pytest.mark.slow
 def test_our_own_bot_plays_the_same_moves_by_lines() -> None:
     """With a budget of nodes and a seed. The placeholders in its command have the numbers of the game."""
     limits = "--rounds {rounds} --limit-ms {move_ms} --first-ms {first_ms}"

@@ -213,6 +213,7 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
     assert sorted(tmp_path.iterdir()) == [records, path]
 
 
+@pytest.mark.slow
 def test_the_latest_games_and_those_with_forfeits_have_pages(tmp_path: Path) -> None:
     results, records = tmp_path / "a cup.jsonl", tmp_path / "a cup.games.jsonl"
     games = [game_line("abac", (4, 3, 2, 1), block=n, record=f"g{n}") for n in range(6)]
@@ -312,6 +313,7 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
         assert "nan" not in text
 
 
+@pytest.mark.slow
 def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
     games = [
         game.model_copy(update={"format": "ab"})

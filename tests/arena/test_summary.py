@@ -114,6 +114,7 @@ def ab(games: Sequence[GameLine]) -> list[GameLine]:
     return [game.model_copy(update={"format": "ab"}) for game in games]
 
 
+@pytest.mark.slow
 def test_the_size_is_estimated_only_from_a_fixed_number_of_blocks() -> None:
     games = ab(made_up(SEATINGS, {"a": 80.0, "b": 0.0}, 60, np.random.default_rng(2)))
     whole = summarise(games, "ab", planned=60)

@@ -82,6 +82,7 @@ def test_games_of_an_arena_that_ended_just_now_are_not_played_again(tmp_path: Pa
     assert len(list(read_records(records_path(tmp_path / "cup.jsonl")))) == 8
 
 
+@pytest.mark.slow
 def test_two_new_arenas_of_one_name(tmp_path: Path, just_before_the_lock: Any) -> None:
     done = just_before_the_lock(lambda: run(tmp_path, "arena", *CUP))
     code, printed = invoke(tmp_path, "arena", *CUP)

@@ -103,6 +103,7 @@ def test_a_hard_link_is_the_same_file(tmp_path: Path) -> None:
         assert "the file has 2 names (hard links), and its file system has no file locks: keep only one name" in refusal
 
 
+@pytest.mark.slow
 def test_only_one_of_many_takes_the_lock_of_a_killed_process(tmp_path: Path) -> None:
     path = tmp_path / "results"
     with holder(path, "ENOSYS") as (process, _):

@@ -119,6 +119,7 @@ async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
         check(written)
 
 
+@pytest.mark.slow
 async def test_the_words_of_a_server(tmp_path: Path) -> None:
     async with FaultyServer(joins={1: Fault("status", status=400, body=f"no: {EVIL}")}) as server:
         words = ["--server", server.url, "--bot", "stay", "--in-process"]

@@ -99,6 +99,7 @@ def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
     conforms(trait, parse(board), 0)
 
 
+@pytest.mark.slow
 @given(odd_games())
 @settings(max_examples=100)
 def test_every_trait_survives_random_boards(games: Games) -> None:

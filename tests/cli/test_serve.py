@@ -125,6 +125,7 @@ def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None
     assert "secret" not in run("serve", "--admin-key-file", file).output
 
 
+@pytest.mark.slow
 async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('port = 0\nrounds = 7\nadmin_key = "a long enough key"\n')
@@ -143,6 +144,7 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
 # ---- The database ----
 
 
+@pytest.mark.slow
 async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
     async with command("serve", "--port", "0", "--db", path) as (_, said):

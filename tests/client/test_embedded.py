@@ -72,6 +72,7 @@ async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer
         assert (await task).outcome.reason is Reason.INTERRUPTED
 
 
+@pytest.mark.slow
 async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
     """A third of the exchanges is cut off before, in or after the move; each decision is played exactly once."""
     rng = random.Random(4)

@@ -47,6 +47,7 @@ async def proxy(status: str) -> AsyncIterator[str]:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "name", "value", "words"),
     [

@@ -379,6 +379,7 @@ async def test_a_repeat_uses_a_new_connection() -> None:
         assert server.connections == 2
 
 
+@pytest.mark.slow
 async def test_random_faults_never_play_a_turn_twice() -> None:
     """A hundred moves and a fault in every third request: each turn is played once, and without a decision only where the
     server cannot tell repeats."""

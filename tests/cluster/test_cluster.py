@@ -125,6 +125,7 @@ def test_what_differs_is_refused_and_a_killed_parent_ends_no_game(shared: Cluste
     assert [line.ending for line in watch.lines] == ["finished"] * 4
 
 
+@pytest.mark.slow
 def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_path: Path) -> None:
     first = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=1, rounds=2)
     first.play(Watch())

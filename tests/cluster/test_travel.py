@@ -127,6 +127,7 @@ def test_a_bot_that_a_machine_does_not_have(tmp_path: Path) -> None:
     assert f"bot program: there is no program {program}" in problems_of([*travel.unpack_entrants(luggage).values()])
 
 
+@pytest.mark.slow
 def test_a_proof_says_what_differs() -> None:
     proof = prove()
     assert proof == prove()

@@ -39,6 +39,7 @@ async def findings(**overrides: object) -> dict[str, Finding]:
     return {finding.what: finding async for finding in examine(config, terminal())}
 
 
+@pytest.mark.slow
 def test_all_is_well_with_a_new_project(project: Path) -> None:
     """As a user runs it, in a process of its own."""
     command = [sys.executable, "-m", "vindibot", "doctor", "bot.toml", "--limit-ms", "20000"]

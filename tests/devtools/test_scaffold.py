@@ -123,6 +123,7 @@ def test_the_name_of_the_bot(tmp_path: Path, folder: str, name: str) -> None:
     assert tomllib.loads(text)["name"] == name
 
 
+@pytest.mark.slow
 def test_its_tests_ignore_the_settings_of_a_project_around_it(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--no-such-option"\n')
     assert run(tmp_path / "mine").exit_code == 0

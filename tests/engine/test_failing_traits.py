@@ -217,6 +217,7 @@ def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) 
     assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
 
+@pytest.mark.slow
 def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:
     done = turn(folder, "loops", "--limit-ms", "300")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -273,6 +274,7 @@ def test_what_cannot_be_interrupted_is_killed_and_named(folder: Path, monkeypatc
         assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE), "the others are asked all the same"
 
 
+@pytest.mark.slow
 def test_a_breakpoint_starts_the_debugger_without_an_option(folder: Path) -> None:
     done = turn(folder, "breaks", keys="p 'counted', count + 1\nc\n")
     assert "('counted', 7)" in done.stdout, done.stdout + done.stderr

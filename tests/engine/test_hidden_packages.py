@@ -50,6 +50,7 @@ def test_commands_name_the_folder_that_hides_a_package(project: Path, package: s
     assert told == f"error: {project / package} hides the package '{package}' of vindibot: give it another name\n"
 
 
+@pytest.mark.slow
 def test_a_folder_without_modules_hides_nothing(project: Path) -> None:
     for package in PACKAGES:
         (project / package).mkdir()

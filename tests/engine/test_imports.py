@@ -306,6 +306,7 @@ def test_an_import_that_takes_long_is_told(folder: Path) -> None:
     assert done.stderr == "bot.toml, line 2: still importing the module of the trait 'slow:Slow' ...\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_an_import_that_takes_long(folder: Path) -> None:
     """In this process and in the fork server."""
     (folder / "slow.py").write_text(TOGETHER.format(folder=str(folder), seconds=90, processes=9))

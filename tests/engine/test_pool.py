@@ -222,6 +222,7 @@ async def test_children_die_with_their_worker(tmp_path: Path, hang: bool) -> Non
     await until(lambda: not is_alive(child.pid))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", ["Stay", "LoopsInKernel"])
 def test_workers_end_when_the_parent_dies(tmp_path: Path, busy: str) -> None:
     """Killed without a chance to tidy up, in the middle of a turn, while a worker may be stuck in compiled code."""

@@ -80,6 +80,7 @@ async def test_the_fork_server_goes_away_in_a_turn(harm: Callable[[], None]) -> 
         assert pool.preloaded
 
 
+@pytest.mark.slow
 async def test_the_loop_goes_on_while_there_is_no_fork_server() -> None:
     async with pool_of(STAY, STAY) as pool:
         await until(lambda: has(SERVER))

@@ -54,6 +54,7 @@ def targets(games: Game, before: list[int], me: int) -> str:
     return "".join(f"{hero} {row_column(aim)[1]} {row_column(aim)[0]}\n" for hero, aim in enumerate(aims) if hero != me)
 
 
+@pytest.mark.slow
 @given(SEEDS, HEROES)
 def test_the_states_are_those_of_the_game(seed: int, me: int) -> None:
     for number, (games, read) in enumerate(told(seed, me, 60, expert=True)):
@@ -64,6 +65,7 @@ def test_the_states_are_those_of_the_game(seed: int, me: int) -> None:
         assert read.tobytes() == games.tobytes()
 
 
+@pytest.mark.slow
 @given(SEEDS, HEROES)
 def test_without_targets_the_last_moves_lead_to_the_state(seed: int, me: int) -> None:
     before: Game | None = None

@@ -112,6 +112,7 @@ def loss_of(weights: NDArray[np.float64], piece: Piece, decisions: list[int]) ->
     return float(total)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_the_loss() -> None:
     """Against differences of the loss, for weights of all kinds, after the net has changed since it made the decisions."""
     parameters, (piece,), *_ = collected()

@@ -38,6 +38,7 @@ def rollout(path: Path) -> Rollout:
     return found
 
 
+@pytest.mark.slow
 def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
     code, said = run(tmp_path, "learn", "imitate", "versions/strong-1", games, "--out", "more.toml")
     assert code == 0, said
@@ -67,6 +68,7 @@ def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
     assert code == 0, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [0, 16])
 def test_a_net_plays_like_a_bot(games: Path, tmp_path: Path, hidden: int) -> None:
     words = [games, "--only", "hunter", "--net", "copy.npz", "--hidden", hidden, "--near", 3]
@@ -139,6 +141,7 @@ def drawn(seed: int, count: int, hidden: int = 0) -> tuple[MoveDecisions, np.nda
     return MoveDecisions(columns, np.arange(count) * 10 // count, np.arange(7, 10)), odds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [0, 16])
 def test_a_fit_finds_the_probabilities_behind_the_moves(hidden: int) -> None:
     """On other moves, the fitted probabilities are near the known ones."""
@@ -220,6 +223,7 @@ def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, 
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("rows", "linear", "out"))
 
 
+@pytest.mark.slow
 def test_decisions_near_enemies_can_weigh_more(games: Path) -> None:
     """With a large weight, moves near enemies become likelier, and other moves less likely."""
     known = decisions_of([games], 0.3, ["careful"])["careful"]

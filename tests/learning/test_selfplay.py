@@ -39,6 +39,7 @@ def weights(folder: Path) -> list[bytes]:
     return [array.tobytes() for part in (net.policy, net.value) for array in (part.rows, part.linear, part.out)]
 
 
+@pytest.mark.slow
 def test_a_run_writes_a_bot_that_plays(tmp_path: Path) -> None:
     said = selfplay(tmp_path, "mine", *SMALL)
     assert "alone against three of stay" in said
@@ -78,6 +79,7 @@ async def test_a_folder_has_one_run(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "mine")) == ["bot.toml", "net.npz", "report.html", "run.npz"]
 
 
+@pytest.mark.slow
 def test_a_new_run_does_not_begin_in_a_folder_that_has_just_been_locked(tmp_path: Path) -> None:
     with Selfplay.locked(tmp_path):
         said = selfplay(tmp_path, str(tmp_path), *SMALL, code=2)
@@ -114,6 +116,7 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
     assert done.stdout.splitlines() == ["19 19", "19 0"], done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

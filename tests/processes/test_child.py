@@ -280,6 +280,7 @@ def new_child_answers() -> bool:
                     raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [kill, stop])
 @pytest.mark.parametrize("harmed", [KEEPER, ROOT])
 async def test_children_go_on_without_their_server_and_new_ones_start(
@@ -434,6 +435,7 @@ with ExitStack() as stack:
 """
 
 
+@pytest.mark.slow
 def test_eight_children_need_less_than_64_descriptors_and_no_folder(needs: Callable[..., Needs], tmp_path: Path) -> None:
     """TMPDIR is long and does not exist, and the signal for the end of a child is ignored."""
     (folder,) = needs("").folders

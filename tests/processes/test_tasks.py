@@ -88,6 +88,7 @@ def test_a_child_without_memory_ends_and_says_so(pool: Callable[..., Tasks]) -> 
     assert caught.value.ending.last_lines.endswith("MemoryError")
 
 
+@pytest.mark.slow
 def test_a_stopped_fork_server_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 3.0)
     monkeypatch.setattr("vindibot.processes.tasks.START_ATTEMPTS", 20)

@@ -140,6 +140,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 async def test_a_server_without_descriptors_says_so_once_and_comes_back() -> None:
     words = ("-m", "vindibot", "serve", "--port", "0")
 
@@ -206,6 +207,7 @@ async def registered(path: Path, count: int) -> list[str]:
     return keys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("league", [False, True])
 async def test_wrong_keys_of_one_address_delay_no_honest_join(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, league: bool
@@ -269,6 +271,7 @@ async def test_wrong_keys_of_the_administrator_are_limited() -> None:
 # ---- A class ----
 
 
+@pytest.mark.slow
 async def test_a_class_of_40_behind_one_address_meets_no_limit(tmp_path: Path) -> None:
     keys = await registered(tmp_path / "a.db", 40)
     async with serving(db=tmp_path / "a.db") as server, client_at(server) as client:

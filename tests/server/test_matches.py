@@ -256,6 +256,7 @@ async def test_closing_answers_every_request_and_ends_every_task() -> None:
     assert asyncio.all_tasks() == before
 
 
+@pytest.mark.slow
 async def test_many_games_at_once() -> None:
     async def play(bot: Bot) -> None:
         await bot.join("training", turns=5, map=MAP)
@@ -298,6 +299,7 @@ run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, fl
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_alone_it_ends_in_good_order_when_told_so(number: signal.Signals) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)

@@ -144,6 +144,7 @@ async def test_unknown_keys_are_registrations_too_and_known_ones_are_not() -> No
         assert len(server.lobby.users) == 2
 
 
+@pytest.mark.slow
 async def test_a_class_behind_one_address_plays_its_league(tmp_path: Path) -> None:
     roster = roster_from_list([f"pupil {number}" for number in range(40)])
     League.create("cup", LeagueSettings(), roster, tmp_path / "cup.league.json").save()

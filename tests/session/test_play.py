@@ -197,6 +197,7 @@ async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> Non
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 async def test_an_interrupt_ends_the_game_after_the_turn_and_keeps_its_recording(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--games", "50", "--display", "lines", "--rounds", "600")
     await line_with(process, "round 3/600")
@@ -307,6 +308,7 @@ async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league
     assert over == f"the league on {server.url} has no more games"
 
 
+@pytest.mark.slow
 async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Path) -> None:
     """The numbers come from our server, also when other clients join or leave. Each number is printed once."""
     async with serving(rounds=1) as server, playing(server, *"abc") as bots:

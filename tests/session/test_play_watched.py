@@ -60,6 +60,7 @@ def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
     assert all(turn.ballot.margin_ms > 0 for turn in turns), "a pause made a turn late"
 
 
+@pytest.mark.slow
 def test_votes_stay_from_one_turn_to_the_next(tmp_path: Path) -> None:
     with TerminalProgram(*GAME, "--rounds", "30", folder=tmp_path) as terminal:
         terminal.until(SHOWN)

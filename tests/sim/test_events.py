@@ -48,6 +48,7 @@ def compare(start: Games, moves: list[int]) -> Counter[int]:
     return kinds
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(odd_games(), st.lists(any_moves, max_size=60))
 def test_odd_games(games: Games, moves: list[int]) -> None:

@@ -80,6 +80,7 @@ def run(program: Path, cache: Path | str, *words: str, before: Sequence[str] = (
     return out.split("\n"), err
 
 
+@pytest.mark.slow
 def test_cold_then_warm(filled: tuple[Path, Path, list[str]]) -> None:
     program, cache, cold = filled
     assert cold[:3] == ["not cached", "closed", "miss"]
@@ -228,6 +229,7 @@ def test_another_processor_has_a_folder_of_its_own(filled: tuple[Path, Path, lis
     assert complaints == ""
 
 
+@pytest.mark.slow
 def test_without_a_home_folder_kernels_are_compiled_for_this_run(program: Path) -> None:
     unknown = "import os, pwd\nos.environ.pop('HOME', None)\npwd.getpwuid = lambda uid: {}[uid]\n"
     program.write_text(unknown + program.read_text())
@@ -262,6 +264,7 @@ def test_the_modules_that_another_process_compiles_are_left_to_it(program: Path,
     assert out.split("\n")[:3] == ["not cached", f"{expected(1)} miss", f"{expected(10)} miss"]
 
 
+@pytest.mark.slow
 def test_folders_of_older_sources_are_removed(program: Path, filled: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
     cpu = filled[2][3][-8:]
     for age in range(9):

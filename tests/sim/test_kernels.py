@@ -33,6 +33,7 @@ def run_otherwise(tmp_path: Path, **settings: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_uncompiled_kernels_compute_the_same(tmp_path: Path) -> None:
     assert run_otherwise(tmp_path, NUMBA_DISABLE_JIT="1") == digest()
 

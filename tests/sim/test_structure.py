@@ -114,6 +114,7 @@ def agrees(here: Map) -> None:
     assert (here.choke.tolist(), here.dead_end.tolist()) == by_definition(here)
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(played_games(plies=0))
 def test_it_equals_its_definition_on_generated_maps(games: Games) -> None:

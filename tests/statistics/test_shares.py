@@ -62,6 +62,7 @@ def held(points: Points, truth: float) -> float:
     return count / len(points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [0.5, 0.75, 0.95])
 def test_the_interval_of_a_match_holds_the_true_score_in_95_percent_of_matches(score: float) -> None:
     advantage = advantage_of(score)

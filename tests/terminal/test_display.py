@@ -426,6 +426,7 @@ def test_an_encoding_without_the_characters(monkeypatch: pytest.MonkeyPatch) -> 
 # ---- Terminals that misbehave ----
 
 
+@pytest.mark.slow
 def test_a_broken_pipe_does_not_stop_the_game() -> None:
     """The reader of a pipe ends in the middle of the game. The program plays on and prints no error."""
     program = (

@@ -312,6 +312,7 @@ def test_a_recording_in_a_terminal_by_keys(tmp_path: Path) -> None:
         assert terminal.is_restored, "the terminal is left as it was"
 
 
+@pytest.mark.slow
 def test_a_stopped_program_goes_on_where_it_was(tmp_path: Path) -> None:
     path = record(tmp_path, states_of(5, plies=40), 2).path
     with TerminalProgram("watch", str(path), "--turn", "7", folder=tmp_path, shell=True) as terminal:

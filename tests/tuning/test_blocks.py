@@ -21,6 +21,7 @@ def maker(self_share: float = 0.25, pool: int = 3) -> BlockMaker:
     return BlockMaker("id", 7, read_map_set(MapSettings(sizes=[10]), 0), rivals, self_share, limits, 20)
 
 
+@pytest.mark.slow
 def test_plus_and_minus_exchange_their_seats() -> None:
     plus, minus = load_bot("seed"), load_bot("malvert")
     alone, seats = 0, Counter[int]()

@@ -120,6 +120,7 @@ def test_a_stronger_bot_is_promoted(tmp_path: Path) -> None:
     assert tomllib.loads((versions / "tournament.toml").read_text())["bots"] == ["random-1.toml", "random-2.toml"]
 
 
+@pytest.mark.slow
 def test_each_attempt_of_a_family_has_new_games_and_a_smaller_level(tmp_path: Path) -> None:
     few = ["--blocks", 20, "--sprt-fewest", 5, "--sprt-elo1", 300, "--rounds", 12, "--workers", 1, "--nodes", 50]
     seeds: set[int] = set()
@@ -159,6 +160,7 @@ def test_an_interrupted_attempt_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "notes.attempts.jsonl").read_text() == "mine\n"
 
 
+@pytest.mark.slow
 def test_rivals_of_the_same_name_have_results_of_their_own(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

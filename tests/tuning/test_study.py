@@ -64,6 +64,7 @@ def test_ruined_parameters_come_back(tmp_path: Path) -> None:
     assert all(tuned[one.key] == one.start for one in study.space.parameters if one.key not in result.chosen)
 
 
+@pytest.mark.slow
 def test_a_parameter_without_effect_stays(tmp_path: Path) -> None:
     """Without a screening all parameters move. Those without effect stay within their errors."""
     game = known_game()
@@ -92,6 +93,7 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if '"block"' in line[:9]]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
     game, given = known_game(), settings(games=300, parameters=["traits.search.weights.*"])
     bot = ruined_bot(tmp_path, RUINED)

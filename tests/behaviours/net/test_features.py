@@ -109,6 +109,7 @@ def basic_facts(games: Games, move: int) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [small_positions(5, 300), played_positions(5, 15)], ids=["small", "played"])
 def test_features_of_moves_say_the_same_as_a_second_implementation(positions: Iterator[Games]) -> None:
     """Per slot, equal facts must give equal features, and different facts different ones."""
@@ -419,6 +420,7 @@ class Meanings:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [small_positions(7, 200), played_positions(7, 15)], ids=["small", "played"])
 def test_all_features_say_the_same_as_a_second_implementation(positions: Iterator[Games]) -> None:
     meanings = Meanings()

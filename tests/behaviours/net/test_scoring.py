@@ -76,6 +76,7 @@ def expected(network: Network, states: np.ndarray, moves: np.ndarray) -> tuple[n
     return scores, stays + UNIT * linear[states].sum(axis=1)
 
 
+@pytest.mark.slow
 def test_scores_and_values_equal_those_of_numpy(decisions: list[Decision]) -> None:
     """All numbers are equal, with weights of any size; also with the largest weights, which make the largest sums."""
     networks = [

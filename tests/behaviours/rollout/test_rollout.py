@@ -72,6 +72,7 @@ def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int,
     return NO_GOAL, None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [small_positions(5, 400), played_positions(5, 15)], ids=["small", "played"])
 def test_the_policy_equals_its_reference(positions: Iterator[Games]) -> None:
     rng = np.random.default_rng(7)
@@ -197,6 +198,7 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past
     return sum(share * value for share, value in zip(shares, rounds, strict=True)) + end - penalty, first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_playouts_equal_those_played_by_hand(seed: int, tmp_path: Path) -> None:
     """In every third of them our hero follows a net after its goals."""

@@ -98,6 +98,7 @@ def test_it_finds_what_minimax_finds_on_odd_boards(games: Games) -> None:
             agrees(games, SearchParams(mover(games), enemies(games), mode, quiescence=2, clip=WHOLE), 3, Weights())
 
 
+@pytest.mark.slow
 def test_scores_far_below_the_best_are_bounds() -> None:
     rng = np.random.default_rng(7)
     below = 0
@@ -118,6 +119,7 @@ def test_scores_far_below_the_best_are_bounds() -> None:
     assert below > 100
 
 
+@pytest.mark.slow
 def test_within_a_window_a_score_is_exact_and_outside_it_a_bound() -> None:
     rng = np.random.default_rng(11)
     work, stop = Workspace(), np.zeros(1, np.int64)
@@ -261,6 +263,7 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
 # ---- The principal variation ----
 
 
+@pytest.mark.slow
 def test_the_principal_variation_leads_to_the_score() -> None:
     rng = np.random.default_rng(13)
     for _ in range(300):
@@ -279,6 +282,7 @@ def test_the_principal_variation_leads_to_the_score() -> None:
 # ---- Mirrors ----
 
 
+@pytest.mark.slow
 def test_mirrored_boards_have_mirrored_answers() -> None:
     """At most two heroes and one tavern: the order of blows and the choice of equal ways make no difference."""
     rng = np.random.default_rng(17)

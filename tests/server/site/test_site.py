@@ -134,6 +134,7 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
 
 
+@pytest.mark.slow
 async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
     async with serving(rounds=50) as server, playing(server, *"abcd") as bots:
         async with visiting(browser, f"{server.url}/tv") as page:

@@ -111,6 +111,7 @@ async def test_late_readers_see_the_same_events() -> None:
         assert await all_events(server, path) == seen[0]  # and after its end
 
 
+@pytest.mark.slow
 async def test_a_reader_that_reconnects_gets_the_missed_events_once() -> None:
     rng = random.Random(3)
     async with serving() as server, playing(server, "seed") as [bot]:
@@ -277,6 +278,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
         await bot.ended()
 
 
+@pytest.mark.slow
 async def test_memory_for_a_watched_game_is_bounded() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=300, map="m6")

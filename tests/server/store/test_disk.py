@@ -57,6 +57,7 @@ async def short_game(client: httpx.AsyncClient, key: str) -> str:
     return str(answer["game"]["id"])
 
 
+@pytest.mark.slow
 async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db = tmp_path / "league.db"
     store = Database(db)
