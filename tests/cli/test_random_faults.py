@@ -1,0 +1,145 @@
+"""Programs of which random processes are killed and stopped at random moments: they go on, and no bot pays for it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.test_killed import SHORT, left, review, started
+from tests.support.commands import command
+from vindibot.arena.results import read_results
+from vindibot.games.files.review import read_review
+
+pytestmark = pytest.mark.slow
+
+#: A bot with a trait of its own, which plays in a child of its own.
+OWN = """
+from behaviours import Behaviour
+
+class Own(Behaviour):
+    def vote(self, view):
+        return {"North": 1, "South": 0.5}
+"""
+#: Number of signals, and the longest time between two of them in seconds.
+SIGNALS, PAUSE = 6, 1.5
+#: Reasons with which an innocent seat ends.
+INNOCENT = {"finished"}
+
+
+def lines(path: Path, word: bytes) -> int:
+    return path.read_bytes().count(word) if path.is_file() else 0
+
+
+def own(folder: Path) -> None:
+    (folder / "own.py").write_text(OWN)
+    (folder / "own.toml").write_text('[traits.own]\nuse = "own:Own"\n')
+
+
+def arena(folder: Path) -> tuple[list[str], Callable[[], int]]:
+    own(folder)
+    words = command(
+        "arena", "own.toml", "seed", "malvert", "stay", *SHORT, "--blocks", "9999", "--wall-s", "10", "--results", "r.jsonl"
+    )
+    return words, lambda: lines(folder / "r.jsonl", b"\n")
+
+
+def tune(folder: Path) -> tuple[list[str], Callable[[], int]]:
+    words = command("tune", "play", "searcher", *SHORT, "--games", "9999", "--study", "s.jsonl")
+    return words, lambda: lines(folder / "s.jsonl", b'{"block"')
+
+
+def play(folder: Path) -> tuple[list[str], Callable[[], int]]:
+    own(folder)
+    words = command(
+        *("play", "--bot", "own.toml", "--against", "random", "--games", "9999", "--rounds", "30", "--parallel", "2"),
+        *("--display", "none", "--recordings", "games"),
+    )
+    return words, lambda: sum(lines(one, b"\n") for one in (folder / "games").glob("*"))
+
+
+def a_descendant(process: subprocess.Popen[str], rng: random.Random) -> psutil.Process | None:
+    """Return a random process of a random name."""
+    named: dict[str, list[psutil.Process]] = {}
+    for one in sorted(psutil.Process(process.pid).children(recursive=True), key=lambda one: one.pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            named.setdefault(one.name(), []).append(one)
+    return rng.choice(named[rng.choice(sorted(named))]) if named else None
+
+
+def disturb(process: subprocess.Popen[str], rng: random.Random, seen: set[psutil.Process]) -> list[str]:
+    """Kill and stop descendants. Put all that were there into `seen`, and return what was done."""
+    done = []
+    for _ in range(SIGNALS):
+        time.sleep(rng.random() * PAUSE)  # the moment is random
+        if process.poll() is not None:
+            break
+        seen.update(psutil.Process(process.pid).children(recursive=True))
+        one, number = a_descendant(process, rng), rng.choice([signal.SIGKILL, signal.SIGSTOP])
+        if one is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                done.append(f"{one.name()} {number.name}")
+                one.send_signal(number)
+    return done
+
+
+def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool], done: list[str]) -> None:
+    while not reached():
+        assert process.poll() is None, (done, process.communicate()[0])
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("program", [arena, tune, play])
+def test_it_goes_on_and_nothing_is_left(
+    tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], int]]], seed: int
+) -> None:
+    words, count = program(tmp_path)
+    process, seen = started(words, tmp_path), set[psutil.Process]()
+    try:
+        wait_for(process, lambda: count() > 0, [])
+        done = disturb(process, random.Random(seed), seen)
+        before = count()
+        wait_for(process, lambda: count() > before + 4, done)
+        seen.update(psutil.Process(process.pid).children(recursive=True))
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=100)[0]
+        assert process.returncode == 130, (done, told)
+        assert not left([*seen], 20.0), done
+        assert count() > before, done
+        if program is arena:
+            games = read_results(tmp_path / "r.jsonl")
+            assert {seat.outcome.reason for game in games if game.ending != "aborted" for seat in game.seats} <= INNOCENT, done
+    finally:
+        for one in [process, *seen]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        process.communicate()
+
+
+def test_a_review_is_whole(tmp_path: Path) -> None:
+    words, _ = review(tmp_path)
+    game = (tmp_path / "game.jsonl").read_bytes().splitlines()
+    (tmp_path / "game.jsonl").write_bytes(b"\n".join([game[0], *game[-21:], b""]))
+    process, seen = started(words, tmp_path), set[psutil.Process]()
+    try:
+        wait_for(process, lambda: lines(tmp_path / "game.review.jsonl", b'{"reviewed"') > 0, [])
+        done = disturb(process, random.Random(3), seen)
+        told = process.communicate(timeout=300)[0]
+        assert process.returncode == 0, (done, told)
+        assert not left([*seen], 20.0), done
+    finally:
+        for one in [process, *seen]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        process.communicate()
+    found = read_review(tmp_path / "game.review.jsonl")
+    assert found is not None
+    assert len(found.turns) == 20
