@@ -46,6 +46,8 @@ MORE_PAGES = [
     "/ai",
     "/leagues",
     "/leagues/cup/projector",
+    "/leagues/cup/games",
+    "/leagues/cup/bots/1",
     "/leagues/cup/organiser",
     "/register",
     "/doc",

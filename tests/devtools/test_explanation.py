@@ -23,6 +23,7 @@ from vindibot.devtools.explanation import amount
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.files.game_file import kind_of, read_game_file
 from vindibot.games.files.recording import Recorder, Recording
+from vindibot.games.files.review import MoveValue, ReviewedTurn, ReviewHeader, review_path, write_review_line
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.protocol import from_games
 
@@ -138,7 +139,11 @@ def test_errors_of_explain(tmp_path: Path) -> None:
     path = recorded_turn(tmp_path, counted(ENTRIES))
     for words, message in [
         ((path, "--turn", "213"), "turn 213 is not a recorded turn of hero 1; the nearest are 212"),
-        ((path,), "Missing option '--turn'"),
+        ((path,), "name the turn with one of --turn, --round and --worst"),
+        ((path, "--turn", "212", "--round", "3"), "name the turn with one of --turn, --round and --worst"),
+        ((path, "--round", "55"), "turn 216 is not a recorded turn of hero 1; the nearest are 212"),
+        ((path, "--round", "0"), "0 is not in the range x>=1"),
+        ((path, "--worst"), "has no review: make one with vindibot review"),
         ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
         ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
         ((str(tmp_path), "--turn", "1"), "is a folder"),
@@ -194,3 +199,22 @@ def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
     (tmp_path / "x.gz").write_bytes(b"no gzip")
     with pytest.raises(UsageError, match="damaged"):
         kind_of(tmp_path / "x.gz")
+
+
+def test_a_turn_is_named_by_its_round_or_as_a_bad_move(tmp_path: Path) -> None:
+    path = recorded_turn(tmp_path, counted(ENTRIES))
+    assert "turn 212, round 54 of 300" in said(path, "--round", "54")
+    four = (0.0,) * 4
+    values = [
+        MoveValue(move=move, gold=four, gold_error=four, less=less, less_error=0) for move, less in [("Stay", 0), ("East", 30)]
+    ]
+    turns = [
+        ReviewedTurn(turn=212, hero=1, move="East", best="Stay", loss=30, loss_error=0, values=tuple(values)),
+        ReviewedTurn(turn=208, hero=2, move="East", best="Stay", loss=90, loss_error=0, values=tuple(values)),
+    ]
+    header = ReviewHeader(game="abcd1234", heroes=(1, 2), bot="seed", nodes=1)
+    lines = [Path(path).read_bytes(), *(write_review_line(one) + b"\n" for one in (header, *turns))]
+    review_path(Path(path)).write_bytes(b"".join(lines))
+    assert "turn 212, round 54 of 300" in said(path, "--worst")
+    result = explain(path, "--worst", "2")
+    assert (result.exit_code, "has 1 bad move of hero 1" in re.sub(r"\s+", " ", result.output)) == (2, True)

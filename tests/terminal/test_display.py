@@ -89,7 +89,25 @@ def test_the_panel_is_beside_the_board() -> None:
         "          combat         0.6                             1.5",
         "          search           2    0 -2.0 1.00    -    -   late",
         "          sum                   0 -1.1 1.00    -    -       ",
+        "                                                            ",
+        "          [] tavern  $- free mine  $1$2$3$4 mines of heroes ",
     ]
+
+
+def test_the_squares_are_named_if_there_is_space() -> None:
+    named = "[] tavern  $- free mine  $1$2$3$4 mines of heroes"
+    assert named in text_of(layout(frame(large()), 120, 40), 120)
+    slim = text_of(layout(frame(large(), None), 80, 28), 80)
+    assert [word in slim for word in ("[] tavern", "$- free mine", "$1$2$3$4 mines of")] == [True] * 3
+    small = layout(frame(large()), 80, 24)
+    assert "   tavern     free mine           mines of heroes" in text_of(small, 80)
+    assert small is not None
+    colours = {segment.style.color.name for line in small[:14] for segment in line if segment.style and segment.style.color}
+    legend = [line for line in small if any("tavern" in segment.text for segment in line)][-1]
+    shown = [segment.style.bgcolor.name for segment in legend if segment.style and segment.style.bgcolor]
+    assert shown[0] in colours, "a tavern has the colour of the legend"
+    assert len(set(shown)) == 6, "a tavern, a free mine and the mines of four heroes"
+    assert "tavern" not in text_of(layout(frame(), 60, 8), 60).replace("tavern-finder", "")
 
 
 def test_the_board_is_the_one_that_sim_draws() -> None:

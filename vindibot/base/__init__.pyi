@@ -39,6 +39,7 @@ from .output.console import (
 )
 from .output.pages import (
     compile_templates as compile_templates,
+    qr_code as qr_code,
     render as render,
 )
 from .output.redaction import (

@@ -33,3 +33,4 @@ from .trials.asking import (
 )
 from .trials.response import MOST_ANSWERS as MOST_ANSWERS
 from .trials.trial import asking_elsewhere as asking_elsewhere
+from .watching import run_at_each_change as run_at_each_change

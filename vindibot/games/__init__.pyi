@@ -42,6 +42,7 @@ from .files.review import (
     review_path as review_path,
     write_review_line as write_review_line,
 )
+from .files.turn_choice import choose_turn as choose_turn
 from .files.vote_line import (
     PV_LETTERS as PV_LETTERS,
     VoteLine as VoteLine,

@@ -6,6 +6,7 @@ from .game_server import (
     GameServer as GameServer,
     ServerError as ServerError,
 )
+from .league.director import Director as Director
 from .league.league import (
     ORGANISER_SUFFIX as ORGANISER_SUFFIX,
     SUFFIX as SUFFIX,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +20,7 @@ from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site.original_pages import add_original_pages
+from vindibot.server.site.reviews import Reviews
 from vindibot.server.site.routes import add_pages
 from vindibot.server.site.streams import Streams, add_streams
 from vindibot.server.store.archive import Archive
@@ -47,6 +49,7 @@ class EmbeddedServer(GameServer):
         super().__init__(settings, users=UserTable(self.database))
         self.archive = Archive(self.database, self.lobby.users, settings.seed)
         self.streams = Streams(settings, self.lobby.limits)
+        self.reviews = Reviews(self.database)
         self.leagues = LeagueRegistry(self.lobby, settings.league)
         self.lobby.observe(self.archive, self.streams, *observers)
         self._add_routes(routes)
@@ -54,7 +57,7 @@ class EmbeddedServer(GameServer):
     def _add_routes(self, routes: Sequence[AddRoutes]) -> None:
         app, lobby, leagues = self.app, self.lobby, self.leagues
         administration = add_administration(app, lobby, leagues, self.settings)
-        add_league_pages(app, leagues)
+        add_league_pages(app, leagues, self.reviews, self.settings)
         add_organiser(app, leagues, self.settings, administration.allows if administration is not None else lambda key: False)
         add_streams(app, self.streams, self.database)
         for add_routes in routes:
@@ -80,21 +83,28 @@ class EmbeddedServer(GameServer):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self.reviews.close()
         await self.leagues.close()
         self.streams.close()
         await super().__aexit__(kind, error, traceback)
         await self.database.close()
 
 
-def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
+#: A function that returns a context manager for the time in which a server listens.
+Beside = Callable[[EmbeddedServer], AbstractAsyncContextManager[None]]
+
+
+def run_server(
+    settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None, beside: Beside | None = None
+) -> None:
     """Serve in a new event loop until SIGINT or SIGTERM. Call `ready` with the server once it listens.
 
-    Raises `ServerError`.
+    While the server listens, the context of `beside` is open. Raises `ServerError`.
     """
 
     async def serve() -> None:
         compile_templates("base", "viewer", "server.site")  # slow: done here so that no game has to wait for it
-        async with EmbeddedServer(settings) as server:
+        async with EmbeddedServer(settings) as server, beside(server) if beside is not None else nullcontext():
             await server.until_signal(ready)
 
     asyncio.run(serve())

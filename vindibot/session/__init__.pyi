@@ -1,3 +1,4 @@
+from .fillers import filling as filling
 from .play import play_games as play_games
 from .player import GamePlayer as GamePlayer
 from .stdio import (

@@ -337,6 +337,23 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     return [_fit(row, width) for row in rows]
 
 
+def _legend(width: int, small: bool) -> list[Line]:
+    """Return an empty line, and one to three lines that name the squares of the board, or of the small board."""
+
+    def sample(tile: int) -> tuple[str, Style]:
+        text, style, colour = _tile(tile)
+        return ("  ", Style(bgcolor=colour)) if small else (text, style)
+
+    owned = [sample(MINE + hero) for hero in range(1, 5)]
+    tavern, free = [sample(TAVERN), (" tavern", _DIM)], [sample(MINE), (" free mine", _DIM)]
+    mines, gap = [*owned, (" mines of heroes", _DIM)], ("  ", _PLAIN)
+    if width >= _PANEL - 1:
+        rows = [[*tavern, gap, *free, gap, *mines]]
+    else:
+        rows = [[*tavern, gap, *free], mines] if width >= _NARROW else [tavern, free, mines]
+    return [_fit(row, width) for row in [[], *rows]]
+
+
 # ---- The layout ----
 
 
@@ -370,7 +387,9 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     if max(size, _WIDE_LINES) <= height and _NARROW <= width - 2 * size - 2 < _PANEL:
         fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
     if colour and not ascii_only and max((size + 1) // 2, _WIDE_LINES) <= height and size + 2 + _PANEL <= width:
-        fitting.append((height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign)))
+        fitting.append(
+            (height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign, small=True))
+        )
     part = min(size, (width - 2 - _PANEL) // 2)
     if (ascii_only or not colour) and part >= _LEAST_PART and height >= max(_LEAST_PART, _WIDE_LINES):
         rows = _around(frame.games, frame.me, min(size, height), part)
@@ -383,19 +402,29 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     return lines_of() + ([_fit([(status, _DIM)], min(width, cell_len(status)))] if status else [])
 
 
-def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line]:
-    """Return the board with the wide or narrow panel beside it. The panel has the votes if they fit in `height` lines."""
+def _wide(
+    board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str, *, small: bool = False
+) -> list[Line]:
+    """Return the board with the wide or narrow panel beside it. The panel has the votes if they fit in `height` lines.
+
+    If there are lines left, the panel names the squares of the board. `small` says whether it is the small board.
+    """
     panel_width = min(_WIDEST, width - board_width - 2)
     panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, sign)]
     panel += _votes(frame, panel_width, height - len(panel))
+    legend = _legend(panel_width, small)
+    if len(panel) + len(legend) <= height:
+        panel += legend
     return _beside(board, board_width, panel, panel_width)
 
 
 def _slim(frame: Frame, width: int, below: int, sign: str) -> list[Line]:
     """Return the board with the slim panel beside it, and the votes in the `below` lines below it."""
     board = _board(_rows(frame.games))
-    lines = _beside(board, 2 * len(board), [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)], _SLIM)
-    return lines + _votes(frame, min(width, _WIDEST), below)
+    panel, legend = [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)], _legend(_SLIM, small=False)
+    if len(panel) + len(legend) <= len(board):
+        panel += legend
+    return _beside(board, 2 * len(board), panel, _SLIM) + _votes(frame, min(width, _WIDEST), below)
 
 
 def _beside(board: list[Line], board_width: int, panel: list[Line], panel_width: int) -> list[Line]:

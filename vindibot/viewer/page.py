@@ -23,7 +23,8 @@ from vindibot.base import render
 
 #: The module that starts the page, and the style sheets. The pages of other packages also link ``theme.css``, so that all pages
 #: look alike.
-MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
+MAIN, THEME = "main.js", "theme.css"
+STYLES = THEME, "viewer.css"
 #: The module that is made from `sim.pictures.sprites`.
 SHAPES = "shapes.js"
 #: Media types by the suffix of a file.
@@ -38,11 +39,14 @@ def static_files(room: str = "viewer") -> dict[str, bytes]:
     process.
 
     `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of
-    `sim.pictures.sprites`.
+    `sim.pictures.sprites`, and its ``theme.css`` begins with the colours of all pages and reports.
     """
     found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
     contents = {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
-    return contents | {SHAPES: _shapes()} if room == "viewer" else contents
+    if room != "viewer":
+        return contents
+    theme = render("base/common.css").encode() + contents[THEME]
+    return contents | {SHAPES: _shapes(), THEME: theme}
 
 
 def _shapes() -> bytes:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import run
+from tests.support.commands import environment, run
+from tests.support.documents import follow
+from tests.support.installed import shims
+from tests.support.paths import TOP
 
 pytestmark = pytest.mark.slow
 SERVER = "http://192.0.2.7:9000"
@@ -65,3 +68,10 @@ def test_keys_of_another_league_are_refused(spring: Path, line: str, words: str)
     assert words in done.stderr
     assert "abcdabcd" not in done.stderr
     assert not (spring / "spring-slips.html").exists()
+
+
+def test_the_sample_of_a_lesson(tmp_path: Path) -> None:
+    text = (TOP / "docs" / "league.md").read_text().partition("## A lesson\n")[2].partition("\n## ")[0]
+    (tmp_path / "class.csv").write_text("\n".join(f"pupil{number}" for number in range(12)))
+    around = environment()
+    assert len(follow(text, tmp_path, around | {"PATH": f"{shims(tmp_path / 'bin')}:{around['PATH']}"})) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -37,6 +37,16 @@ def compile_templates(*packages: str) -> None:
     for package in packages:
         for name in environment.loader.mapping[package].list_templates():  # type: ignore[union-attr]
             environment.get_template(f"{package}/{name}")
+
+
+@lru_cache(maxsize=64)
+def qr_code(text: str) -> Markup:
+    """Return the QR code of a text as an SVG element, black on white. The page sets its size."""
+    import segno
+    from markupsafe import Markup
+
+    drawn = segno.make(text, error="m", micro=False).svg_inline(border=2, light="#fff", omitsize=True)
+    return Markup(drawn)  # noqa: S704  # it is drawn here
 
 
 class _Loaders(dict[str, "PackageLoader"]):

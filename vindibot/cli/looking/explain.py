@@ -6,19 +6,21 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.measuring.parameters import RECORDING, WORDS, turn_option
+from vindibot.cli.measuring.parameters import RECORDING, WORDS, chosen_turn, turn_options
 
 
 @click.command("explain", short_help="Explain a move of a recorded game.")
 @click.argument("file", type=RECORDING)
-@turn_option
+@turn_options
 @click.option(
     "--why-not",
     type=click.Choice(WORDS, case_sensitive=False),
     help="also show the traits that voted against this direction, and by how much the direction lost",
 )
 @click.option("--board/--no-board", default=False, help="show the board as well  [default: off]")
-def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> None:
+def explain_command(
+    file: Path, turn: int | None, round_number: int | None, worst: int | None, why_not: str | None, board: bool
+) -> None:
     """Explain a move of a recorded game.
 
     FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The table shows the votes of each
@@ -30,6 +32,8 @@ def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> 
     Examples:
       vindibot explain last --turn 212
       vindibot explain last --turn 212 --why-not north
+      vindibot explain last --round 54
+      vindibot explain last --worst                    after  vindibot review last
     """
     from vindibot.base import UsageError, terminal
     from vindibot.devtools import explain
@@ -38,5 +42,5 @@ def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> 
     if kind_of(file) != "recording":
         raise UsageError(f"{file}: this file has no votes; a recording of `vindibot play` is needed")
     recording = read_recording(file)
-    own = recording.turn(turn)
+    own = chosen_turn(recording, turn, round_number, worst)
     explain(terminal(), recording, own, None if why_not is None else WORDS.index(why_not), board=board)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,6 +41,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.option("--compare", is_flag=True, help="show what BOT would play today at each bad move")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="review only the first N of many games")
 @click.option("--output", type=PATH, metavar="OUT", help="the file of the review  [default: FILE with the end .review.jsonl]")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="use N processes  [default: one per core]")
 @click.option("--again", is_flag=True, help="replace an earlier review")
 def review_command(
     file: Path,
@@ -54,7 +56,7 @@ def review_command(
     most: int | None,
     output: Path | None,
     again: bool,
-    **thresholds: float | None,
+    **numbers: Any,
 ) -> None:
     """Show where a bot lost gold in a game, how much, and why.
 
@@ -76,6 +78,7 @@ def review_command(
     from vindibot.base import interrupts, terminal
     from vindibot.review import ReviewRequest, run_review
 
+    workers = numbers.pop("workers")
     request = ReviewRequest(
         path=file,
         heroes=tuple(hero - 1 for hero in heroes),
@@ -83,13 +86,14 @@ def review_command(
         bot=bot,
         nodes=nodes,
         rounds=rounds,
-        thresholds={name: value for name, value in thresholds.items() if value is not None},
+        thresholds={name: value for name, value in numbers.items() if value is not None},
         worst=worst,
         tests=tests,
         compare=compare,
         most=most,
         output=output,
         again=again,
+        workers=workers,
     )
     more = " without --again" if again else ""
     with interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"):

@@ -6,17 +6,26 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.measuring.parameters import PATH, RECORDING, recorded_bot_option, turn_option
+from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, recorded_bot_option, turn_options
 
 
 @click.command("tree", short_help="Show the top of a search tree.")
 @click.argument("recording", type=RECORDING)
-@turn_option
+@turn_options
 @click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
 @click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
 @recorded_bot_option
 @click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
-def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None) -> None:
+def tree_command(
+    recording: Path,
+    turn: int | None,
+    round_number: int | None,
+    worst: int | None,
+    depth: int,
+    top: int,
+    bot: str | None,
+    dot: Path | None,
+) -> None:
     """Show the top of a search tree.
 
     The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of BOT.
@@ -34,5 +43,5 @@ def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | No
     from vindibot.games import read_recording
 
     game = read_recording(recording)
-    own = game.turn(turn)
+    own = chosen_turn(game, turn, round_number, worst)
     show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot)

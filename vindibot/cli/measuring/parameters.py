@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from vindibot.base import given_path
 from vindibot.cli.completion import complete_bots
+
+if TYPE_CHECKING:
+    from vindibot.games import RecordedTurn, Recording
 
 
 class GivenPath(click.Path):
@@ -46,8 +49,17 @@ RECORDING = RecordingPath()
 WORDS = ("stay", "north", "south", "east", "west")
 
 config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
-turn_option = click.option(
-    "--turn", type=int, required=True, metavar="N", help="the value of `turn` in the recording; a round has four turns"
+turn_option = click.option("--turn", type=int, metavar="N", help="the value of `turn` in the recording; a round has four turns")
+round_option = click.option(
+    "--round", "round_number", type=click.IntRange(min=1), metavar="N", help="the turn of our hero in round N"
+)
+worst_option = click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    is_flag=False,
+    flag_value=1,
+    metavar="[N]",
+    help="the turn of the worst move in the review of the recording; with N, of the N-th worst move",
 )
 recorded_bot_option = click.option(
     "--bot", metavar="BOT", shell_complete=complete_bots, help="the bot to ask  [default: the bot of the recording]"
@@ -59,6 +71,23 @@ nodes_option = click.option(
     metavar="N",
     help="limit searches to N nodes, which gives the same result on any machine [default: a limit of 0.9 s]",
 )
+
+
+def turn_options(function: Any) -> Any:
+    """Add the options that name a turn of a recording: ``--turn``, ``--round`` and ``--worst``. See `chosen_turn`."""
+    for option in (worst_option, round_option, turn_option):
+        function = option(function)
+    return function
+
+
+def chosen_turn(recording: Recording, turn: int | None, round_number: int | None, worst: int | None) -> RecordedTurn:
+    """Return the turn that the options of `turn_options` name. Raises `click.UsageError` unless exactly one of them is given."""
+    from vindibot.games import choose_turn
+
+    if sum(value is not None for value in (turn, round_number, worst)) != 1:
+        raise click.UsageError("name the turn with one of --turn, --round and --worst")
+    return choose_turn(recording, turn=turn, round_number=round_number, worst=worst)
+
 
 #: The option for the share of the maps that only measure a fit.
 holdout_option = click.option(

@@ -69,6 +69,8 @@ def _print_league(console: Console, league: League, server: EmbeddedServer, addr
             where = [] if server.port == COMMAND_DEFAULTS["port"] else ["--server", server.url]
             words = shlex.join(["vindibot", "league", "start", str(league.path), *where])
             say(console, f"  to start the games, in another terminal: {words}")
+    if league.settings.fillers and not league.over:
+        say(console, f"  for missing bots: {', '.join(league.settings.fillers)}")
     if not league.over:
         say(console, "  a bot joins with this command, with its own key and name:")
         say(console, f"    {play_command(league.settings, address)}", "bold")
@@ -109,6 +111,7 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
     from vindibot.base import log, terminal
     from vindibot.engine import warm
     from vindibot.server import run_server
+    from vindibot.session import filling
 
     given = overrides(options)
     if lan and given["host"] is not None:
@@ -129,4 +132,4 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
     allow_many_files()
     log.add_secret(settings.admin_key)
     with log.configured(console=console):
-        run_server(settings, lambda server: _print_address(console, server))
+        run_server(settings, lambda server: _print_address(console, server), filling)

@@ -16,6 +16,7 @@ from datetime import datetime
 import structlog
 
 from vindibot.base import UsageError, VindibotError
+from vindibot.server.league.fillers import Fillers
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.league import League, State
 from vindibot.server.lobby import RANDOM_BOT, Lobby
@@ -65,6 +66,7 @@ class Director:
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
         self.running: dict[int, Match] = {}  # by the id() of the fixture
+        self.fillers = Fillers()
         self._lobby = lobby
         self._loop = asyncio.get_running_loop()
         self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
@@ -134,7 +136,7 @@ class Director:
         """
         number = self._by_user.get(claim.user.id)
         if number is None:
-            return False
+            return self._accept_filler(claim)
         if self.league.over:
             raise game_error(OVER)
         claims = self._bots[number].claims
@@ -144,8 +146,20 @@ class Director:
         self._check_soon()
         return True
 
+    def _accept_filler(self, claim: Claim) -> bool:
+        if not self.fillers.has(claim.user):
+            return False
+        if self.league.over:
+            raise game_error(OVER)
+        self.fillers.claims.append(claim)
+        self.fillers.changed = self._loop.time()
+        self._check_soon()
+        return True
+
     def release(self, claim: Claim) -> None:
         """See `Matchmaker`."""
+        if claim in self.fillers.claims:
+            self.fillers.claims.remove(claim)
         number = self._by_user.get(claim.user.id)
         if number is not None and claim in self._bots[number].claims:
             self._update_last_seen()
@@ -210,6 +224,7 @@ class Director:
 
     def _restart_clock(self) -> None:
         self._clock_day = self.league.day
+        self.fillers.changed = self._loop.time()
         for bot in self._bots:
             bot.last_seen = self._loop.time()
 
@@ -226,14 +241,25 @@ class Director:
         for fixture in self.league.pending() if free else ():
             if len(self.running) >= self.league.settings.parallel:
                 break
-            if id(fixture) not in self.running and all(free.get(n, 0) >= fixture.heroes_of(n) for n in fixture.entrants):
+            ready = all(free.get(number, 0) >= fixture.heroes_of(number) for number in fixture.entrants)
+            if id(fixture) not in self.running and ready and self._has_fillers(fixture.seats.count(None)):
                 self._begin(fixture)
                 for number in fixture.entrants:
                     free[number] -= fixture.heroes_of(number)
 
-    def _begin(self, fixture: Fixture) -> None:
+    def _has_fillers(self, count: int) -> bool:
+        """Return whether a game that needs `count` fillers may begin: with fillers, or with random bots if there are none."""
+        return self.fillers.ready(count) or not self.fillers.expected(self._loop.time())
+
+    def _begin(self, fixture: Fixture, absent: Sequence[int] = ()) -> None:
+        """Begin a game. Fillers take the free seats and those of the entrants in `absent`, random bots if fillers are missing."""
         settings = self.league.settings
-        seats = [None if number is None else self._bots[number].claims.pop(0) for number in fixture.seats]
+        filled = [number is None or number in absent for number in fixture.seats]
+        fillers = iter(self.fillers.take(sum(filled)))
+        seats = [
+            next(fillers, None) if fill or number is None else self._bots[number].claims.pop(0)
+            for number, fill in zip(fixture.seats, filled, strict=True)
+        ]
         claims = [claim for claim in seats if claim is not None]
         try:
             match = self._lobby.arrange(
@@ -252,18 +278,25 @@ class Director:
             _log.error("the league is paused", league=self.league.name, reason=problem.message)
             return
         self.running[id(fixture)] = match
-        for number in fixture.entrants:
+        present = [number for number in fixture.entrants if number not in absent]
+        for number in present:
             self._bots[number].playing += 1
-        task = self._loop.create_task(self._follow(fixture, match))
+        its_fillers = sum(self.fillers.has(claim.user) for claim in claims)
+        self.fillers.playing += its_fillers
+        task = self._loop.create_task(self._follow(fixture, match, present, its_fillers))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _take_back(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
-            self._bots[self._by_user[claim.user.id]].claims.insert(0, claim)
+            fills = self.fillers.has(claim.user)
+            (self.fillers.claims if fills else self._bots[self._by_user[claim.user.id]].claims).insert(0, claim)
 
-    async def _follow(self, fixture: Fixture, match: Match) -> None:
-        """Wait for the end of a game, and store its result. If the game does not begin in time, let its clients wait again."""
+    async def _follow(self, fixture: Fixture, match: Match, present: Sequence[int], fillers: int) -> None:
+        """Wait for the end of a game, and store its result. If the game does not begin in time, let its clients wait again.
+
+        `present` are the entrants that play in the game, and `fillers` is the number of its fillers.
+        """
         result: MatchResult | None = None
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
@@ -275,23 +308,28 @@ class Director:
             self._take_back(self._lobby.withdraw(match))  # if the game has not begun, some of its clients may still wait
             del self.running[id(fixture)]
             now = self._loop.time()
-            for number in fixture.entrants:
+            for number in present:
                 self._bots[number].playing -= 1
                 self._bots[number].last_seen = now
+            if fillers:
+                self.fillers.playing -= fillers
+                self.fillers.changed = now
         if result is not None:
-            self._note_result(fixture, result)
+            self._note_result(fixture, result, tuple(number for number in fixture.entrants if number not in present))
         self._check_soon()
 
-    def _note_result(self, fixture: Fixture, result: MatchResult) -> None:
+    def _note_result(self, fixture: Fixture, result: MatchResult, absent: tuple[int, ...]) -> None:
         fixture.attempts += 1
-        seats = [(number, seat) for seat, number in enumerate(fixture.seats) if number is not None and result.crashed[seat]]
+        owners = [None if number in absent else number for number in fixture.seats]
+        seats = [(number, seat) for seat, number in enumerate(owners) if number is not None and result.crashed[seat]]
         again = bool(seats) and fixture.attempts <= self.league.settings.reruns
         if seats:
             names = sorted({self.league.names[number] for number, _ in seats})
             following = "is played again" if again else "counts"
             _log.info(f"bots timed out: the game {following}", league=self.league.name, bots=names, game=result.game_id)
         if not again:
-            self._decide(fixture, FixtureResult(kind="played", gold=result.gold, crashed=result.crashed, game_id=result.game_id))
+            played = FixtureResult(kind="played", gold=result.gold, crashed=result.crashed, absent=absent, game_id=result.game_id)
+            self._decide(fixture, played)
         self._save_soon()
 
     def _decide(self, fixture: Fixture, result: FixtureResult) -> None:
@@ -308,11 +346,11 @@ class Director:
         self._refuse_all(game_error(OVER))
 
     def _refuse_all(self, refusal: Refusal) -> None:
-        for bot in self._bots:
-            for claim in bot.claims:
+        for claims in (self.fillers.claims, *(bot.claims for bot in self._bots)):
+            for claim in claims:
                 if not claim.waiter.done():
                     claim.waiter.set_result(refusal)
-            bot.claims.clear()
+            claims.clear()
 
     # ---- Absent bots ----
 
@@ -337,7 +375,8 @@ class Director:
     def _forfeit_absent(self) -> None:
         """Let each bot that has been absent for at least `absence_timeout_s` lose its undecided games of the earliest day.
 
-        The method does this only if at least one bot waits, and no game runs or can begin.
+        The method does this only if at least one bot waits, and no game runs or can begin. If the league has fillers, a game with
+        at least one present bot is played: fillers play for the absent bots.
         """
         if self.running or self.league.state != "running" or not any(bot.claims for bot in self._bots):
             return
@@ -345,11 +384,22 @@ class Director:
         pending = self.league.pending()
         for fixture in [fixture for fixture in pending if fixture.day == pending[0].day]:
             absent = tuple(number for number in fixture.entrants if now - self._bots[number].last_seen >= timeout)
-            if absent:
+            needed = sum(number is None or number in absent for number in fixture.seats)
+            if absent and len(absent) < len(fixture.entrants) and (self.fillers.ready(needed) or self.fillers.expected(now)):
+                self._begin_without(fixture, absent)
+            elif absent:
                 names = [self.league.names[number] for number in absent]
                 _log.info("a game is decided against absent bots", league=self.league.name, absent=names)
                 self._decide(fixture, FixtureResult(kind="absent", absent=absent))
         self._check_soon()
+
+    def _begin_without(self, fixture: Fixture, absent: Sequence[int]) -> None:
+        """Begin a game without the entrants in `absent`, as soon as the other entrants and enough fillers wait."""
+        needed = sum(number is None or number in absent for number in fixture.seats)
+        others = [number for number in fixture.entrants if number not in absent]
+        ready = all(len(self._bots[number].claims) >= fixture.heroes_of(number) for number in others)
+        if ready and self.fillers.ready(needed) and len(self.running) < self.league.settings.parallel:
+            self._begin(fixture, absent)
 
     # ---- The file ----
 

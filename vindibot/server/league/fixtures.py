@@ -16,7 +16,8 @@ FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS
 class FixtureResult(BaseModel):
     """The result of a fixture (a game of a league). `kind` is one of three:
 
-    - "played": the game was played. `gold` and `crashed` have one entry per seat. `crashed` says which heroes timed out.
+    - "played": the game was played. `gold` and `crashed` have one entry per seat. `crashed` says which heroes timed out. Fillers
+      played for the entrants in `absent`, and these entrants lose.
     - "absent": the entrants in `absent` did not join the game, and lose. `gold` and `crashed` are None.
     - "bye": the entrant had no opponent. `gold` and `crashed` are None.
     """
@@ -33,9 +34,10 @@ class FixtureResult(BaseModel):
 class Fixture(BaseModel):
     """One game of a league. `entrants` are the game's bots, as indices in the roster.
 
-    `seats` has one entry per seat: the index of a bot, or None for a random bot of the server. It is empty for a bye (an entrant
-    without an opponent). `seed` is the seed of the random bots and, if `map` is None, of the map. `attempts` is the number of
-    times that the game was played. `result` is None until the game is decided.
+    `seats` has one entry per seat: the index of a bot, or None for a filler or a random bot of the server. It is empty for a bye
+    (an entrant without an opponent). `final` says whether the game belongs to the knock-out final. `seed` is the seed of the
+    random bots and, if `map` is None, of the map. `attempts` is the number of times that the game was played. `result` is None
+    until the game is decided.
     """
 
     model_config = ConfigDict(allow_inf_nan=False, extra="forbid")
@@ -45,6 +47,7 @@ class Fixture(BaseModel):
     seats: tuple[Index | None, ...] = Field(max_length=SEATS)
     seed: int = Field(ge=0)
     map: str | None = None
+    final: bool = False
     attempts: int = Field(default=0, ge=0)
     result: FixtureResult | None = None
 

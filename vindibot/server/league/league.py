@@ -17,6 +17,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from sim.maps import MapError, UnknownMapError, read_map
 from vindibot.base import UsageError, VindibotError, counted, create, replace
 from vindibot.config import dotted, explain
+from vindibot.server.league.finals import (
+    FinalRound,
+    final_rounds,
+    most_final_fixtures,
+    next_final_fixtures,
+    number_of_rounds,
+    round_name,
+)
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.pairing import most_fixtures, next_fixtures, number_of_days
 from vindibot.server.league.roster import RosterEntry
@@ -82,14 +90,16 @@ class League(BaseModel):
         """Return a new league, whose file is `path` (None: no file). Do not write the file. The league waits for its start.
 
         The owner of `organiser_key` (see `new_organiser_key`) may start and pause the league. The call takes ten milliseconds per
-        key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots, and for more than
-        `MAX_FIXTURES` games.
+        key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots or fewer bots than the final,
+        and for more than `MAX_FIXTURES` games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
         if len(roster) < 2:
             raise UsageError("a league needs at least two bots")
-        games = most_fixtures(settings, len(roster))
+        if settings.final is not None and len(roster) < settings.final:
+            raise UsageError(f"a final of {settings.final} needs {settings.final} bots; the roster has {len(roster)}")
+        games = most_fixtures(settings, len(roster)) + most_final_fixtures(settings)
         if games > MAX_FIXTURES:
             raise UsageError(f"the league has up to {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
         _check_maps(settings)
@@ -159,28 +169,52 @@ class League(BaseModel):
 
     @property
     def days(self) -> int:
-        """The number of match days."""
-        return number_of_days(self.settings, len(self.members), self.fixtures)
+        """The number of match days, without those of the final."""
+        return number_of_days(self.settings, len(self.members), self._regular)
+
+    @property
+    def _regular(self) -> list[Fixture]:
+        return [fixture for fixture in self.fixtures if not fixture.final]
+
+    def day_name(self, day: int) -> str:
+        """Return the name of a match day: "day 2 of 3", or "semi-final"."""
+        return f"day {day} of {self.days}" if day <= self.days else round_name(self.settings, day - self.days)
 
     def progress(self) -> str:
         """Return how far the league is, as a text: the match day, and the number of games.
 
-        The number of games of a Swiss league is not known, because each match day is paired after the day before.
+        The number of games of a Swiss league or a final is not known, because each match day is paired after the day before.
         """
         left = self.pending()
-        if self.settings.system == "swiss":
+        if self.settings.system == "swiss" or self.day > self.days:
             games = f"{counted(sum(fixture.day == self.day for fixture in left), 'game')} left on this day"
         else:
             games = f"{len(self.fixtures) - len(left)} of {counted(len(self.fixtures), 'game')} decided"
-        return f"day {self.day} of {self.days}, {games}"
+        return f"{self.day_name(self.day)}, {games}"
 
     def pending(self) -> list[Fixture]:
         """Return the games without a result, in the order in which they should be played."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
     def table(self) -> list[StandingsRow]:
-        """Return the standings, the best bot first."""
-        return standings(self.names, self.fixtures)
+        """Return the standings, the best bot first. Games of the final do not count."""
+        return standings(self.names, self._regular)
+
+    def final(self) -> list[FinalRound]:
+        """Return the rounds of the final that have begun."""
+        return final_rounds(self.settings, self.names, self._ranking(), self.fixtures)
+
+    def winner(self) -> str | None:
+        """Return the name of the bot that has won the final, None if there is none yet."""
+        rounds = self.final()
+        if len(rounds) < number_of_rounds(self.settings) or not rounds:
+            return None
+        return next((self.names[row.entrant] for row in rounds[-1].heats[0] if row.goes_on), None)
+
+    def _ranking(self) -> list[int]:
+        """Return the indices of all bots, the best bot of the standings first."""
+        numbers = {name: number for number, name in enumerate(self.names)}
+        return [numbers[row.name] for row in self.table()]
 
     def member(self, key: str) -> int | None:
         """Return the index of the bot with this key, or None if no bot has this key. The call takes ten milliseconds."""
@@ -208,15 +242,18 @@ class League(BaseModel):
 
     def reversible(self, running: Collection[int] = ()) -> list[Fixture]:
         """Return the games that were decided against absent bots, and that can still be played. See `undo_absences`."""
-        absences = [fixture for fixture in self.fixtures if fixture.result is not None and fixture.result.kind == "absent"]
+        absences = [fixture for fixture in self.fixtures if fixture.result is not None and fixture.result.absent]
         if self.over and self.pending():
             return []  # the organiser has ended the league
         return [fixture for fixture in absences if not self._next_day_played(fixture.day, running)]
 
     def _next_day_played(self, day: int, running: Collection[int]) -> bool:
-        if self.settings.system == "swiss":  # later pairings follow from the results of this day
-            later = [fixture for fixture in self.fixtures if fixture.day > day]
-            return any(fixture.played or fixture.attempts or id(fixture) in running for fixture in later)
+        # The pairings of a Swiss league and of a final follow from the results of earlier days.
+        later = [fixture for fixture in self.fixtures if fixture.day > day and (self.settings.system == "swiss" or fixture.final)]
+        if any(fixture.played or fixture.attempts or id(fixture) in running for fixture in later):
+            return True
+        if self.settings.system == "swiss":
+            return False
         following = [fixture for fixture in self.fixtures if fixture.day == day + 1]
         return any(fixture.played for fixture in following) and all(fixture.result is not None for fixture in following)
 
@@ -225,8 +262,8 @@ class League(BaseModel):
 
         If `bot` is given, only games against which this bot was absent are changed. A result can be deleted until the next match
         day has been played: in a Swiss league until the first game of the next day begins, otherwise until the next day is over.
-        In a Swiss league the following days are paired again. A league that was over is paused, because its clients have ended.
-        `running` has the id() of each running fixture. Raises `UsageError` if there is nothing to undo.
+        In a Swiss league the following days are paired again, and so is a final. A league that was over is paused, because its
+        clients have ended. `running` has the id() of each running fixture. Raises `UsageError` if there is nothing to undo.
         """
         games = [
             fixture
@@ -238,15 +275,19 @@ class League(BaseModel):
             raise UsageError(f"there is {whose} to undo: an absence can be undone until the next match day has been played")
         for fixture in games:
             fixture.result = None
-        if self.settings.system == "swiss":
-            first = min(fixture.day for fixture in games)
-            self.fixtures = [fixture for fixture in self.fixtures if fixture.day <= first]
+        first = min(fixture.day for fixture in games)
+        swiss = self.settings.system == "swiss"
+        self.fixtures = [fixture for fixture in self.fixtures if fixture.day <= first or not (swiss or fixture.final)]
         if self.over:
             self.state = "paused"
         return games
 
     def _extend(self) -> None:
-        following = next_fixtures(self.settings, self.names, self.fixtures)
+        following: list[Fixture] = []
+        if not any(fixture.final for fixture in self.fixtures):
+            following = next_fixtures(self.settings, self.names, self.fixtures)
+        if not following:
+            following = next_final_fixtures(self.settings, self.names, self._ranking(), self.fixtures)
         self.fixtures.extend(following)
         if not following:
             self.state = "over"

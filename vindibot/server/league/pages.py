@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from sim.game import PLIES_PER_ROUND
+from vindibot.base import qr_code
+from vindibot.games import PHASES, Losses
 from vindibot.server.app import address_of
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
+from vindibot.server.league.league import League
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.settings import play_command
 from vindibot.server.league.standings import as_csv
+from vindibot.server.parameters import operation, read_parameters
+from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
 from vindibot.server.site.pages import html, not_found
+from vindibot.server.site.reviews import HeroReview, Reviews
 from vindibot.server.site.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
@@ -26,14 +35,17 @@ PROJECTOR_BOARDS, PROJECTOR_RESULTS = 2, 3
 #: Largest number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller
 #: type. Further rows are left out.
 FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
+#: Number of bad moves on the page of a bot.
+WORST_MOVES = 10
 
 
-def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
+def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, settings: ServerSettings) -> None:
     """Add the routes for the pages of the leagues.
 
-    The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``,
-    ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
+    The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``, ``/leagues/NAME/games``,
+    ``/leagues/NAME/bots/NUMBER``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
     """
+    _add_bot_page(app, leagues, reviews, settings)
     running = RunningGames(leagues.lobby)
 
     @app.get("/leagues", response_class=HTMLResponse)
@@ -55,7 +67,18 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
         director = leagues.directors.get(name)
         if director is None:
             return not_found()
-        return html("projector.html", **league_values(director, request), **_for_projector(director, running))
+        return html("projector.html", **league_values(director, request), **_for_projector(director, running, request))
+
+    @app.get("/leagues/{name}/games", response_class=HTMLResponse)
+    async def games(request: Request, name: str) -> Response:
+        """The games of all days of a league, the newest day first."""
+        director = leagues.directors.get(name)
+        if director is None:
+            return not_found()
+        fixtures = director.league.fixtures
+        days = sorted({fixture.day for fixture in fixtures}, reverse=True)
+        by_day = {day: [(one, director.room_id(one)) for one in fixtures if one.day == day] for day in days}
+        return html("league_games.html", league=director.league, days=by_day, gold=_gold)
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
@@ -87,6 +110,14 @@ def overview(director: Director) -> dict[str, Any]:
         "missing": director.missing(),
         "absences": director.reversible(),
         "standings": [asdict(row) for row in league.table()],
+        "final": [
+            {
+                "name": one.name,
+                "heats": [[asdict(row) | {"name": league.names[row.entrant]} for row in heat] for heat in one.heats],
+            }
+            for one in league.final()
+        ],
+        "winner": league.winner(),
     }
 
 
@@ -96,6 +127,9 @@ def league_values(director: Director, request: Request) -> dict[str, Any]:
     return {
         "league": league,
         "table": league.table(),
+        "numbers": {name: number for number, name in enumerate(league.names, 1)},
+        "final": league.final(),
+        "winner": league.winner(),
         "state": _state(director),
         "waiting": league.state == "waiting",
         "present": director.present(),
@@ -121,8 +155,8 @@ def _state(director: Director) -> str:
     return f"starts at {start:%H:%M}" if today else f"starts at {start:%Y-%m-%d %H:%M}"
 
 
-def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
-    """Return the values that only the template for a projector needs: columns of the table, its size, boards, results."""
+def _for_projector(director: Director, running: RunningGames, request: Request) -> dict[str, Any]:
+    """Return the values that only the template for a projector needs: columns of the table, its size, boards, results, code."""
     table = director.league.table()
     shown = table[:MOST_ROWS]
     rows = len(shown) if len(shown) <= FEW_ROWS else -(-len(shown) // 2)
@@ -133,9 +167,98 @@ def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
         "size": "few" if len(shown) <= FEW_ROWS else "many" if len(shown) <= MANY_ROWS else "most",
         "others": len(table) - len(shown),
         "boards": running.of(rooms[:PROJECTOR_BOARDS]),
+        "code": qr_code(f"{address_of(request)}/leagues/{director.league.name}") if director.league.state == "waiting" else "",
         "unseen": len(rooms[PROJECTOR_BOARDS:]),
         "results": decided[-PROJECTOR_RESULTS * (1 if rooms else 2) :][::-1],
     }
+
+
+@dataclass(frozen=True)
+class _BotGame:
+    """A game of a bot: its day in words, its fixture, the id of its running game or "", and the reviews of the bot's heroes.
+
+    `heroes` are the bot's heroes (0..3). `reviews` has a review or None for each of them.
+    """
+
+    day: str
+    fixture: Fixture
+    room: str
+    heroes: Sequence[int]
+    reviews: Sequence[HeroReview | None]
+
+    @property
+    def state(self) -> str:
+        """The state of the reviews in one word; "" if nobody has asked for them."""
+        states = {one.state if one is not None else "" for one in self.reviews}
+        return next((state for state in ("failed", "running", "waiting", "") if state in states), "ready")
+
+
+def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, settings: ServerSettings) -> None:
+    """Add the route ``/leagues/NAME/bots/NUMBER``. NUMBER is the place of a bot in the roster, from 1."""
+
+    def found(name: str, number: int) -> Director | None:
+        director = leagues.directors.get(name)
+        return director if director is not None and 1 <= number <= len(director.league.names) else None
+
+    @app.get("/leagues/{name}/bots/{number}", response_class=HTMLResponse)
+    async def bot(name: str, number: int) -> Response:
+        """A bot of a league: its rank, its games, and the reviews of its games."""
+        director = found(name, number)
+        if director is None:
+            return not_found()
+        league, games = director.league, _games_of(director, number - 1, reviews)
+        row = next(row for row in league.table() if row.name == league.names[number - 1])
+        return html(
+            "league_bot.html",
+            league=league,
+            bot=row.name,
+            number=number,
+            row=row,
+            games=games,
+            gold=_gold,
+            busy=any(game.state in ("waiting", "running") for game in games),
+            **_profile(league, games),
+        )
+
+    @app.post("/leagues/{name}/bots/{number}", response_class=Response, openapi_extra=operation(game={"type": "string"}))
+    async def review(request: Request, name: str, number: int) -> Response:
+        """Review the heroes of this bot in a game. Parameter: game (the id of the game)."""
+        director = found(name, number)
+        game_id = (await read_parameters(request, settings)).get("game", "")
+        if director is None:
+            return not_found()
+        for game in _games_of(director, number - 1, reviews):
+            played = game.fixture.result is not None and game.fixture.result.game_id == game_id != ""
+            if played and not all(reviews.ask(game_id, hero) for hero in game.heroes):
+                raise Refusal(503, "Too many reviews wait already: try again later")
+        return RedirectResponse(request.url.path, 303)
+
+
+def _games_of(director: Director, number: int, reviews: Reviews) -> list[_BotGame]:
+    """Return the games of the bot with this index, the newest game first."""
+    games = []
+    for fixture in director.league.fixtures:
+        if number in fixture.entrants:
+            absent = fixture.result is not None and number in fixture.result.absent
+            heroes = [] if absent else [seat for seat, owner in enumerate(fixture.seats) if owner == number]
+            game_id = fixture.result.game_id if fixture.result is not None else ""
+            known = [reviews.find(game_id, hero) for hero in heroes]
+            games.append(_BotGame(director.league.day_name(fixture.day), fixture, director.room_id(fixture), heroes, known))
+    return games[::-1]
+
+
+def _profile(league: League, games: Sequence[_BotGame]) -> dict[str, Any]:
+    """Return the profile of a bot, and its worst moves: from the reviews that are ready, as values for the page of the bot."""
+    losses, worst = Losses(), []
+    for game in games:
+        for one in game.reviews:
+            if one is not None and one.review is not None:
+                losses.add(Losses.of(one.review.of(one.hero), PLIES_PER_ROUND * league.settings.rounds))
+                worst += [(one.game_id, turn) for turn in one.review.worst(WORST_MOVES, one.hero)]
+    worst.sort(key=lambda pair: -pair[1].loss)
+    phases = [(phase, gold / moves) for phase, (moves, gold) in zip(PHASES, losses.phases, strict=True) if moves]
+    kinds = sorted(((kind, losses.per_move(kind)) for kind, gold in losses.kinds.items() if gold), key=lambda pair: -pair[1])
+    return {"losses": losses, "phases": phases, "kinds": kinds, "worst": worst[:WORST_MOVES]}
 
 
 def _gold(fixture: Fixture) -> list[int]:

@@ -9,7 +9,7 @@ even number of games is fair:
     ABBA BAAB   ABAB BABA   AABB BBAA
 
 At a table of four entrants, the seats rotate from game to game. If the number of entrants is not a multiple of four, some tables
-have only three or two entrants. Random bots of the server take the other seats.
+have only three or two entrants. Fillers or random bots of the server take the other seats.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
         if fixtures:
             return []
         days = round_robin(settings, count)
-        return [fixture for day, tables in enumerate(days, 1) for fixture in _of_day(settings, day, tables)]
+        return [fixture for day, tables in enumerate(days, 1) for fixture in fixtures_of_day(settings, day, tables)]
     day = max((fixture.day for fixture in fixtures), default=0) + 1
     if day > number_of_days(settings, count, fixtures):
         return []
@@ -51,7 +51,7 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
     order = list(range(count))
     _random(settings, day).shuffle(order)
     order.sort(key=lambda entrant: place.get(names[entrant], 0))
-    return list(_of_day(settings, day, swiss(settings, order, fixtures)))
+    return list(fixtures_of_day(settings, day, swiss(settings, order, fixtures)))
 
 
 def most_fixtures(settings: LeagueSettings, count: int) -> int:
@@ -76,8 +76,11 @@ def _random(settings: LeagueSettings, day: int) -> random.Random:
     return random.Random(f"{settings.seed}/{day}")
 
 
-def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixture]:
-    """Yield the games of a day, all on one map: the first game of every table, then the second game of every table, and so on."""
+def fixtures_of_day(settings: LeagueSettings, day: int, tables: Tables, *, final: bool = False) -> Iterable[Fixture]:
+    """Yield the games of a day, all on one map: the first game of every table, then the second game of every table, and so on.
+
+    `final` says whether the day belongs to the final.
+    """
     seed = _random(settings, day).getrandbits(32)
     game_map = settings.maps[(day - 1) % len(settings.maps)] if settings.maps else None
     games = settings.seatings if settings.table == "duel" else min(settings.seatings, SEATS)
@@ -85,9 +88,9 @@ def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixt
         for table in tables:
             if len(table) > 1:
                 seats = _seats(settings, table, day, game)
-                yield Fixture(day=day, entrants=table, seats=seats, seed=seed, map=game_map)
+                yield Fixture(day=day, entrants=table, seats=seats, seed=seed, map=game_map, final=final)
     for table in tables:
-        if len(table) == 1 and settings.system == "swiss":
+        if len(table) == 1 and settings.system == "swiss" and not final:
             yield Fixture(day=day, entrants=table, seats=(), seed=seed, result=FixtureResult(kind="bye"))
 
 

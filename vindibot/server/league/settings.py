@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import datetime, time, timedelta
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from vindibot.config import Settings
+from vindibot.config import Settings, shipped
 
 
 class LeagueSettings(Settings):
@@ -61,18 +62,46 @@ class LeagueSettings(Settings):
         ),
     )
     parallel: int = Field(default=16, ge=1, le=1000, description="largest number of games at once")
+    fillers: tuple[str, ...] = Field(
+        default=(),
+        max_length=8,
+        description="bots that come with vindibot and play for missing bots, outside the standings: seed,sparring/hunter",
+    )
+    final: int | None = Field(
+        default=None,
+        ge=4,
+        le=64,
+        description="number of bots in the knock-out final after the last day: 4, 8, 16, 32 or 64; if missing, there is no final",
+    )
     start: datetime | None = Field(
         default=None,
         description='start of the games: a time (14:30), a date and a time, or "now"; if missing, the organiser starts them',
     )
 
-    @field_validator("maps", mode="before")
+    @field_validator("maps", "fillers", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         """Split a string at its commas. The value is a string if it comes from a command-line option."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("fillers")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Check that these are names of bots that come with vindibot. Paths of other files are refused."""
+        for name in names:
+            parts = PurePosixPath(name).parts
+            if not all(_BOT.fullmatch(part) for part in parts) or not shipped(f"bots/{name}.toml").is_file():
+                raise ValueError(f"must be names of bots that come with vindibot, such as seed; there is no bot {name!r:.60}")
+        return names
+
+    @field_validator("final")
+    @classmethod
+    def _power_of_two(cls, final: int | None) -> int | None:
+        if final is not None and final.bit_count() != 1:
+            raise ValueError(f"must be 4, 8, 16, 32 or 64, not {final}")
+        return final
 
     @field_validator("start", mode="before")
     @classmethod
@@ -91,6 +120,8 @@ class LeagueSettings(Settings):
 
 #: The texts that name the start of a league.
 _START = 'a time (14:30), a date and a time (2030-05-31 14:30), or "now"'
+#: A part of the name of a bot that comes with vindibot.
+_BOT = re.compile(r"[a-z0-9][a-z0-9-]*")
 _TIME = re.compile(r"\d?\d:\d\d")
 
 

@@ -6,9 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
-from vindibot.base import ServerAddress, UsageError, create, render
+from vindibot.base import ServerAddress, UsageError, create, qr_code, render
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import play_command
@@ -40,7 +38,7 @@ def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAdd
         address=address.origin,
         page=page,
         starters=address.url("/starters"),
-        code=_qr_code(page),
+        code=qr_code(page),
     )
 
 
@@ -52,10 +50,3 @@ def write_slips(page: str, path: Path) -> None:
         raise UsageError(f"{path} already exists: choose another file with --out, or move it away") from None
     except OSError as error:
         raise UsageError(f"the slips cannot be written to {path}: {error.strerror or error}") from None
-
-
-def _qr_code(text: str) -> Markup:
-    """Return a QR code as an SVG element."""
-    import segno
-
-    return Markup(segno.make(text, error="m", micro=False).svg_inline(scale=3, border=2))  # noqa: S704  # it is drawn here

@@ -49,7 +49,7 @@ export class HeroTable {
       press = () => this.choose(hero);
     const name = foreign(player.name, { class: 'name' });
     const rating =
-      player.elo === null || player.elo === undefined ? null : el('span', { class: 'elo', title: 'Elo', text: player.elo });
+      player.elo === null || player.elo === undefined ? null : el('span', { class: 'elo', text: `Elo ${player.elo}` });
     const pick = el(
       'button',
       {

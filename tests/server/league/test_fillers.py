@@ -1,0 +1,98 @@
+"""Fillers of a league: bots that play for missing bots, and are not in the standings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.league.test_league import by_name, clients, league_of, play_until_over
+from tests.support.serving import Bot
+from tests.support.waiting import until
+from vindibot.server.league.director import Director
+from vindibot.session import filling
+
+WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
+
+
+@asynccontextmanager
+async def fillers(director: Director, bot: Bot, count: int) -> AsyncIterator[list[asyncio.Task[int]]]:
+    """Let clients be fillers. Yield the tasks in which they play."""
+    tasks = []
+    for _ in range(count):
+        filler = Bot(bot.server, bot.server.register("filler"), bot.client)
+        user = bot.server.lobby.users.find(filler.key)
+        assert user is not None
+        director.fillers.add(user)
+        tasks.append(asyncio.create_task(play_until_over(filler)))
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def names_of(bot: Bot, game_id: str) -> list[str]:
+    return (await bot.client.get(f"/records/{game_id}")).json()["names"]
+
+
+async def test_fillers_play_the_free_heroes(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", **WITH_FILLERS) as (director, bots), fillers(director, bots[0], 2) as filling_in:
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        assert await asyncio.gather(*filling_in) == [1, 1]
+        [fixture] = director.league.fixtures
+        assert fixture.result is not None
+        assert sorted(await names_of(bots[0], fixture.result.game_id)) == ["ann", "bob", "filler", "filler"]
+        assert {row.name: (row.games, row.points) for row in director.league.table()} == {"ann": (1, 0.5), "bob": (1, 0.5)}
+
+
+@pytest.mark.parametrize("table", ["four", "duel"])
+async def test_fillers_play_for_absent_bots_which_lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
+    wanted = {**WITH_FILLERS, "absence_timeout_s": 1, "table": table, "days": 1}
+    names = ("ann", "bob", "ghost") if table == "four" else ("ann", "ghost")
+    async with league_of(tmp_path, *names, **wanted) as (director, bots), fillers(director, bots[0], 2):
+        heroes = 2 if table == "duel" else 1
+        games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:-1], heroes)))
+        assert set(games) == {1}
+        [fixture] = director.league.fixtures
+        assert fixture.result is not None
+        assert (fixture.result.kind, fixture.result.absent) == ("played", (len(names) - 1,))
+        assert (await names_of(bots[0], fixture.result.game_id)).count("filler") == 2
+        table_of = by_name(director.league.table())
+        assert (table_of["ghost"].points, table_of["ghost"].absences, table_of["ghost"].gold) == (0.0, 1, 0)
+        assert table_of["ann"].opponents_beaten == 1
+        page = (await bots[0].client.get("/leagues/cup")).text
+        assert "(<bdi>ghost</bdi> absent)" in page
+        assert director.reversible() == {"ghost": 1}, "the game can still be played with the bot"
+
+
+async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.server.league.fillers.WAIT_SECONDS", 0.5)
+    async with league_of(tmp_path, "ann", "bob", **WITH_FILLERS) as (director, bots), fillers(director, bots[0], 1) as [lost]:
+        await until(lambda: director.fillers.claims)
+        lost.cancel()
+        await until(lambda: not director.fillers.claims)
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        [fixture] = director.league.fixtures
+        assert fixture.result is not None
+        assert (await names_of(bots[0], fixture.result.game_id)).count("random") == 2
+
+
+@pytest.mark.slow
+async def test_bots_of_the_library_fill_games(tmp_path: Path) -> None:
+    wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner"), "seatings": 1, "start": None}
+    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), filling(bots[0].server):
+        await until(lambda: len(director.fillers.claims) == 4, 60)
+        director.set_state("running")
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        [fixture] = director.league.fixtures
+        assert fixture.result is not None
+        assert sorted(await names_of(bots[0], fixture.result.game_id)) == ["ann", "bob", "miner", "seed"]
+        assert fixture.result.crashed == (False,) * 4

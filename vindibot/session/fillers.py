@@ -1,0 +1,98 @@
+"""The fillers of leagues: bots that come with vindibot and play for missing bots, as clients of the server in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+import structlog
+from pydantic import SecretStr
+
+from vindibot.base import VindibotError, derive_seed, log
+from vindibot.client import ClientSettings
+from vindibot.config import Bot, PlaySettings, load_bot, named_modules, shipped
+from vindibot.engine import RUN, Voters, rehearse, voters
+from vindibot.games import Reason
+from vindibot.processes import Needs, loading_beside
+from vindibot.server import Director, EmbeddedServer
+from vindibot.session.player import GamePlayer
+
+#: Number of fillers of a league. A match day without absent bots needs at most three of them at the same time.
+FILLERS = 4
+#: Seconds between two looks for new leagues, and after a failed game.
+LOOK_SECONDS = 1.0
+#: Seconds after which a filler asks again for a game of a league that is over.
+OVER_SECONDS = 10.0
+#: Largest number of seconds that a filler waits for the moves of the other heroes.
+MOVE_SECONDS = 600.0
+
+_log = structlog.get_logger("vindibot.session.fillers")
+
+
+@asynccontextmanager
+async def filling(server: EmbeddedServer) -> AsyncIterator[None]:
+    """Let fillers play in all leagues of `server` that want them, within the ``async with`` block.
+
+    The traits of each filler run in a worker process of its own. If fillers fail, random bots of the server play instead.
+    """
+    task = asyncio.create_task(_fill_all(server), name="vindibot-fillers")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _fill_all(server: EmbeddedServer) -> None:
+    """Start fillers for each league, also for leagues that are made later."""
+    filled: set[str] = set()
+    async with asyncio.TaskGroup() as group:
+        while True:
+            for name, director in list(server.leagues.directors.items()):
+                if name not in filled and not director.league.over and director.league.settings.fillers:
+                    filled.add(name)
+                    group.create_task(_fill(server, director))
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _fill(server: EmbeddedServer, director: Director) -> None:
+    """Let fillers play in one league until this task is cancelled."""
+    files = [shipped(f"bots/{name}.toml") for name in director.league.settings.fillers]
+    try:
+        with loading_beside(RUN, *(Needs(*named_modules(file)) for file in files)):
+            bots = await asyncio.to_thread(lambda: [load_bot(file) for file in files])
+        async with asyncio.TaskGroup() as group:
+            for number in range(FILLERS):
+                group.create_task(_play(server, director, bots[number % len(bots)], number))
+    except* VindibotError as problems:
+        _log.error(
+            "fillers cannot play; random bots play instead", league=director.league.name, reason=str(problems.exceptions[0])
+        )
+
+
+async def _play(server: EmbeddedServer, director: Director, bot: Bot, number: int) -> None:
+    """Let filler `number` of a league play game after game."""
+    pool, margin = PlaySettings().pool, PlaySettings().time.margin_ms
+    key = SecretStr(await asyncio.to_thread(server.register, bot.name))
+    log.add_secret(key)
+    user = await server.lobby.user(key.get_secret_value())
+    director.fillers.add(user)
+    client = ClientSettings(server=server.url, key=key, mode="arena", move_timeout=MOVE_SECONDS)
+    async with contextlib.AsyncExitStack() as stack:
+        its_voters: Voters = voters(bot, workers=1, grace=pool.grace_ms / 1000, strikes=pool.strikes)
+        stack.push_async_callback(its_voters.close)
+        await its_voters.start()
+        await rehearse(its_voters)
+        for game in count(1):
+            its_voters.begin_game()
+            seed = derive_seed(secrets.randbits(48), "filler", number, game)
+            report = await GamePlayer(client, bot, its_voters, seed=seed, margin=margin / 1000).play()
+            if report.outcome.reason is Reason.LEAGUE_OVER:
+                await asyncio.sleep(OVER_SECONDS)  # the organiser may still undo an absence
+            elif not report.outcome.finished:
+                _log.warning("a filler could not end its game", league=director.league.name, reason=report.outcome.message)
+                await asyncio.sleep(LOOK_SECONDS)
