@@ -32,4 +32,7 @@ from .trials.asking import (
     find_bot as find_bot,
 )
 from .trials.response import MOST_ANSWERS as MOST_ANSWERS
-from .trials.trial import asking_elsewhere as asking_elsewhere
+from .trials.trial import (
+    asking_elsewhere as asking_elsewhere,
+    voting_elsewhere as voting_elsewhere,
+)
