@@ -22,7 +22,10 @@ from .effective import (
 from .explanation import explain as explain
 from .fitness import check_bot as check_bot
 from .kernel_cache import fill_cache as fill_cache
-from .rerun import rerun_turn as rerun_turn
+from .rerun import (
+    ask_turn as ask_turn,
+    rerun_turn as rerun_turn,
+)
 from .scaffold import (
     write_project as write_project,
 )
