@@ -98,6 +98,12 @@ def test_the_samples_of_the_arena(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+def test_the_samples_of_the_page_on_positions(tmp_path: Path) -> None:
+    follow((TOP / "docs" / "positions.md").read_text(), tmp_path, environment(shims(tmp_path / "bin")))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Path) -> None:
     """With fewer moves of the net, fewer games and shorter games."""
     text = (TOP / "docs" / "learn.md").read_text().partition("## Imitate")[0]

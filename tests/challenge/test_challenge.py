@@ -13,12 +13,15 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from sim.board import tile_text
 from tests.support.challenges import NASTY, hosting
 from tests.support.commands import begin, ended, line_with, recordings
+from tests.support.recorded import record, states_of
 from tests.support.serving import FINISHED
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.cli.playing.challenge import challenge_command
+from vindibot.games import Continuation, GameHistory, Player
 from vindibot.games.files.recording import read_recording
 
 
@@ -91,6 +94,36 @@ async def test_a_person_plays_to_the_end_and_gets_the_votes(tmp_path: Path) -> N
             for vote, entry in zip(shown["votes"], recorded.ballot.entries, strict=True):
                 assert (vote["votes"] is None) == (entry.votes is None)
                 assert vote["votes"] is None or vote["votes"] == pytest.approx(entry.votes, rel=1e-5)
+
+
+async def test_a_person_goes_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -> None:
+    states = states_of(5, plies=60)
+    history = GameHistory.of(record(tmp_path, states, 2))
+    history.players = tuple(Player(name) for name in ("random", "hunter", "nobody here", "malvert"))
+    start = Continuation(history, history.at_turn(29), 1)
+    async with hosting(tmp_path, (), start) as (host, _, client):
+        assert host.offers.missing == ["nobody here"]
+        offers = (await client.get("/challenge/offers")).json()
+        names = {bot["id"]: bot["name"] for bot in offers["bots"]}
+        assert [names[chosen] for chosen in offers["first"]["bots"]] == ["random", "seed", "malvert"]
+        assert (offers["first"]["map"], offers["first"]["hero"]) == ("turn", 2)
+        drawn = (await client.get("/challenge/maps/turn")).json()
+        heroes = states[29]["hero"][0]
+        assert [hero["life"] for hero in drawn["heroes"]] == heroes["life"].tolist()
+        assert [drawn["owners"].count(hero) for hero in (1, 2, 3, 4)] == heroes["mines"].tolist()
+        assert drawn["rounds"] == 8
+        person = await challenging(client, hero=2)
+        game = person.state["game"]
+        assert (game["turn"], game["maxTurns"]) == (29, 60)
+        assert game["board"]["tiles"] == tile_text(states[29])
+        assert [hero["gold"] for hero in game["heroes"]] == heroes["gold"].tolist()
+        bundle = person.made["bundle"]
+        assert (bundle["start"]["turn"], bundle["me"]) == (29, 1)
+        while not person.state["game"]["finished"]:
+            assert (await person.move("Stay")).status_code == 200
+        assert person.state["game"]["turn"] == 60
+        (malvert,) = (one for one in map(read_recording, recordings(tmp_path)) if one.header.bot == "malvert")
+        assert malvert.turns[0].turn == 31
 
 
 async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> None:
@@ -225,11 +258,13 @@ async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> No
 
 @pytest.mark.slow
 async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
-    """With worker processes. Ctrl-C in the middle of a game ends the server and the workers."""
-    process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0")
+    """With worker processes, from a turn of a game. Ctrl-C in the middle of a game ends the server and the workers."""
+    earlier = record(tmp_path, states_of(5, plies=160), 1).path.name
+    process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0", "--from", earlier, "--turn", "20")
     url = (await line_with(process, "play at")).split()[2]
     async with httpx.AsyncClient(base_url=url.removesuffix("/challenge"), timeout=60) as client:
-        person = await challenging(client, rounds=40)
+        person = await challenging(client)
+        assert person.state["game"]["turn"] == 20
         for direction in ("North", "South"):
             assert (await person.move(direction)).status_code == 200
         assert len(await person.votes(6)) == 6
@@ -249,6 +284,7 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
     [
         (["sead"], "seed"),
         (["--map", "m99"], "m99"),
+        (["--turn", "3"], "choose a turn of the file that --from names"),
         (["--limit-ms", "100", "--margin-ms", "100"], "margin"),
         (["--recordings", "/dev/null/inside"], "/dev/null is not a folder"),
     ],

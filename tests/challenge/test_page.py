@@ -11,10 +11,12 @@ import pytest
 
 from tests.support.browser import PHONE, visiting
 from tests.support.challenges import NASTY, hosting
+from tests.support.recorded import record, states_of
 from tests.support.waiting import until
 from vindibot.challenge.game import ChallengeGame
 from vindibot.challenge.host import Host
 from vindibot.challenge.routes import PATH
+from vindibot.games import Continuation, GameHistory
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -192,3 +194,24 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
 async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path) as (_, page):
         assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"
+
+
+async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_path: Path) -> None:
+    states = states_of(5, plies=60)
+    history = GameHistory.of(record(tmp_path, states, 2))
+    start = Continuation(history, history.at_turn(29), 1)
+    async with opened(browser, tmp_path, start=start) as (host, page):
+        await page.get_by_text("8 rounds left").wait_for()
+        assert await page.get_by_label("Map", exact=True).input_value() == "turn"
+        assert await page.get_by_label("You are").input_value() == "2"
+        assert await page.get_by_label("Rounds").is_disabled()
+        await play(page)
+        await our_turn(page, 8)
+        heroes = states[29]["hero"][0]
+        shown = (
+            "(({ game }) => game.heroes(game.last).map(({ life, gold, mines }) => [life, gold, mines]))(vindibotChallenge.shown)"
+        )
+        assert await page.evaluate(shown) == [list(hero) for hero in heroes[["life", "gold", "mines"]].tolist()]
+        await page.keyboard.press("Space")
+        await our_turn(page, 9)
+        assert only_game(host).room.history.turn(0) == 29

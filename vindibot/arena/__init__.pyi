@@ -66,8 +66,8 @@ from .settings import (
     SprtSettings as SprtSettings,
 )
 from .store import (
-    LINE as LINE,
-    records_path as records_path,
+    games_path as games_path,
+    is_results as is_results,
     setup_path as setup_path,
 )
 from .tournament import (

@@ -14,17 +14,15 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
-from sim.board import parse
-from sim.game import SEATS, Games, copy_of
+from sim.game import SEATS, Games
 from sim.maps import Map, parse_map
-from sim.replay import moves_of, play_moves
-from sim.rules import step
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError, derive_seed
 from vindibot.config import Build, build, digest_of
+from vindibot.games import Opening
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
 #: Otherwise a resumed file would mix both kinds of games.
@@ -32,35 +30,6 @@ RULES_VERSION = 3
 
 #: The bots on the four seats, hero 1 first, as indices into the list of bots.
 Seating = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Opening:
-    """The part of a game that was played before its bots take their seats, as plain data for any process.
-
-    `position` is a drawing of the first state (`sim.board.draw`). `moves` has a byte per ply: 0..4 or `sim.game.CRASH`.
-    """
-
-    position: str
-    moves: bytes = b""
-
-    def first(self) -> Games:
-        """Return the state before the first of the moves."""
-        return parse(self.position)
-
-    def last(self) -> Games:
-        """Return the state after all moves."""
-        games = self.first()
-        play_moves(games, 0, moves_of(self.moves))
-        return games
-
-    def turns_of(self, me: int) -> Iterator[Games]:
-        """Yield the states in which hero `me` (0..3) was to move, oldest first. The state after all moves is left out."""
-        games = self.first()
-        for move in self.moves:
-            if games["turn"].item(0) % SEATS == me:
-                yield copy_of(games)
-            step(games, 0, move)
 
 
 @dataclass(frozen=True)

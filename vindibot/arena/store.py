@@ -130,6 +130,24 @@ def records_path(results: Path) -> Path:
     return results.with_name(f"{results.stem}.games.jsonl")
 
 
+def is_results(path: Path) -> bool:
+    """Return whether a file has the results of an arena."""
+    return path.is_file() and path.stat().st_size > 0 and begins_with(path, LINE)
+
+
+def games_path(path: Path) -> Path:
+    """Return the file with the games that `path` means: the game records of the results of an arena, else `path` itself.
+
+    Raises `UsageError` if the records of a results file are missing.
+    """
+    if not is_results(path):
+        return path
+    records = records_path(path)
+    if not records.is_file():
+        raise UsageError(f"{short(path)}: its game records are missing ({short(records)}): play with --records")
+    return records
+
+
 def setup_path(results: Path) -> Path:
     """Return the path of the configuration file beside these results."""
     return results.with_suffix(".effective.toml")

@@ -15,19 +15,31 @@ from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.engine import warm
+from vindibot.games import Continuation
 from vindibot.server import EmbeddedServer, ServerSettings
 
 LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 
 
-def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:
+def challenge(
+    settings: ChallengeSettings,
+    bots: Sequence[str],
+    console: Console,
+    *,
+    lan: bool,
+    open_page: bool,
+    start: Continuation | None = None,
+) -> None:
     """Host challenges until Ctrl-C.
 
-    `bots` are the bots that the page selects first. With `lan`, other machines in the network can reach the page. With
-    `open_page`, the page opens in the browser. Raises `VindibotError` if a bot cannot be loaded or if the server cannot start.
+    `bots` are the bots that the page selects first. With `start`, games can go on from this turn of an earlier game.
+    With `lan`, other machines in the network can reach the page. With `open_page`, the page opens in the browser. Raises
+    `VindibotError` if a bot cannot be loaded or if the server cannot start.
     """
     with log.configured(settings.log.level, settings.log.file, console):
-        offers = Offers(bots, settings.map)
+        offers = Offers(bots, settings.map, start)
+        for player in dict.fromkeys(offers.missing):
+            say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place, or choose another on the page")
         warm(console)
         host = Host(settings, offers, lambda text: say(console, printable(text)))
 

@@ -18,13 +18,12 @@ import structlog
 from pydantic import SecretStr
 
 from sim.game import SEATS, Games
-from sim.maps import Map
 from vindibot.base import derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
 from vindibot.engine import Voters, rehearse, voters
-from vindibot.games import Ballot, GameState, Header, LastState, Outcome, Ply
+from vindibot.games import Ballot, GameState, Header, LastState, Opening, Outcome, Ply
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
 
@@ -44,17 +43,18 @@ _log = structlog.get_logger("vindibot.challenge")
 class GameSetup:
     """A requested game whose bots and map are loaded.
 
-    `seat` is the person's hero (0..3). The bots in `bots` take the other seats in order. `limit_ms` is the time limit of the
-    bots, in milliseconds per move.
+    `seat` is the person's hero (0..3). The bots in `bots` take the other seats in order. `first` is the state with which the game
+    begins, and `opening` the part of an earlier game before it, if the game goes on from a turn. `limit_ms` is the time limit of
+    the bots, in milliseconds per move.
     """
 
     name: str
     seat: int
     bots: tuple[Bot, Bot, Bot]
-    map: Map
-    rounds: int
+    first: Games
     limit_ms: int
     seed: int
+    opening: Opening | None = None
 
     def names(self) -> list[str]:
         """Return the names of heroes 1..4."""
@@ -125,7 +125,6 @@ class ChallengeGame:
         self._server, self._settings = server, settings
         self._stack = AsyncExitStack()
         self._match: Match | None = None
-        self._players: list[GamePlayer] = []
         self._tasks: list[asyncio.Task[Any]] = []
         self._left = asyncio.Event()
         log.add_secret(self.key)
@@ -147,7 +146,7 @@ class ChallengeGame:
         seats.insert(setup.seat, self.key.get_secret_value())
         limits.insert(setup.seat, 1000 * settings.your_limit_s or UNTIMED_MS)
         self._match = self._server.lobby.arrange(
-            setup.map, seats, rounds=setup.rounds, seed=setup.seed, time_limit_ms=setup.limit_ms, seat_limits_ms=limits
+            setup.first, seats, seed=setup.seed, time_limit_ms=setup.limit_ms, seat_limits_ms=limits
         )
         for number, (bot, key, its_voters) in enumerate(zip(setup.bots, keys, started, strict=True)):
             its_voters.begin_game()
@@ -182,7 +181,7 @@ class ChallengeGame:
             time_limit=limit_s,
             move_timeout=your_limit_s + 2 * limit_s + TIMEOUT_SECONDS,
         )
-        return GamePlayer(
+        player = GamePlayer(
             client,
             bot,
             its_voters,
@@ -192,6 +191,9 @@ class ChallengeGame:
             folder=settings.recording.folder if settings.recording.enabled else None,
             observer=self.decisions,
         )
+        if setup.opening is not None:
+            player.go_on_after(setup.opening)
+        return player
 
     async def run(self) -> None:
         """Wait until the game ends, or until the person leaves or does not join in time. Then store the result in `result`."""

@@ -62,12 +62,13 @@ class Host:
             margin = f"{self.settings.margin_ms:.0f} ms"
             raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
         bots = [load_bot(self.offers.bot(offer).path) for offer in request.bots]
+        first, opening = self.offers.first(request)
         return GameSetup(
             name=request.name,
             seat=request.hero - 1,
             bots=(bots[0], bots[1], bots[2]),
-            map=self.offers.map(request.map, seed=request.map_seed, size=request.size),
-            rounds=request.rounds,
+            first=first,
+            opening=opening,
             limit_ms=request.limit_ms,
             seed=self.settings.seed if self.settings.seed is not None else secrets.randbits(48),
         )

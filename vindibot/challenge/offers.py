@@ -11,14 +11,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.game import MAX_SIZE
+from sim.game import MAX_SIZE, PLIES_PER_ROUND, Games
 from sim.generator import MIN_SIZE, GeneratorError, generate
-from sim.maps import NAMES, Map, named_map
+from sim.maps import NAMES, Map, map_of, named_map
 from vindibot.base import UsageError
-from vindibot.config import LONGEST_NAME, BotFile, load_bot, load_map, places, shipped_folder, short, standard_maps
+from vindibot.challenge.request import GameRequest
+from vindibot.config import (
+    LONGEST_NAME,
+    BotFile,
+    bot_of_player,
+    load_bot,
+    load_map,
+    places,
+    shipped_folder,
+    short,
+    standard_maps,
+)
+from vindibot.games import Continuation, Opening
 
-#: The ids of a new random map, and of the map that the command names.
-RANDOM, NAMED = "random", "named"
+#: The ids of a new random map, of the map that the command names, and of the turn from which the command goes on.
+RANDOM, NAMED, TURN = "random", "named", "turn"
 #: Number of seeds that are tried for a random map. The generator fails for a few seeds.
 ATTEMPTS = 20
 
@@ -51,22 +63,35 @@ class MapOffer:
 class Offers:
     """The bots and maps that one command offers.
 
-    `bots` and `map_choice` are the bots and the map named on the command line. Raises `UsageError` if one of them cannot be
-    loaded.
+    `bots` and `map_choice` are the bots and the map named on the command line. `start` is the turn of an earlier game from which
+    games go on, None for no such turn. Then the page first selects the players of the earlier game, unless `bots` names others.
+    Raises `UsageError` if a bot or the map cannot be loaded.
     """
 
-    def __init__(self, bots: Sequence[str] = (), map_choice: str = "") -> None:
+    def __init__(self, bots: Sequence[str] = (), map_choice: str = "", start: Continuation | None = None) -> None:
+        self.start = start
+        #: The players of the earlier game that are no bots here. The bot seed takes the place of each.
+        self.missing: list[str] = []
+        if start is not None and not bots:
+            bots = [self._player(start.history.names[hero]) for hero in sorted(start.others)]
         named = [Path(load_bot(bot).path) for bot in bots]
-        #: Whether the command named bots.
+        #: Whether the command chose bots.
         self.named = bool(named)
         self._named_map = load_map(map_choice)
-        self.first_map = RANDOM if self._named_map is None else NAMED
+        self.first_map = TURN if start is not None else RANDOM if self._named_map is None else NAMED
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
         found = {offer.path: offer.id for offer in self.bots()}
         #: The ids of the three bots that the page selects first. If the command names only one or two bots, they take the seats
         #: in turn.
         self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
+
+    def _player(self, player: str) -> str:
+        """Return the name of the bot for a player of the earlier game."""
+        bot = bot_of_player(player)
+        if bot is None:
+            self.missing.append(player)
+        return bot or "seed"
 
     def bots(self) -> list[BotOffer]:
         """Return the bots that exist now: those that the command names, those in the current folder, then the shipped bots."""
@@ -82,8 +107,12 @@ class Offers:
         raise UsageError("this bot file no longer exists: load the page again")
 
     def maps(self) -> list[MapOffer]:
-        """Return all maps: a new random map, the map that the command names, the maps with names, the standard set."""
+        """Return all maps: the board of the turn from which the command goes on, a new random map, the map that the command
+        names, the maps with names, the standard set."""
         offers = [MapOffer(RANDOM, "a new random map", "")]
+        if self.start is not None:
+            name = f"turn {self.start.turn} of game {self.start.history.id}"
+            offers.insert(0, MapOffer(TURN, name, "", int(self.start.history.first["size"].item(0))))
         if self._named_map is not None:
             offers.append(MapOffer(NAMED, self._named_map.name or "the map named on the command line", "", self._named_map.size))
         offers += [MapOffer(f"map:{name}", name, "Maps with a name", named_map(name).size) for name in NAMES]
@@ -93,6 +122,8 @@ class Offers:
 
     def map(self, offer_id: str, *, seed: int, size: int | None = None) -> Map:
         """Return the map with this id. `seed` and `size` (8..28, even) apply to a random map. Raises `UsageError`."""
+        if offer_id == TURN and self.start is not None:
+            return map_of(self.start.first())
         if offer_id == RANDOM:
             return random_map(seed, size)
         if offer_id == NAMED and self._named_map is not None:
@@ -104,6 +135,15 @@ class Offers:
             if kind == "set" and one.name == name:
                 return one
         raise UsageError("there is no such map")
+
+    def first(self, request: GameRequest) -> tuple[Games, Opening | None]:
+        """Return the first state of a requested game, and the part of an earlier game before it. Raises `UsageError`."""
+        if request.map != TURN or self.start is None:
+            found = self.map(request.map, seed=request.map_seed, size=request.size)
+            return found.new_game(PLIES_PER_ROUND * request.rounds), None
+        if self.start.crashed(request.hero - 1):
+            raise UsageError(f"hero {request.hero} has crashed before this turn: choose another hero")
+        return self.start.first(), self.start.opening
 
 
 def random_map(seed: int, size: int | None = None) -> Map:

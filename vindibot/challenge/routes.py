@@ -18,16 +18,17 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
 
-from sim.maps import Map
+from sim.maps import Map, map_of
 from vindibot.base import VindibotError, render
 from vindibot.challenge.game import ChallengeGame, Decision, GameSetup
 from vindibot.challenge.host import Host
+from vindibot.challenge.offers import TURN
 from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.config import dotted, explain
-from vindibot.games import GameHistory, Player
+from vindibot.games import Continuation, GameHistory, Player
 from vindibot.server import Refusal, ServerSettings, read_body
-from vindibot.viewer import TYPES, Bundle, VotesWriter, empty_bundle, served_imports, served_policy, static_files
+from vindibot.viewer import TYPES, Bundle, StateWriter, VotesWriter, empty_bundle, served_imports, served_policy, static_files
 
 #: The path of the page.
 PATH = "/challenge"
@@ -94,6 +95,7 @@ def add_routes(app: FastAPI, host: Host) -> None:
             "rounds": settings.rounds,
             "limit_ms": settings.limit_ms,
             "named": host.offers.named,
+            "hero": None if host.offers.start is None else host.offers.start.hero + 1,
         }
         shown = {"bots": bots, "maps": maps, "first": first, "longest_name": LONGEST_NAME, "largest_seed": LARGEST_SEED}
         return JSONResponse(shown | {"your_limit_s": settings.your_limit_s, "margin_ms": settings.margin_ms})
@@ -101,6 +103,8 @@ def add_routes(app: FastAPI, host: Host) -> None:
     @app.get("/challenge/maps/{offer_id}", dependencies=guarded)
     async def map_of(offer_id: str, seed: int = 0, size: int | None = None) -> Response:
         """Return a map as it is before the game. `seed` and `size` (8..28, even) apply to a random map."""
+        if offer_id == TURN and host.offers.start is not None:
+            return JSONResponse(_turn_data(host.offers.start))
         try:
             return JSONResponse(_map_data(host.offers.map(offer_id, seed=seed, size=size)))
         except VindibotError as problem:
@@ -155,8 +159,8 @@ def _game(host: Host, request: Request) -> ChallengeGame:
 
 def _bundle(setup: GameSetup) -> Bundle:
     """Return the bundle (docs/viewer-format.md) of the game before the first ply."""
-    players, first = [Player(name) for name in setup.names()], setup.map.new_game(4 * setup.rounds)
-    history = GameHistory("", players, setup.seat, first=first, limit_ms=setup.limit_ms)
+    players = [Player(name) for name in setup.names()]
+    history = GameHistory("", players, setup.seat, first=setup.first, limit_ms=setup.limit_ms)
     title = f"{setup.name} against {', '.join(bot.name for bot in setup.bots)}"
     return empty_bundle(history, title=title, source="server", live=True)
 
@@ -165,6 +169,20 @@ def _turn(decision: Decision) -> dict[str, Any]:
     header, games = decision.header, decision.games
     turn = VotesWriter(header).turn(games["turn"].item(0), games, decision.ballot)
     return turn | {"hero": header.hero - 1, "bot": header.bot}
+
+
+def _turn_data(start: Continuation) -> dict[str, Any]:
+    """Return the board of the turn from which games go on: its map, the owners of its mines (0 for none, else 1..4), and the
+    squares and the life of its heroes."""
+    games = start.first()
+    writer = StateWriter(games)
+    owners = [int(letter) if letter in "1234" else 0 for letter in writer.tiles()]
+    heroes = [
+        {"square": writer.at(pos), "life": life, "crashed": bool(crashed)}
+        for pos, life, crashed in zip(*(games["hero"][name][0].tolist() for name in ("pos", "life", "crashed")), strict=True)
+    ]
+    name = f"turn {start.turn} of game {start.history.id}"
+    return _map_data(map_of(games)) | {"name": name, "heroes": heroes, "owners": owners, "rounds": start.rounds}
 
 
 def _map_data(found: Map) -> dict[str, Any]:

@@ -33,6 +33,7 @@ COMMANDS = {
     "league": "vindibot.cli.playing",
     "replay": "vindibot.cli.looking",
     "review": "vindibot.cli.looking",
+    "diff": "vindibot.cli.looking",
     "explain": "vindibot.cli.looking",
     "watch": "vindibot.cli.playing",
     "turn": "vindibot.cli.looking",

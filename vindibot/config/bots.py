@@ -27,6 +27,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config.data_files import with_data_files
-from vindibot.config.files import TomlFile, find, look_up, read_chain
+from vindibot.config.files import TomlFile, find, look_up, read_chain, shipped
 from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
 from vindibot.config.tables import Tables
@@ -148,6 +149,18 @@ def name_to_load(bot: Bot, beside: Path | None = None) -> str | None:
         if found is not None and found.resolve() == file:
             return name
     return None
+
+
+def bot_of_player(player: str) -> str | None:
+    """Return a name with which `load_bot` finds the bot that plays under the name `player` in a game, None if there is none here.
+
+    The name of a player may be any text. So only bare names are looked up, never paths.
+    """
+    if not re.fullmatch(r"[^\W.][\w.+-]*", player):
+        return None
+    folders = sorted(folder.name for folder in shipped("bots").iterdir() if folder.is_dir())
+    names = [player, *(f"{folder}/{player}" for folder in folders)]
+    return next((name for name in names if look_up(name, folder="bots") is not None), None)
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:

@@ -22,7 +22,10 @@ from .effective import (
 from .explanation import explain as explain
 from .fitness import check_bot as check_bot
 from .kernel_cache import fill_cache as fill_cache
-from .rerun import rerun_turn as rerun_turn
+from .rerun import (
+    ask_turn as ask_turn,
+    rerun_turn as rerun_turn,
+)
 from .scaffold import (
     write_project as write_project,
 )
@@ -32,5 +35,8 @@ from .trials.asking import (
     find_bot as find_bot,
 )
 from .trials.response import MOST_ANSWERS as MOST_ANSWERS
-from .trials.trial import asking_elsewhere as asking_elsewhere
+from .trials.trial import (
+    asking_elsewhere as asking_elsewhere,
+    voting_elsewhere as voting_elsewhere,
+)
 from .watching import run_at_each_change as run_at_each_change

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from behaviours.base import SearchInfo
-from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
+from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, Games, row_column
 from vindibot.base import plain_table, printable, say, weight_text
 from vindibot.engine import debug_command
 from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
@@ -45,16 +45,19 @@ def explain(
 
 def heading(recording: Recording, own: RecordedTurn) -> list[str]:
     """Return two lines of text: the game, and the turn with the state of our hero."""
-    hero, (played, total) = own.games[0]["hero"][recording.me], rounds(own.games)
-    row, column = row_column(int(hero["pos"]))
     header, name = recording.header, recording.names[recording.me]
     return [
         f"game {printable(header.game)}, bot {printable(header.bot)}, hero @{header.hero} {printable(name)}",
-        (
-            f"turn {own.turn}, round {played} of {total}: at ({row}, {column}), life {hero['life']}, gold {hero['gold']},"
-            f" mines {hero['mines']}"
-        ),
+        state_line(own.turn, own.games, recording.me),
     ]
+
+
+def state_line(turn: int, games: Games, me: int) -> str:
+    """Return a line of text: the turn, and the state of hero `me` (0..3)."""
+    hero, (played, total) = games[0]["hero"][me], rounds(games)
+    row, column = row_column(int(hero["pos"]))
+    facts = f"life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}"
+    return f"turn {turn}, round {played} of {total}: at ({row}, {column}), {facts}"
 
 
 def votes_table(ballot: Ballot) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 from rich.console import Console
@@ -14,13 +14,23 @@ from behaviours.base import View
 from sim.game import DIRECTIONS
 from vindibot.base import printable, say
 from vindibot.config import Bot, short
-from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of, trait_table, verdict, vote_cells
+from vindibot.devtools.explanation import (
+    heading,
+    how_to_see,
+    remarks,
+    state_line,
+    time_of,
+    trait_table,
+    verdict,
+    vote_cells,
+    votes_table,
+)
 from vindibot.devtools.trials.answering import RUN
 from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
 from vindibot.devtools.trials.response import TrialPosition
 from vindibot.devtools.trials.trial import Trial
 from vindibot.engine import TraitHealth, ballot_entry, warm
-from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
+from vindibot.games import NODES, Ballot, BallotEntry, Continuation, RecordedTurn, Recording, tally, view
 from vindibot.processes import Needs, loading_beside
 
 #: Default time limit of a trait, as a multiple of the game's time limit for a turn.
@@ -49,16 +59,72 @@ def rerun_turn(
       limit of the game, or 60,000 ms with `nodes`.
     - `only`: the labels of the traits to ask; empty for all traits. Raises `UsageError` for an unknown label.
     """
+    if limit_ms is None:
+        limit_ms = LIMIT_FACTOR * (recording.header.limit_ms or 1000.0) if nodes is None else 1000 * LIMIT_WITH_NODES
+    searched = NODES if debugger and nodes is None else nodes
+    ballot = _ballot(
+        console, bot, only, lambda: view(recording, own.turn, nodes=searched), nodes=nodes, debugger=debugger, limit_ms=limit_ms
+    )
+    if ballot is None:
+        return None
+    for line in heading(recording, own):
+        say(console, line)
+    console.print()
+    console.print(comparison(ballot, own.ballot, sums=not only))
+    lines = [f"now: {verdict(ballot)[0]}"] * (not only) + [f"then: {verdict(own.ballot)[0]}", *remarks(ballot)]
+    if not debugger:
+        lines += how_to_see(ballot, recording, own.turn, "" if bot.path == str(recording.path) else short(bot.path))
+    for line in lines:
+        say(console, line)
+    return ballot
+
+
+def ask_turn(
+    console: Console,
+    turn: Continuation,
+    bot: Bot,
+    *,
+    nodes: int | None = None,
+    only: Sequence[str] = (),
+    debugger: bool = False,
+    limit_ms: float | None = None,
+) -> Ballot | None:
+    """Ask a bot's traits about a turn of a game without votes. Print the votes, and return the ballot.
+
+    The other arguments and the result are those of `rerun_turn`. Without `limit_ms`, the limit of the game counts as 1,000 ms.
+    """
+    if limit_ms is None:
+        limit_ms = LIMIT_FACTOR * 1000.0 if nodes is None else 1000 * LIMIT_WITH_NODES
+    searched = NODES if debugger and nodes is None else nodes
+    ballot = _ballot(console, bot, only, lambda: turn.view(nodes=searched), nodes=nodes, debugger=debugger, limit_ms=limit_ms)
+    if ballot is None:
+        return None
+    history, games = turn.history, turn.opening.last()
+    name = f"bot {printable(bot.name)}, hero @{turn.hero + 1} {printable(history.names[turn.hero])}"
+    for line in (f"game {printable(history.id)}, {name}", state_line(turn.turn, games, turn.hero)):
+        say(console, line)
+    console.print()
+    console.print(votes_table(ballot))
+    for line in [*verdict(ballot) * (not only), *remarks(ballot)]:
+        say(console, line)
+    return ballot
+
+
+def _ballot(
+    console: Console,
+    bot: Bot,
+    only: Sequence[str],
+    new_view: Callable[[], View],
+    *,
+    nodes: int | None,
+    debugger: bool,
+    limit_ms: float,
+) -> Ballot | None:
+    """Return the ballot of a bot's traits for the view that `new_view` returns; see `rerun_turn`."""
     with nullcontext() if debugger else loading_beside(RUN, Needs(bot.folders, bot.modules)):
         traits = traits_of(bot, only)
         warm(console)
-    if limit_ms is None:
-        limit_ms = LIMIT_FACTOR * (recording.header.limit_ms or 1000.0) if nodes is None else 1000 * LIMIT_WITH_NODES
     limit = limit_ms / 1000
-
-    def new_view() -> View:
-        return view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
-
     here = new_view()
     if debugger:
         votes = []
@@ -74,17 +140,7 @@ def rerun_turn(
             votes = trial.votes(position, range(len(traits)), nodes=nodes, seconds=seconds, limit=limit, has_map=True)
     health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
     entries = [ballot_entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
-    ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
-    for line in heading(recording, own):
-        say(console, line)
-    console.print()
-    console.print(comparison(ballot, own.ballot, sums=not only))
-    lines = [f"now: {verdict(ballot)[0]}"] * (not only) + [f"then: {verdict(own.ballot)[0]}", *remarks(ballot)]
-    if not debugger:
-        lines += how_to_see(ballot, recording, own.turn, "" if bot.path == str(recording.path) else short(bot.path))
-    for line in lines:
-        say(console, line)
-    return ballot
+    return tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
 
 
 def comparison(now: Ballot, then: Ballot, *, sums: bool = True) -> Table:

@@ -5,6 +5,10 @@ from .ballot import (
     Status as Status,
     tally as tally,
 )
+from .continuation import (
+    Continuation as Continuation,
+    Opening as Opening,
+)
 from .files.game_file import (
     kind_of as kind_of,
     read_game_file as read_game_file,

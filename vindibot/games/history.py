@@ -24,16 +24,17 @@ from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games,
 from sim.pictures.svg import draw_svg
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from vindibot.base import printable, render
+from vindibot.base import UsageError, printable, render
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
 from vindibot.games.curves import Curves
-from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.game_file import kind_of, read_game_file
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, read_review
+from vindibot.games.files.states import read_states
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
-from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, to_games
+from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF
@@ -125,10 +126,21 @@ class GameHistory:
 
     @classmethod
     def read(cls, path: Path | str, game: str | None = None) -> GameHistory:
-        """Return the history of a game in a file: a recording, or the record that `game` chooses (see `read_game_file`).
+        """Return the history of a game in a file: a recording, the record that `game` chooses (see `read_game_file`), or saved
+        states of a game (see `read_states`).
 
         Raises `VindibotError` for a file that cannot be read, and if `game` does not choose exactly one game.
         """
+        if kind_of(Path(path)) == "states":
+            saved = read_states(Path(path), game)
+            history = cls(saved.states[0].id, me=saved.me)
+            for state in saved.states:
+                try:
+                    history.append(state)
+                except ProtocolError as problem:
+                    raise UsageError(f"{path}, turn {state.turn}: {problem.message}") from None
+            history.end(message="the saved states end here")
+            return history
         found = read_game_file(Path(path), game)
         history = cls.of(found)
         if isinstance(found, GameRecord):

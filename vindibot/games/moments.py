@@ -33,6 +33,7 @@ class _MomentLine(BaseModel):
 
     turn: int
     hero: int = Field(ge=1, le=4)
+    game: str = ""
     board: str
     moves: Annotated[str, Field(pattern=rf"^[{_LETTERS}]*$")] = ""
 
@@ -45,19 +46,20 @@ def write_moment(history: GameHistory, number: int) -> str:
     start = max([start, *gaps])
     turn = history.turn(number)
     text = "".join(_LETTERS[move] for move in moves[start:number])
-    return _MomentLine(turn=turn, hero=turn % PLIES_PER_ROUND + 1, board=draw(history.state(start)), moves=text).model_dump_json()
+    line = _MomentLine(turn=turn, hero=turn % PLIES_PER_ROUND + 1, game=history.id, board=draw(history.state(start)), moves=text)
+    return line.model_dump_json()
 
 
-def moment(path: Path | str, turn: int, nodes: int | None = 100_000) -> View:
+def moment(path: Path | str, turn: int, nodes: int | None = 100_000, game: str | None = None) -> View:
     """Return the view of the hero that moves on the protocol's `turn`, from a file that `vindibot review --tests` made.
 
-    `nodes` is the search budget of the view in nodes, None for no limit. Raises `MomentError` if the file has no such turn or
-    cannot be read.
+    `nodes` is the search budget of the view in nodes, None for no limit. `game` is the id of the game, None for the first line
+    with this turn. Raises `MomentError` if the file has no such turn or cannot be read.
     """
     for number, line in read_lines(Path(path), MomentError):
         try:
             found = _MomentLine.model_validate_json(line)
-            if found.turn != turn:
+            if found.turn != turn or game not in (None, found.game):
                 continue
             history = GameHistory(first=parse(found.board))
         except ValidationError as problem:

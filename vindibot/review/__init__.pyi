@@ -2,3 +2,7 @@ from .command import (
     ReviewRequest as ReviewRequest,
     run_review as run_review,
 )
+from .diff import (
+    DiffRequest as DiffRequest,
+    run_diff as run_diff,
+)

@@ -24,7 +24,7 @@ from vindibot.review.positions import positions
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
 #: Marks of the two files that `write_tests` writes (tests, states). It replaces an existing file only if this file has the mark.
-TESTS_MARK, STATES_MARK = "# Made by vindibot review --tests.", '"board":'
+TESTS_MARK, STATES_MARK = "# Made by vindibot ", '"board":'
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def compare(
 
 
 def write_tests(
-    console: Console, history: GameHistory, review: Review, path: Path, bot: str, turns: Sequence[ReviewedTurn]
+    console: Console, turns: Sequence[tuple[GameHistory, ReviewedTurn]], path: Path, bot: str, command: str = "vindibot review"
 ) -> None:
     """Write a pytest file with a test per turn, and beside it a file with the states of these turns.
 
@@ -110,13 +110,13 @@ def write_tests(
         raise UsageError(f"{short(path)}: --tests needs the name of a Python file, such as test_worst.py")
     states = path.with_suffix(".states.jsonl")
     instead = "--tests names another file"
-    tests_file = Output(path, TESTS_MARK, "vindibot review", instead)
-    states_file = Output(states, STATES_MARK, "vindibot review", instead)
+    tests_file = Output(path, TESTS_MARK, command, instead)
+    states_file = Output(states, STATES_MARK, command, instead)
     for output in (tests_file, states_file):
         output.check()
-    lines = [write_moment(history, history.at_turn(turn.turn)) for turn in turns]
+    lines = [write_moment(history, history.at_turn(turn.turn)) for history, turn in turns]
     states_file.write("".join(f"{line}\n" for line in lines))
-    tests_file.write(_tests(history, turns, path, bot))
+    tests_file.write(_tests(turns, path, bot, command))
     say(
         console,
         f"{short(path)} has {counted(len(turns), 'test')}, their states are in {short(states)};"
@@ -124,10 +124,11 @@ def write_tests(
     )
 
 
-def _tests(history: GameHistory, turns: Sequence[ReviewedTurn], path: Path, bot: str) -> str:
-    game = re.sub(r"[^\w.-]", "-", history.id)[:40]
-    head = f'''{TESTS_MARK}
-"""The worst moves of a bot in game {game}. A test fails until the bot plays a better move."""
+def _tests(turns: Sequence[tuple[GameHistory, ReviewedTurn]], path: Path, bot: str, command: str) -> str:
+    ids = list(dict.fromkeys(history.id for history, _ in turns))
+    games = ", ".join(re.sub(r"[^\w.-]", "-", game)[:40] for game in ids)
+    head = f'''{TESTS_MARK}{command.removeprefix("vindibot ")} --tests.
+"""The worst moves of a bot. A test fails until the bot plays a better move. Games: {games}."""
 
 from pathlib import Path
 
@@ -136,18 +137,21 @@ from vindibot.testing import best_moves, moment
 BOT = {json.dumps(bot)}
 STATES = Path(__file__).with_suffix(".states.jsonl")
 '''
-    return head + "".join(_test(turn) for turn in turns)
+    return head + "".join(_test(turn, history.id if len(ids) > 1 else "") for history, turn in turns)
 
 
-def _test(turn: ReviewedTurn) -> str:
+def _test(turn: ReviewedTurn, game: str) -> str:
+    """Return the test of a turn. `game` is the id of its game, empty if all tests have the same game."""
     good = sorted(good_moves(turn, turn.loss), key=lambda move: turn.value(move).less)
     what = f"{turn.move} loses {turn.loss:.1f} gold against {turn.best}" + (f": {turn.kind}" if turn.kind else "")
     moves = "{" + ", ".join(f'"{move}"' for move in good) + "}"
+    name = f"_{re.sub(r'[^A-Za-z0-9]', '_', game)}" if game else ""
+    where = f"STATES, turn={turn.turn}" + (f", game={json.dumps(game)}" if game else "")
     return f"""
 
-def test_turn_{turn.turn}() -> None:
-    # {turn.mark.capitalize()} of hero {turn.hero}. The standard error of the loss is {turn.loss_error:.1f} gold.
-    here = moment(STATES, turn={turn.turn})
+def test{name}_turn_{turn.turn}() -> None:
+    # {turn.mark.capitalize() or "Loss"} of hero {turn.hero}. The standard error of the loss is {turn.loss_error:.1f} gold.
+    here = moment({where})
     print(here)
     assert best_moves(BOT, here) <= {moves}, "{what}"
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from rich.console import Console
 
+from vindibot.arena import is_results
 from vindibot.base import UsageError, say, short
 from vindibot.config import Bot, load_bot
 from vindibot.games import (
@@ -24,7 +25,7 @@ from vindibot.games import (
     review_path,
 )
 from vindibot.review.again import ask_again, compare, write_tests
-from vindibot.review.profile import bots_of, is_results, many_games, show_profile
+from vindibot.review.profile import bots_of, many_games, show_profile
 from vindibot.review.report import show_review
 from vindibot.review.run import ReviewSettings, review_games, where
 from vindibot.review.store import ReviewFile
@@ -88,7 +89,7 @@ def run_review(console: Console, request: ReviewRequest) -> None:
             say(console, "no test was written: the bot plays well at each of the worst moves")
         else:
             name = request.bot or (asked.name if asked is not None else "mybot")
-            write_tests(console, history, review, request.tests, name, turns)
+            write_tests(console, [(history, turn) for turn in turns], request.tests, name)
     if not request.asks:
         show_review(console, history, review, request.worst)
         console.print()

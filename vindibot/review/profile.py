@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.arena import LINE, read_results, records_path, that_count
-from vindibot.base import UsageError, begins_with, counted, plain_table, printable, say, short
+from vindibot.arena import games_path, is_results, read_results, that_count
+from vindibot.base import counted, plain_table, printable, say
 from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Reason, Review, losses_by_bot, read_records
 from vindibot.review.report import WHAT_LOSSES_MEAN
 
@@ -26,11 +26,6 @@ class ManyGames:
     blocks: Mapping[str, int]
 
 
-def is_results(path: Path) -> bool:
-    """Return whether a file has the results of an arena."""
-    return path.is_file() and path.stat().st_size > 0 and begins_with(path, LINE)
-
-
 def many_games(path: Path, most: int | None = None) -> ManyGames:
     """Return the games of a results file of the arena, or of a file of game records. With `most`, return only the first games.
 
@@ -38,11 +33,8 @@ def many_games(path: Path, most: int | None = None) -> ManyGames:
     records of a results file are missing.
     """
     blocks: dict[str, int] | None = None
-    source = path
+    source = games_path(path)
     if is_results(path):
-        source = records_path(path)
-        if not source.is_file():
-            raise UsageError(f"{short(path)}: its game records are missing ({short(source)}): play with --records")
         lines = sorted(that_count(read_results(path)), key=lambda line: line.key)
         blocks = {line.record: line.block for line in lines if line.record}
     found = {record.id: record for record in read_records(source) if record.moves or record.ending is not Reason.ABORTED}

@@ -83,9 +83,14 @@ def game_table(losses: dict[str, Losses]) -> Table:
 
 def _show_turn(console: Console, history: GameHistory, turn: ReviewedTurn, rank: int, name: str) -> None:
     games = history.state(history.at_turn(turn.turn))
-    board = part_of_board(games, turn.hero - 1, SIDE)
+    show_beside_board(console, games, turn.hero - 1, _facts(history, games, turn, rank, name))
+
+
+def show_beside_board(console: Console, games: Games, me: int, lines: Sequence[Text]) -> None:
+    """Print the part of the board around hero `me` (0..3), and these lines of text beside it."""
+    board = part_of_board(games, me, SIDE)
     width = max((sum(segment.cell_length for segment in line) for line in board), default=0)
-    for left, right in zip_longest(board, _facts(history, games, turn, rank, name)):
+    for left, right in zip_longest(board, lines):
         segments = list(left) if left is not None else [Segment(" " * width)]
         line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
         line.append("  ")

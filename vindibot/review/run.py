@@ -96,13 +96,8 @@ def review_games(
         return
     reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    needs, count = _needs(settings.bot), cores() if workers is None else workers
-    if count == 1 and not needs.foreign:
-        count = 0
-    with loading_beside(RUN, needs) if count else nullcontext():
-        warm(console)
     with (
-        _reviews(reviewer, count) as review_all,
+        reviewing(console, reviewer, workers) as review_all,
         Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
     ):
         task = progress.add_task(f"reviewing turns with {printable(settings.bot.name)}", total=total)
@@ -111,6 +106,23 @@ def review_games(
             for turn in review_all(left):
                 file.add(turn)
                 progress.advance(task)
+
+
+@contextmanager
+def reviewing(
+    console: Console, reviewer: Reviewer, workers: int | None = None
+) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
+    """Yield a function that yields the reviews of positions in their order, by `workers` processes (None: one per core).
+
+    Instead of a single one, this process reviews the turns, if the bot has only traits of this project.
+    """
+    needs, count = _needs(reviewer.bot), cores() if workers is None else workers
+    if count == 1 and not needs.foreign:
+        count = 0
+    with loading_beside(RUN, needs) if count else nullcontext():
+        warm(console)
+    with _reviews(reviewer, count) as review_all:
+        yield review_all
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from .league.slips import (
     write_slips as write_slips,
 )
 from .league.standings import as_csv as as_csv
+from .lobby import RANDOM_BOT as RANDOM_BOT
 from .match import (
     Match as Match,
     MatchResult as MatchResult,

@@ -22,10 +22,11 @@ from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, 
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import RUN, Voters, rehearse, voters, warm
-from vindibot.games import Reason, recording_folder_problem
+from vindibot.games import Continuation, Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
-from vindibot.server import GameServer, Room, ServerSettings
+from vindibot.server import RANDOM_BOT, GameServer, Room, ServerSettings
 from vindibot.session.advice import next_steps
+from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display, keyboard
@@ -56,13 +57,19 @@ class Participant:
 
 @dataclass
 class Session:
-    """All games of one `vindibot play` command."""
+    """All games of one `vindibot play` command.
+
+    `rivals` are the bots of the other three heroes, in the order in which they move after our hero; None is a random bot of the
+    server. It is empty in training games, and in games on another server. `start` is the turn from which the games go on, None
+    for games from the first turn.
+    """
 
     config: Config[PlaySettings]
     console: Console
     bot: Bot
-    opponent: Bot | None
+    rivals: tuple[Bot | None, ...]
     seed: int
+    start: Continuation | None = None
     display: Display | None = None
     server: GameServer | None = None
     viewer: LiveViewer | None = None
@@ -134,7 +141,7 @@ class Session:
         """
         pool = self.settings.pool
         own_workers = pool.workers or max(1, cores() // parallel)
-        opponents = [(self.opponent, 1)] * (SEATS - 1) if self.opponent is not None else []
+        opponents = [(bot, 1) for bot in self.rivals if bot is not None]
         async with AsyncExitStack() as stack:
             participants = []
             for bot, workers in [(self.bot, own_workers), *opponents]:
@@ -188,7 +195,7 @@ class Session:
         client = ClientSettings(
             server=self.server.url if self.server is not None else settings.server,
             key=participant.key,
-            mode="arena" if embedded and self.opponent is not None else settings.mode,
+            mode="arena" if embedded and self.rivals else settings.mode,
             turns=None if embedded else settings.rounds,
             map=None if embedded else map_text(settings.map),
             allow_old_domain=settings.allow_old_domain,
@@ -199,7 +206,7 @@ class Session:
             move_timeout=ClientSettings.model_fields["move_timeout"].default if self.pace is None else PAUSED_TIMEOUT,
         )
         folder = settings.recording.folder if settings.recording.enabled and seat == 0 else None
-        return GamePlayer(
+        player = GamePlayer(
             client,
             participant.bot,
             participant.voters,
@@ -213,20 +220,24 @@ class Session:
             observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
             notify_page=None if embedded else self._note_once,
         )
+        if self.start is not None:
+            player.go_on_after(self.start.opening)
+        return player
 
     def _arrange(self, server: GameServer, participants: list[Participant], number: int) -> None:
         """Reserve the seats of game `number` on our own server.
 
-        Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
-        game.
+        Without rivals, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
+        game. In a game that goes on from a turn, our bot has the hero of this turn.
         """
         seed = derive_seed(self.seed, "game", number)
-        seats = [participant.key.get_secret_value() for participant in participants]
-        training = len(seats) == 1
-        seats += ["random"] * (SEATS - len(seats))
-        first = 0 if training else (1 - number) % SEATS
+        training = not self.rivals
+        keys = iter([participant.key.get_secret_value() for participant in participants])
+        seats = [next(keys), *(RANDOM_BOT if bot is None else next(keys) for bot in self.rivals or (None,) * (SEATS - 1))]
+        hero = 0 if training else number - 1 if self.start is None else self.start.hero
+        first = -hero % SEATS
         seats = seats[first:] + seats[:first]
-        board = load_map(self.settings.map) or generate(seed)
+        board = self.start.first() if self.start is not None else load_map(self.settings.map) or generate(seed)
         server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training, pacer=self.pace)
 
     @asynccontextmanager
@@ -274,7 +285,8 @@ class Session:
     @contextmanager
     def _paced(self) -> Iterator[GamePace]:
         """Yield a pace at which people can watch the games. In a terminal, keys change the pace within the ``with`` block."""
-        pace = GamePace(self.settings.rounds, self._show_pace, self._interrupt)
+        rounds = self.settings.rounds if self.start is None else self.start.rounds
+        pace = GamePace(rounds, self._show_pace, self._interrupt)
         with ExitStack() as stack:
             if self.console.is_terminal:
                 self._has_keys = stack.enter_context(keyboard(pace.press, lambda: pace.rest(self._leave_board), pace.go_on))
@@ -381,8 +393,10 @@ async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
             _log.warning("an opponent failed", reason=str(result))
 
 
-def play_games(config: Config[PlaySettings], console: Console) -> int:
+def play_games(config: Config[PlaySettings], console: Console, start: Continuation | None = None) -> int:
     """Play the configured games, and return the exit code: 0 if all games finished, 1 if some failed, 130 after an interrupt.
+
+    With `start`, the games go on from this turn of an earlier game.
 
     Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
@@ -392,13 +406,16 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
         needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]
         with contextlib.nullcontext() if settings.pool.in_process else loading_beside(RUN, *needs):
             bot = load_bot(settings.bot)
-            opponent = load_bot(settings.against) if settings.against else None
+            if start is not None:
+                rivals = rivals_of(start, settings.against)
+            else:
+                rivals = (load_bot(settings.against),) * (SEATS - 1) if settings.against else ()
             if settings.embedded:
                 load_map(settings.map)
             if settings.recording.enabled and (problem := recording_folder_problem(settings.recording.folder)):
                 raise config.refuse("recording.folder", problem)
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
-            session = Session(config, console, bot, opponent, seed)
+            session = Session(config, console, bot, rivals, seed, start)
             if not settings.embedded:
                 session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
                 log.add_secret(session.key)
@@ -436,6 +453,8 @@ def _summary(session: Session) -> None:
         late = sum(report.late_turns for report in reports)
         table.add_row(str(len(finished)), *(str(ranks.count(rank)) for rank in range(1, 5)), mean, str(late))
         console.print(table)
+    if session.start is not None:
+        show_comparison(console, session.start, session.rivals, reports)
     if session.interrupted:
         left = settings.games - sum(report.outcome.finished for report in reports)
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""

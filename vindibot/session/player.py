@@ -27,6 +27,7 @@ from vindibot.games import (
     GameState,
     Header,
     LastState,
+    Opening,
     Outcome,
     Ply,
     Recorder,
@@ -150,6 +151,7 @@ class GamePlayer(ClientEvents):
         self._notify = notify or (lambda text: None)
         self._observer = observer
         self._notify_page = notify_page or (lambda text: None)
+        self._opening: Opening | None = None
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
@@ -161,6 +163,10 @@ class GamePlayer(ClientEvents):
         self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
         self._noted_at = 0.0  # time of the last notice about them
         self._missing = 0  # the last notice about missing clients
+
+    def go_on_after(self, opening: Opening) -> None:
+        """Let the traits see `opening`, the part of the game so far, as if the bot had played it. Call this before `play`."""
+        self._opening = opening
 
     def stop_after_turn(self) -> None:
         """End the game after the current turn; see `GameClient.stop_after_turn`."""
@@ -221,6 +227,8 @@ class GamePlayer(ClientEvents):
         """Make the agent. The recording and the display follow shortly afterwards."""
         log.bind(game=answer.game.id, hero=answer.hero.id)
         self._agent = Agent(self.voters, answer.hero.id - 1, self.seed, Deadline(self._margin), self.nodes)
+        for before in self._opening.turns_of(self._agent.me) if self._opening is not None else ():
+            self._agent.see(before)
         self._header = Header(
             bot=self.bot.name,
             traits=tuple(

@@ -15,10 +15,11 @@ from sim.board import draw
 from sim.game import DIRECTIONS, SEATS, Games
 from sim.maps import map_of
 from vindibot.arena.checks.case import SHOWN_LINES, Case, CaseRun, cut
-from vindibot.arena.schedule import GameTask, Opening, SeatTask
+from vindibot.arena.schedule import GameTask, SeatTask
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.seats.hosting import HostedGame
 from vindibot.arena.seats.seat import Seat
+from vindibot.games import Opening
 from vindibot.server import GameServer
 
 #: Seconds that a program has to end after its game.

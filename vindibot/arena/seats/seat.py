@@ -17,11 +17,11 @@ from math import inf
 import numpy as np
 
 from sim.game import STAY, Games
-from vindibot.arena.schedule import Opening, SeatTask
+from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats.entrants import Limits
 from vindibot.config import Bot
 from vindibot.engine import Agent, OutOfTime, in_process_voters
-from vindibot.games import Ballot, Outcome, Reason
+from vindibot.games import Ballot, Opening, Outcome, Reason
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field

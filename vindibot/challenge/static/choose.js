@@ -51,11 +51,11 @@ export class Choice {
     this.pace = el('select', { id: 'pace' }, PACES.map((pace) => el('option', { value: pace, text: this._pace(pace) })));
     this.limit = el('select', { id: 'limit' }, [...new Set([...LIMITS, first.limit_ms])].filter((ms) => ms > offers.margin_ms).sort((a, b) => a - b)
       .map((ms) => el('option', { value: ms, text: `at most ${seconds(ms)}${ms === 1000 ? ', as in the game' : ''}` })));
-    this._pick(this.hero, before.hero ?? 1);
+    this._pick(this.hero, first.hero ?? before.hero ?? 1);
     this._pick(this.size, before.size ?? '');
     this._pick(this.pace, before.pace ?? 0);
     this._pick(this.limit, first.limit_ms);
-    this._pick(this.map, first.map === 'named' ? 'named' : before.map ?? first.map);
+    this._pick(this.map, ['named', 'turn'].includes(first.map) ? first.map : before.map ?? first.map);
     this.problem = el('p', { class: 'problem', role: 'alert' });
     this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
     this.preview = el('div', {});
@@ -153,6 +153,7 @@ export class Choice {
   async _show() {
     const random = this.map.value === 'random', asked = (this.asked = {});
     this.size.disabled = this.again.disabled = !random;
+    this.rounds.disabled = this.map.value === 'turn';
     try {
       const map = await mapOf(this.map.value, this.seed, random ? this.size.value : '');
       if (asked !== this.asked) return;
@@ -162,11 +163,12 @@ export class Choice {
       this.board.setTheme(this.theme);
       this.board.setNames(false);
       this.board.frame({
-        owners: new Uint8Array(tiles.length), effects: [],
-        heroes: map.spawns.map((square) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life: 100, crashed: false, alpha: 1 })),
+        owners: Uint8Array.from(map.owners ?? tiles, (owner) => (map.owners ? owner : 0)), effects: [],
+        heroes: (map.heroes ?? map.spawns.map((square) => ({ square, life: 100, crashed: false })))
+          .map(({ square, life, crashed }) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life, crashed, alpha: 1 })),
       });
       const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
-      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`);
+      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}${map.rounds ? `, ${count(map.rounds, 'round')} left` : ''}`);
     } catch (problem) {
       if (asked === this.asked) this.problem.textContent = problem.message;
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,8 +18,9 @@ from vindibot.cli.measuring.parameters import (
 
 
 @click.command("turn", short_help="Run a recorded turn again, also in a debugger.")
-@click.argument("recording", type=RECORDING)
+@click.argument("file", type=RECORDING)
 @turn_options
+@click.option("--game", metavar="ID", help="the game, if FILE has several: its id, or its number from 1")
 @recorded_bot_option
 @traits_option
 @nodes_option
@@ -37,10 +39,11 @@ from vindibot.cli.measuring.parameters import (
 )
 @click.option("--watch", is_flag=True, help="run the turn again whenever a file of the bot changes, until Ctrl-C")
 def turn_command(
-    recording: Path,
+    file: Path,
     turn: int | None,
     round_number: int | None,
     worst: int | None,
+    game: str | None,
     bot: str | None,
     traits: tuple[str, ...],
     nodes: int | None,
@@ -50,43 +53,68 @@ def turn_command(
 ) -> None:
     """Run a recorded turn again, also in a debugger.
 
-    RECORDING is a file of `vindibot play`, or "last" for the newest recording in recordings/. The traits get the
+    FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The traits get the
     recorded state, history and seed. The table compares their weighted votes with the recorded votes: "same" if the votes are
     equal, else "now" and "then". The output of a trait is shown. A breakpoint() in a trait starts the debugger. A trait in an
     endless loop is ended after --limit-ms, and the message names the line where it was. The traits run in another process, with a
     debugger in this process.
 
     Without --bot, the traits come from the header of the recording. Your own traits are looked up in the current folder, in
-    bots/ and beside the recording. --watch looks for changes in these folders, or in the folders of BOT. Set NUMBA_DISABLE_JIT=1
-    to step through compiled kernels.
+    bots/ and beside the recording. FILE may also be game records, results of an arena, or a saved answer of a server. Such a file
+    has no votes, so the command shows only the votes of --bot. --watch looks for changes in these folders, or in the folders of
+    BOT. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
 
     \b
     Examples:
       vindibot turn last --turn 212
       vindibot turn last --turn 212 --bot mybot --watch
       vindibot turn last --turn 212 --bot mybot --trait coward --pdb
+      vindibot turn results/cup.jsonl --game b00000g003 --turn 212 --bot mybot
     """
-    from vindibot.base import terminal
-    from vindibot.devtools import find_bot, rerun_turn, run_at_each_change
-    from vindibot.games import read_recording
+    from sim.game import PLIES_PER_ROUND
+    from vindibot.arena import games_path
+    from vindibot.base import UsageError, short, terminal
+    from vindibot.config import load_bot
+    from vindibot.devtools import ask_turn, find_bot, rerun_turn
+    from vindibot.games import Continuation, Recording, kind_of, read_game_file
 
-    game = read_recording(recording)
-    own = chosen_turn(game, turn, round_number, worst)
+    path = games_path(file)
+    recording = read_game_file(path, game) if kind_of(path) == "recording" else None
+    if recording is not None:
+        assert isinstance(recording, Recording)
+        turn = chosen_turn(recording, turn, round_number, worst).turn
+    elif bot is None:
+        raise UsageError(f"{short(path)} has no votes: name the bot to ask with --bot")
+    elif turn is None:
+        raise click.UsageError(f"{short(path)} is no recording: name the turn with --turn")
     if watch:
         if debugger:
             raise click.UsageError("--watch does not start a debugger: give only one of --watch and --pdb")
-        words = ["turn", str(recording), "--turn", str(own.turn), *(part for label in traits for part in ("--trait", label))]
-        more = {"--bot": bot, "--nodes": nodes, "--limit-ms": limit_ms}
-        words += [part for option, value in more.items() if value is not None for part in (option, str(value))]
-        run_at_each_change(terminal(), words, _folders(recording, bot))
+        more = {"--turn": turn, "--game": game, "--bot": bot, "--nodes": nodes, "--limit-ms": limit_ms}
+        _watch(file, bot, more, traits)
         return
-    rerun_turn(terminal(), game, own, find_bot(bot, game), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
+    options: dict[str, Any] = {"nodes": nodes, "only": traits, "debugger": debugger, "limit_ms": limit_ms}
+    if recording is not None:
+        rerun_turn(terminal(), recording, recording.turn(turn), find_bot(bot, recording), **options)
+    else:
+        assert bot is not None
+        ask_turn(terminal(), Continuation.read(path, turn, game=game, hero=turn % PLIES_PER_ROUND), load_bot(bot), **options)
 
 
-def _folders(recording: Path, bot: str | None) -> list[Path]:
+def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[str, ...]) -> None:
+    """Run the command with these options at each change of a file of the bot."""
+    from vindibot.base import terminal
+    from vindibot.devtools import run_at_each_change
+
+    words = [str(part) for option, value in options.items() if value is not None for part in (option, value)]
+    words += [part for label in traits for part in ("--trait", label)]
+    run_at_each_change(terminal(), ["turn", str(file), *words], _folders(file, bot))
+
+
+def _folders(file: Path, bot: str | None) -> list[Path]:
     """Return the folders in which the files of a bot may lie. Raises `UsageError` if there is no such bot."""
     from vindibot.config import named_modules
 
     if bot is not None:
         return [Path(folder) for folder in named_modules(bot)[0]]
-    return [folder for folder in (Path(), Path("bots"), recording.parent) if folder.is_dir()]
+    return [folder for folder in (Path(), Path("bots"), file.parent) if folder.is_dir()]

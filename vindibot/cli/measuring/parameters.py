@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from vindibot.base import given_path
+from vindibot.base import UsageError, given_path
 from vindibot.cli.completion import complete_bots
 
 if TYPE_CHECKING:
-    from vindibot.games import RecordedTurn, Recording
+    from vindibot.games import Continuation, RecordedTurn, Recording
 
 
 class GivenPath(click.Path):
@@ -47,6 +47,44 @@ PATH = GivenPath()
 RECORDING = RecordingPath()
 #: Words for the directions 0..4 on the command line.
 WORDS = ("stay", "north", "south", "east", "west")
+
+
+def from_options(command: Any) -> Any:
+    """Add the options that choose a turn of an earlier game, from which new games go on."""
+    options = (
+        click.option(
+            "--from",
+            "source",
+            type=RECORDING,
+            metavar="FILE",
+            help="go on from a turn of an earlier game: a recording (last: the newest), game records, results of an arena,"
+            " a saved answer of a server, or a saved stream of events",
+        ),
+        click.option("--turn", type=int, metavar="N", help="with --from: the turn, as `turn` in the protocol"),
+        click.option("--game", metavar="ID", help="with --from: the game, if FILE has several: its id, or its number from 1"),
+        click.option(
+            "--hero",
+            type=click.IntRange(1, 4),
+            metavar="N",
+            help="with --from: your hero  [default: our hero of a recording; else the hero to move]",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def continuation(source: Path | None, turn: int | None, game: str | None, hero: int | None) -> Continuation | None:
+    """Return the turn that the options of `from_options` choose, None without --from. Raises `VindibotError`."""
+    if source is None:
+        if (turn, game, hero) != (None, None, None):
+            raise UsageError("--turn, --game and --hero choose a turn of the file that --from names")
+        return None
+    from vindibot.arena import games_path
+    from vindibot.games import Continuation
+
+    return Continuation.read(games_path(source), turn, game=game, hero=None if hero is None else hero - 1)
+
 
 config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
 turn_option = click.option("--turn", type=int, metavar="N", help="the value of `turn` in the recording; a round has four turns")

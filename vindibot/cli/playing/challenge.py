@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from vindibot.challenge import ChallengeSettings
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.measuring.parameters import config_option
+from vindibot.cli.measuring.parameters import config_option, continuation, from_options
 from vindibot.cli.options import load_settings, overrides, settings_options
 
 #: The names of the options whose names do not follow from the keys of their settings.
@@ -27,19 +28,32 @@ SPELLED = {
 @click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
 @click.option("--lan", is_flag=True, help="let other devices in this network play too, and print the address")
 @config_option
+@from_options
 @settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps})
-def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
+def challenge_command(
+    bots: tuple[str, ...],
+    config: str | None,
+    source: Path | None,
+    turn: int | None,
+    game: str | None,
+    hero: int | None,
+    lan: bool,
+    open_page: bool,
+    **options: Any,
+) -> None:
     """Play against bots in the browser.
 
     The command starts a game server on this machine. On a page of this server you choose opponents, map and pace, and steer a
     hero with the arrow keys or by touch. After each move the page shows the votes of every bot. Each BOT is a bot file, or the
     name of a bot. The default is "seed". The page also offers all bot files of the current folder. Ctrl-C stops the server.
+    With --from, you go on from a turn of an earlier game against its bots.
 
     \b
     Examples:
       vindibot challenge --open                 you against three seed bots
       vindibot challenge mybot malvert          the two bots take the three seats in turn
       vindibot challenge --map m1 --lan         on a phone: open the printed address
+      vindibot challenge --from last --turn 212 go on from this turn of the newest recording
     """
     from vindibot.base import terminal
     from vindibot.challenge import challenge
@@ -51,4 +65,5 @@ def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open
     recording = loaded.settings.recording
     if recording.enabled and (problem := recording_folder_problem(recording.folder)):
         raise loaded.refuse("recording.folder", problem)
-    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page)
+    start = continuation(source, turn, game, hero)
+    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page, start=start)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
+from vindibot.cli.measuring.parameters import continuation, from_options
 from vindibot.cli.options import known_variables, option_names, overrides, settings_options
 from vindibot.config import PlaySettings
 
@@ -33,13 +35,21 @@ HIDDEN = {"key"}
     help="a configuration file, or the name of a built-in configuration: training, arena",
     shell_complete=complete_configs,
 )
+@from_options
 @settings_options(
     PlaySettings,
     spelled=SPELLED,
     hidden=HIDDEN,
     completes={"bot": complete_bots, "against": complete_bots, "map": complete_maps},
 )
-def play_command(config: str | None, **options: Any) -> None:
+def play_command(
+    config: str | None,
+    source: Path | None,
+    turn: int | None,
+    game: str | None,
+    hero: int | None,
+    **options: Any,
+) -> None:
     """Play games with a bot.
 
     If a terminal or the browser shows a single game on our own server, this game takes about a minute (--pace). In a terminal
@@ -55,6 +65,10 @@ def play_command(config: str | None, **options: Any) -> None:
     VINDIBOT_TIME__MARGIN_MS=120. So can the options of all other commands that have --config. The key for a server comes from
     the variable VINDIBOT_KEY, from a key file or from the configuration.
 
+    With --from, the games go on from a turn of an earlier game, with its board and its length. Our bot takes the place of one
+    hero. The other heroes are played by the bots of the earlier game, or by --against. After the games, the command compares the
+    gold at the end with the earlier game.
+
     \b
     Examples:
       vindibot play                                        our server, a training game, the bot "seed"
@@ -62,10 +76,16 @@ def play_command(config: str | None, **options: Any) -> None:
       vindibot play -c arena --server http://HOST:9000     an arena game on a server
       vindibot play --open                                 in the browser, with the votes
       vindibot play --games 20 --parallel 2 --display none
+      vindibot play --from last --turn 212 --bot mybot --games 10
     """
     from vindibot.base import terminal
     from vindibot.config import load_play
     from vindibot.session import play_games
 
     loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings, SPELLED), others=known_variables)
-    sys.exit(play_games(loaded, terminal()))
+    start = continuation(source, turn, game, hero)
+    if start is not None:
+        for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):
+            if getattr(loaded.settings, key):
+                raise loaded.refuse(key, f"does not go with --from: {what}")
+    sys.exit(play_games(loaded, terminal(), start))

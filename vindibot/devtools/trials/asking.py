@@ -24,7 +24,7 @@ from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
 from vindibot.devtools.trials.response import stopping
 from vindibot.engine import OutOfTime, Vote, failure, failures, own_traceback, parse_answer, run, runner
-from vindibot.games import BallotEntry, Recording, tally
+from vindibot.games import Ballot, BallotEntry, Recording, tally
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
@@ -110,16 +110,20 @@ def best_moves(bot: Bot | str | Path, view: View) -> set[str]:
     traits = loaded.build()
     warm_quietly()
     votes = ask([behaviour for _, behaviour in traits], view, SECONDS if view.budget.nodes is None else None)
-    return moves_of(loaded, votes, view)
+    return moves_of(ballot_of(loaded, votes, view))
 
 
-def moves_of(bot: Bot, votes: Sequence[Vote], view: View) -> set[str]:
-    """Return the moves that a bot may choose if its traits vote like this: those with the largest sum of votes."""
-    answers = [None if vote.votes is None else list(vote.votes) for vote in votes]
-    entries = [BallotEntry(spec.label, spec.weight, answer) for spec, answer in zip(bot.traits, answers, strict=True)]
-    ballot = tally(entries, view.moves, lambda: view.rng("tie"))
+def moves_of(ballot: Ballot) -> set[str]:
+    """Return the moves that a bot may choose by this ballot: the candidates with the largest sum of votes."""
     most = max(ballot.sums[move] for move in ballot.candidates)
     return {DIRECTIONS[move] for move in ballot.candidates if ballot.sums[move] == most}
+
+
+def ballot_of(bot: Bot, votes: Sequence[Vote], view: View) -> Ballot:
+    """Return the ballot of a bot whose traits vote like this."""
+    answers = [None if vote.votes is None else list(vote.votes) for vote in votes]
+    entries = [BallotEntry(spec.label, spec.weight, answer) for spec, answer in zip(bot.traits, answers, strict=True)]
+    return tally(entries, view.moves, lambda: view.rng("tie"))
 
 
 @contextmanager

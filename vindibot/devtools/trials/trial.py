@@ -25,7 +25,7 @@ from vindibot.devtools.trials.answering import ASK, ASK_ALL, CLOCK, DEBUGGER, NA
 from vindibot.devtools.trials.asking import Traits
 from vindibot.devtools.trials.response import Response, TrialPosition
 from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of
-from vindibot.games import Status, VoteLine
+from vindibot.games import Ballot, Status, VoteLine
 from vindibot.processes import (
     DONE,
     READY,
@@ -271,16 +271,24 @@ class Trial:
 @contextlib.contextmanager
 def asking_elsewhere(bot: Bot) -> Iterator[Callable[[View], set[str]]]:
     """Yield a function like `asking.best_moves` for this bot. The traits run in another process, with the nodes of the view."""
+    with voting_elsewhere(bot) as ballot:
+        yield lambda view: asking.moves_of(ballot(view))
+
+
+@contextlib.contextmanager
+def voting_elsewhere(bot: Bot) -> Iterator[Callable[[View], Ballot]]:
+    """Yield a function that returns the ballot of this bot for a view. The traits run in another process, with the nodes of the
+    view."""
     with Trial.of(bot.build(), bot) as trial:
 
-        def best_moves(view: View) -> set[str]:
+        def ballot(view: View) -> Ballot:
             position = TrialPosition.of(view)
             nodes = view.budget.nodes
             seconds, limit = (asking.SECONDS, asking.LIMIT) if nodes is None else (None, asking.LIMIT_WITH_NODES)
             votes = trial.votes(position, range(len(bot.traits)), nodes=nodes, seconds=seconds, limit=limit)
-            return asking.moves_of(bot, votes, view)
+            return asking.ballot_of(bot, votes, view)
 
-        yield best_moves
+        yield ballot
 
 
 def _request(position: TrialPosition, **fields: Any) -> bytes:

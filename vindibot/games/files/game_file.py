@@ -1,4 +1,4 @@
-"""Reading of files that hold games: recordings (by our bots) and game records (by a server or an arena)."""
+"""Reading of files that hold games: recordings (by our bots), game records (by a server or an arena), and saved states."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Literal
 from vindibot.base import UsageError, decode_json
 from vindibot.games.files.lines import read_lines
 from vindibot.games.files.recording import FORMAT, Recording, read_recording
+from vindibot.games.files.states import is_states
 from vindibot.games.game_record import GameRecord, read_records
 
-#: The kind of a file: "recording" (one game as our bot saw it), "records" (game records), or "original" (games of the original
-#: server with every state, see `vindibot.games.verify`).
-Kind = Literal["recording", "records", "original"]
+#: The kind of a file: "recording" (one game as our bot saw it), "records" (game records), "original" (games of the original
+#: server with every state, see `vindibot.games.verify`), or "states" (saved states, see `vindibot.games.files.states`).
+Kind = Literal["recording", "records", "original", "states"]
 #: Largest number of game ids that an error message lists.
 _MAX_LISTED = 5
 
@@ -33,6 +34,8 @@ def kind_of(path: Path) -> Kind:
             return "records"
         if {"init", "moves", "states"} <= value.keys():
             return "original"
+    if is_states(path, first, value):
+        return "states"
     raise UsageError(
         f"{path}: this is no game: give a recording (recordings/*.jsonl) or game records (*.games.jsonl of an arena)"
     )
@@ -50,6 +53,8 @@ def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecor
     kind = kind_of(path)
     if kind == "original":
         raise UsageError(f"{path} holds games of the original server; only `vindibot verify` reads them")
+    if kind == "states":
+        raise UsageError(f"{path} holds states of a game without moves: `vindibot play --from` and `vindibot watch` read it")
     if kind == "recording":
         recording = read_recording(path)
         if game not in (None, recording.header.game, "1"):

@@ -1,0 +1,85 @@
+"""``vindibot diff``: show where two bots move differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vindibot.cli.completion import complete_bots
+from vindibot.cli.measuring.parameters import PATH, RECORDING
+
+
+@click.command("diff", short_help="Show where two bots move differently, and what this is worth.")
+@click.argument("first", metavar="A", shell_complete=complete_bots)
+@click.argument("second", metavar="B", shell_complete=complete_bots)
+@click.argument("file", type=RECORDING)
+@click.option("--game", metavar="ID", help="only this game of the file: its id, or its number from 1")
+@click.option(
+    "--hero", "heroes", type=click.IntRange(1, 4), multiple=True, metavar="N", help="only turns of this hero (1 to 4); repeatable"
+)
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of the file")
+@click.option(
+    "--turns", type=click.IntRange(min=1), default=500, show_default=True, metavar="N", help="ask about N turns, chosen at random"
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="search nodes per turn",
+)
+@click.option(
+    "--reviewer",
+    default="versions/strong-1",
+    show_default=True,
+    metavar="BOT",
+    shell_complete=complete_bots,
+    help="the bot whose playouts value the differences",
+)
+@click.option(
+    "--value-nodes",
+    type=click.IntRange(min=1000),
+    default=750_000,
+    show_default=True,
+    metavar="N",
+    help="play out N plies per difference",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=0),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="length of a playout; 0: to the end of the game",
+)
+@click.option("--worst", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="show N differences")
+@click.option("--tests", type=PATH, metavar="FILE.py", help="write tests of the moves of A that lose gold against those of B")
+@click.option(
+    "--inaccuracy", type=click.FloatRange(min=0, max=12), default=5, metavar="GOLD", help="with --tests: least loss  [default: 5]"
+)
+@click.option(
+    "--errors", type=click.FloatRange(min=0), default=3, metavar="N", help="with --tests: least loss in errors  [default: 3]"
+)
+@click.option("--pages/--no-pages", default=True, help="write the pages of the games that are shown  [default: on]")
+def diff_command(first: str, second: str, file: Path, heroes: tuple[int, ...], **options: Any) -> None:
+    """Show where the bots A and B move differently, and what this is worth.
+
+    Both bots are asked about the same turns of recorded games. FILE is a recording ("last" is the newest one), a file of game
+    records, or the results of an arena. It does not matter which bots played. The tables show the share of the turns on which A
+    and B move differently: by third of the game, by situation, and by the trait that decides. Then come the differences that are
+    worth most gold, by playouts as in `vindibot review`. Each has a link to its turn, and the command that shows the votes.
+
+    \b
+    Examples:
+      vindibot diff seed mybot results/cup.jsonl
+      vindibot diff versions/strong-3 versions/strong-4 last --turns 100
+      vindibot diff mybot strong results/cup.games.jsonl --tests test_worst.py
+    """
+    from vindibot.base import terminal
+    from vindibot.review import DiffRequest, run_diff
+
+    numbers = tuple(sorted({hero - 1 for hero in heroes}))
+    run_diff(terminal(), DiffRequest(first, second, file, heroes=numbers, **options))
