@@ -95,6 +95,14 @@ def test_a_trait_that_says_something(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_ladder_of_the_arena(tmp_path: Path) -> None:
+    section = (TOP / "docs" / "arena.md").read_text().partition("\n## A ladder")[2].partition("\n## ")[0]
+    printed = follow(section, tmp_path, environment(shims(tmp_path / "bin")))
+    assert len(printed) == 3
+    assert (tmp_path / "mybots" / "ladder.html").is_file()
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_samples_of_the_arena(tmp_path: Path) -> None:
     text = (TOP / "docs" / "arena.md").read_text()

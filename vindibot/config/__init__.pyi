@@ -3,6 +3,7 @@ from .bots import (
     Bot as Bot,
     BotFile as BotFile,
     TraitTable as TraitTable,
+    forget_modules as forget_modules,
     import_path as import_path,
     load_bot as load_bot,
     make_importable as make_importable,

@@ -26,6 +26,7 @@ from .rerun import rerun_turn as rerun_turn
 from .scaffold import (
     write_project as write_project,
 )
+from .strengths import show_bots as show_bots
 from .tree import show_tree as show_tree
 from .trials.asking import (
     best_moves as best_moves,
