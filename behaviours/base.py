@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
+from behaviours.notes import Notes
 from sim.board import draw
 from sim.game import (
     ABSENT,
@@ -133,6 +134,7 @@ class View:
     - `seed`: the seed of the game; draw random numbers from `rng` only.
     - `map`: walls, taverns, mines, spawns and distances. If the caller does not give the map, the view computes it at the first
       use.
+    - `notes`: the notes of the trait that runs now; `note` and `mark` add to them.
 
     ``print(view)`` draws the board, and a notebook shows a picture of it. In tests, ``vindibot.testing.view`` makes a view of a
     drawn board.
@@ -154,6 +156,7 @@ class View:
         self.recent = recent if recent is not None else np.zeros(0, GAME)
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
+        self.notes = Notes()
         self._past = past
         self._cache: dict[Any, Any] = {}
         if map is not None:
@@ -291,6 +294,24 @@ class View:
     def rng(self, salt: str = "") -> np.random.Generator:
         """Return a random generator that depends only on the game's seed, the turn, our hero and `salt`."""
         return np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.turn, self.me, *salt.encode()])
+
+    def note(self, text: Any) -> None:
+        """Say `text` (an object is converted to text). Recordings keep it, and the viewer and `vindibot explain` show it.
+
+        A note has no effect on the game. Only the first `behaviours.notes.MOST_NOTES` notes of a trait and turn are kept, and
+        `behaviours.notes.LONGEST_NOTE` characters of each.
+        """
+        self.notes.add(text)
+
+    def mark(self, square: int, text: Any = "") -> None:
+        """Mark a square (`sim.game.square`), and say `text` about it. A mark is a note about a square; see `note`.
+
+        Raises `VoteError` for a square that is not on the board.
+        """
+        place, size = _count("square", square, "mark"), int(self.games["size"].item(0))
+        if place is None or not all(0 <= coordinate < size for coordinate in row_column(place)):
+            raise VoteError(f"a mark is about a square of the board (`sim.game.square`), not {square!r:.60}")
+        self.notes.add(text, place)
 
     def shared(self, key: Any, compute: Callable[[], _T]) -> _T:
         """Return ``compute()``, computed once per turn and `key`. Use this method for results that several traits need."""
@@ -434,16 +455,16 @@ def _direction(value: Any) -> int:
     raise VoteError(f"{value!r:.60} is no direction (0..4: {', '.join(DIRECTIONS)})")
 
 
-def _count(what: str, value: Any) -> int | None:
+def _count(what: str, value: Any, whole: str = "SearchInfo") -> int | None:
     """Return `value`: None, or a whole number from 0 that fits into 31 bits (`nodes`: 63 bits).
 
-    Raises `VoteError` for any other value. `what` is the name of the field, for the message.
+    Raises `VoteError` for any other value. `what` is the name of the field and `whole` that of its owner, for the message.
     """
     if value is None:
         return None
     limit = 2**63 if what == "nodes" else 2**31
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < limit:
-        raise VoteError(f"the {what} of a SearchInfo must be a whole number from 0, not {value!r:.60}")
+        raise VoteError(f"the {what} of a {whole} must be a whole number from 0, not {value!r:.60}")
     return int(value)
 
 

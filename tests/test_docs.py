@@ -82,9 +82,24 @@ def test_the_anytime_trait(tmp_path: Path) -> None:
 def test_bots_in_other_languages(tmp_path: Path) -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()
     printed = follow(text, tmp_path, environment(shims(tmp_path / "bin")))
-    assert len(printed) == 4
+    assert len(printed) == 6
     for said in printed.values():
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
+
+
+@pytest.mark.slow
+def test_a_trait_that_says_something(tmp_path: Path) -> None:
+    section = (TOP / "docs" / "viewer.md").read_text().partition("## Notes")[2].partition("\n## ")[0]
+    printed = follow(section, tmp_path, environment(shims(tmp_path / "bin")))
+    assert len(printed) == 2
+
+
+@pytest.mark.slow
+def test_the_ladder_of_the_arena(tmp_path: Path) -> None:
+    section = (TOP / "docs" / "arena.md").read_text().partition("\n## A ladder")[2].partition("\n## ")[0]
+    printed = follow(section, tmp_path, environment(shims(tmp_path / "bin")))
+    assert len(printed) == 3
+    assert (tmp_path / "mybots" / "ladder.html").is_file()
 
 
 @pytest.mark.slow

@@ -14,6 +14,12 @@ from .hosts import (
     MachineStatus as MachineStatus,
     this_machine as this_machine,
 )
+from .ladder import (
+    Ladder as Ladder,
+    prepare_ladder as prepare_ladder,
+    table_output as table_output,
+    write_table as write_table,
+)
 from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
@@ -60,6 +66,7 @@ from .seats.entrants import (
     unique_label as unique_label,
 )
 from .settings import (
+    RUNGS as RUNGS,
     ArenaSettings as ArenaSettings,
     ClusterSettings as ClusterSettings,
     MapSettings as MapSettings,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -25,9 +25,9 @@ from sim.rules import step
 from vindibot.arena.hosts import this_machine
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
-from vindibot.arena.seats.seat import Forfeit, Seat
+from vindibot.arena.seats.seat import Forfeit, Said, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import GameRecord, Outcome, Reason, dumps, reason_of
+from vindibot.games import GameNote, GameRecord, NoteLimit, Outcome, Reason, dumps, game_notes, reason_of
 
 #: Largest number of characters of a forfeit's message. The rest is cut off.
 MESSAGE_LENGTH = 300
@@ -35,10 +35,20 @@ MESSAGE_LENGTH = 300
 
 @dataclass
 class SeatRun:
-    """What one seat did in a game. `outcome` says how its part ended. `times` has the milliseconds of each of its moves."""
+    """What one seat did in a game.
+
+    `outcome` says how its part ended. `times` has the milliseconds of each of its moves. `said` has its notes, up to the limit of
+    a game.
+    """
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    limit: NoteLimit = field(default_factory=NoteLimit)
+
+    def hear(self, said: Iterable[Said]) -> None:
+        """Keep what the seat has said."""
+        self.said += [one._replace(notes=self.limit.limited(one.notes)) for one in said]
 
     def forfeit(self, forfeit: Forfeit) -> None:
         """End the seat's part in the game with a forfeit. Only the first forfeit counts."""
@@ -97,8 +107,9 @@ def play(task: GameTask, seats: Sequence[Seat], deadline: float) -> GameRun:
             if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
                 break
     finally:
-        for seat in seats:
+        for seat, own in zip(seats, run.seats, strict=True):
             seat.close()
+            own.hear(seat.said())
     run.seconds = time.monotonic() - began
     return run
 
@@ -116,6 +127,8 @@ def _ask(seat: Seat, games: Games, own: SeatRun, deadline: float) -> int:
             seat.close()
         return CRASH
     own.times.append((time.perf_counter() - began) * 1000)
+    if said := seat.said():
+        own.hear(said)
     return move
 
 
@@ -207,9 +220,21 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
         started=run.started,
         finished=datetime.now(UTC),
         seed=task.seed,
+        notes=_notes(run),
         extra={"tournament": task.tournament, "block": task.block, "game": task.game, "map": task.map_name},
     )
     return line, dumps(record)
+
+
+def _notes(run: GameRun) -> tuple[GameNote, ...]:
+    """Return the notes of all seats, in the order of the turns."""
+    found = [
+        note
+        for number, seat in enumerate(run.seats, start=1)
+        for one in seat.said
+        for note in game_notes(one.turn, number, one.source, one.notes)
+    ]
+    return tuple(sorted(found, key=lambda note: note.turn))
 
 
 def _times(times: list[float]) -> dict[str, Any]:

@@ -176,29 +176,33 @@ class Schedule:
 
     def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
         """Yield every game, block by block. For `logs` and `all_logs` see `GameTask`."""
+        for block in range(self.settings.blocks):
+            yield from self.block_tasks(block, logs=logs, all_logs=all_logs)
+
+    def block_tasks(self, block: int, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
+        """Yield the games of one block, which may have any number. For `logs` and `all_logs` see `GameTask`."""
         settings, digest = self.settings, self.digest()
-        for block in range(settings.blocks):
-            where = self.maps.of_block(block)
-            seatings = self.seatings(block)
-            for game, seating in enumerate(seatings):
-                seats = tuple(self._seats(block, game, seating))
-                yield GameTask(
-                    tournament=digest,
-                    format=settings.format,
-                    block=block,
-                    game=game,
-                    games=len(seatings),
-                    map_text=where.text(),
-                    map_name=where.name or where.digest,
-                    seed=derive_seed(self.seed, "game", block, game),
-                    rounds=settings.rounds,
-                    seats=seats,
-                    adjudicate=settings.adjudicate == "decided",
-                    wall_s=settings.limits.wall_s or wall_seconds(seats, settings.rounds),
-                    logs=logs,
-                    all_logs=all_logs,
-                    build=build(),
-                )
+        where = self.maps.of_block(block)
+        seatings = self.seatings(block)
+        for game, seating in enumerate(seatings):
+            seats = tuple(self._seats(block, game, seating))
+            yield GameTask(
+                tournament=digest,
+                format=settings.format,
+                block=block,
+                game=game,
+                games=len(seatings),
+                map_text=where.text(),
+                map_name=where.name or where.digest,
+                seed=derive_seed(self.seed, "game", block, game),
+                rounds=settings.rounds,
+                seats=seats,
+                adjudicate=settings.adjudicate == "decided",
+                wall_s=settings.limits.wall_s or wall_seconds(seats, settings.rounds),
+                logs=logs,
+                all_logs=all_logs,
+                build=build(),
+            )
 
     def _seats(self, block: int, game: int, seating: Seating) -> Iterator[SeatTask]:
         """Yield the seats of a game. If a bot has several seats, each one has its own seed.

@@ -21,6 +21,21 @@ ErrorRate = Annotated[float, Field(gt=0, lt=0.5)]
 
 #: The folder for results if the settings name no file.
 RESULTS_FOLDER = Path("results")
+#: The rungs of a ladder by default, weak and strong bots that ship.
+RUNGS = (
+    "random",
+    "seed",
+    "malvert",
+    *(
+        f"sparring/{name}"
+        for name in (
+            *("bargainer", "brawler", "camper", "dodger", "duellist", "hunter"),
+            *("lister", "miner", "raider", "scorer", "staller", "warden"),
+        )
+    ),
+    "strong",
+    "learned",
+)
 
 
 class LimitSettings(Settings):

@@ -4,6 +4,7 @@ from .bots import (
     BotFile as BotFile,
     TraitTable as TraitTable,
     bot_of_player as bot_of_player,
+    forget_modules as forget_modules,
     import_path as import_path,
     load_bot as load_bot,
     make_importable as make_importable,

@@ -359,6 +359,12 @@ def make_importable(folders: Iterable[str]) -> None:
     importlib.invalidate_caches()
 
 
+def forget_modules() -> None:
+    """Forget all modules of bots, so that they are imported again. Call this after files of bots have changed."""
+    make_importable(())
+    _stored.clear()
+
+
 def import_path() -> list[str]:
     """Return the import path of this process without the folders of bots, as absolute paths."""
     return [folder or str(Path.cwd()) for folder in sys.path if not isinstance(folder, _BotFolder)]

@@ -29,6 +29,7 @@ from .rerun import (
 from .scaffold import (
     write_project as write_project,
 )
+from .strengths import show_bots as show_bots
 from .tree import show_tree as show_tree
 from .trials.asking import (
     best_moves as best_moves,

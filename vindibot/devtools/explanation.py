@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from behaviours.base import SearchInfo
+from behaviours.notes import Note
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, Games, row_column
 from vindibot.base import plain_table, printable, say, weight_text
 from vindibot.engine import debug_command
@@ -129,14 +130,21 @@ def verdict(ballot: Ballot) -> list[str]:
 
 
 def remarks(ballot: Ballot) -> list[str]:
-    """Return lines on what the traits reported: errors, search depths, targets."""
+    """Return lines on what the traits reported: errors, search depths, targets, notes."""
     found = []
     for entry in ballot.entries:
         if entry.note:
             found.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
         if entry.info is not None and (words := info_words(entry.info)):
             found.append(f"{printable(entry.label)}: {words}")
+        found += [f"{printable(entry.label)} says: {note_words(note)}" for note in entry.notes]
     return found
+
+
+def note_words(note: Note) -> str:
+    """Return a note as text: the marked square, if any, then what was said."""
+    place = "" if note.square is None else "({}, {})".format(*row_column(note.square))
+    return " ".join(filter(None, (place, printable(note.text))))
 
 
 def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -> list[str]:

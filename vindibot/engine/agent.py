@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool
 from vindibot.engine.runner import Vote, run
 from vindibot.engine.worker import TraitPlan
-from vindibot.games import Ballot, BallotEntry, tally
+from vindibot.games import Ballot, BallotEntry, NoteLimit, tally
 
 log = structlog.get_logger("vindibot.engine.agent")
 
@@ -83,6 +84,7 @@ class Agent:
         self._count = 0
         self._past = no_past()
         self._map: Map | None = None
+        self._notes = NoteLimit()
 
     @property
     def recent(self) -> Games:
@@ -106,7 +108,7 @@ class Agent:
         now = time.monotonic()
         self.deadline.decided(deadline, now)
         margin_ms = (received_at + limit - network - now) * 1000
-        return tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
+        return tally(self._limited(entries), view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
 
     def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
         """Return the ballot (all votes and the move) for a state. The traits vote in the calling thread.
@@ -121,7 +123,12 @@ class Agent:
         view = self._view(games, self.voters.budget(self.nodes))
         entries = self.voters.vote_now(view, limit)
         margin_ms = math.inf if limit is None else (began + limit - time.monotonic()) * 1000
-        return tally(entries, view.moves, lambda: view.rng("tie"), fallback=lambda: fallback(view), margin_ms=margin_ms)
+        prepared = partial(fallback, view)
+        return tally(self._limited(entries), view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
+
+    def _limited(self, entries: list[BallotEntry]) -> list[BallotEntry]:
+        """Return the entries without the notes that are too many for a game."""
+        return [replace(entry, notes=self._notes.limited(entry.notes)) if entry.notes else entry for entry in entries]
 
     def _view(self, games: Games, budget: Budget | None = None) -> View:
         """Return the view of a state. The view has a copy of `games`, so the caller may change `games` afterwards."""

@@ -156,11 +156,12 @@ def ballot_entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, 
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
     info = vote.info if vote is not None else None
+    notes = vote.notes if vote is not None else ()
     if failure is not None:
-        return BallotEntry(health.label, health.weight, votes, ms, *failure, info)
+        return BallotEntry(health.label, health.weight, votes, ms, *failure, info, notes)
     if vote is not None and vote.status != "ok":
-        return BallotEntry(health.label, health.weight, None, ms, vote.status, vote.note)
+        return BallotEntry(health.label, health.weight, None, ms, vote.status, vote.note, notes=notes)
     # An anytime trait that has voted and still runs at the deadline is not late.
     in_time = vote is not None and (vote.final or health.anytime)
     status: Status = "ok" if in_time else "benched" if health.benched else "late"
-    return BallotEntry(health.label, health.weight, votes, ms, status, info=info)
+    return BallotEntry(health.label, health.weight, votes, ms, status, info=info, notes=notes)

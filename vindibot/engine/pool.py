@@ -327,8 +327,8 @@ class Pool:
             vote = one.memory.get(number, trait)
             if vote is None:
                 continue
-            if current is not None and not current.is_final(trait):
-                current.votes[trait] = vote
+            if current is not None:
+                current.take(vote)
             if vote.status == "ok":
                 self.health_records[trait].answered(vote.ms)
                 if trait == one.only:
@@ -343,14 +343,11 @@ class Pool:
         return self._turn if self._turn is not None and one.number == self._turn.number else None
 
     def _collect(self, turn: PoolTurn, one: WorkerProcess) -> None:
-        """Take the votes that a worker has published for this turn. A vote that is already final is not replaced.
-
-        A helper has no votes.
-        """
+        """Take the votes that a worker has published for this turn (see `PoolTurn.take`). A helper has no votes."""
         for trait in () if one.helps else one.assigned:
             vote = one.memory.get(turn.number, trait)
-            if vote is not None and not turn.is_final(trait):
-                turn.votes[trait] = vote
+            if vote is not None:
+                turn.take(vote)
 
     def _continue(self) -> None:
         """Assign the waiting traits of the current turn to idle workers, or end the turn if it has no work left."""

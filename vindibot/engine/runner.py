@@ -13,6 +13,7 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from behaviours.base import Behaviour, SearchInfo, View, VoteError, plain_info, plain_votes
+from behaviours.notes import Note, Notes
 from vindibot.engine.failures import OutOfTime, location
 from vindibot.games import Status
 
@@ -30,6 +31,7 @@ class Vote(NamedTuple):
     - `status`: "ok", "error" (the trait raised), "void" (its answer was no valid vote) or "late" (`OutOfTime` ended the trait).
     - `note`: the fault and its line, "" without a fault.
     - `info`: the trait's `SearchInfo` (see `behaviours.base.plain_info`), None if the trait gave votes only.
+    - `notes`: what the trait has said on this turn (see `behaviours.base.View.note`).
     """
 
     trait: int
@@ -39,6 +41,7 @@ class Vote(NamedTuple):
     status: Status = "ok"
     note: str = ""
     info: SearchInfo | None = None
+    notes: tuple[Note, ...] = ()
 
 
 Publish = Callable[[Vote], None]
@@ -49,11 +52,12 @@ AskTrait = Callable[[int, Behaviour, View], Any]
 
 @dataclass
 class _Anytime:
-    """A running anytime trait: its generator, its latest votes, and the milliseconds that it has used so far."""
+    """A running anytime trait: its generator, its notes, its latest votes, and the milliseconds that it has used so far."""
 
     trait: int
     behaviour: Behaviour
     answers: Iterator[Any]
+    notes: Notes
     votes: tuple[float, ...] | None = None
     ms: float = 0.0
     info: SearchInfo | None = None
@@ -81,16 +85,17 @@ def run(
         if before is not None:
             before(number)
         started = time.perf_counter()
+        notes = view.notes = Notes()
         try:
             answer = ask(number, behaviour, view)
             if type(answer) is GeneratorType:
-                running.append(_Anytime(number, behaviour, answer))
+                running.append(_Anytime(number, behaviour, answer, notes))
                 continue
             votes, info = parse_answer(answer)
         except BaseException as problem:
-            publish(failure(number, behaviour, problem, _since(started)))
+            publish(failure(number, behaviour, problem, _since(started))._replace(notes=notes.taken()))
         else:
-            publish(Vote(number, votes, _since(started), final=True, info=info))
+            publish(Vote(number, votes, _since(started), final=True, info=info, notes=notes.taken()))
     while running:
         for job in list(running):
             if before is not None:
@@ -115,6 +120,7 @@ def parse_answer(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | No
 def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
     """Run an anytime trait until its next ``yield``, and publish its vote. Return False if this was its final vote."""
     started = time.perf_counter()
+    view.notes = job.notes
     try:
         if view.budget.expired():
             close = getattr(job.answers, "close", None)
@@ -124,14 +130,15 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
         votes, info = parse_answer(next(job.answers))
     except StopIteration:
         job.ms += _since(started)
-        publish(Vote(job.trait, job.votes, job.ms, final=True, info=job.info))
+        publish(Vote(job.trait, job.votes, job.ms, final=True, info=job.info, notes=job.notes.taken()))
         return False
     except BaseException as problem:
-        publish(failure(job.trait, job.behaviour, problem, job.ms + _since(started)))
+        vote = failure(job.trait, job.behaviour, problem, job.ms + _since(started))
+        publish(vote._replace(notes=job.notes.taken()))
         return False
     job.ms += _since(started)
     job.votes, job.info = votes, info
-    publish(Vote(job.trait, votes, job.ms, final=False, info=info))
+    publish(Vote(job.trait, votes, job.ms, final=False, info=info, notes=job.notes.taken()))
     return True
 
 

@@ -33,6 +33,17 @@ class PoolTurn:
         """Return whether a trait has failed or published its final vote."""
         return trait in self.failures or (trait in self.votes and self.votes[trait].final)
 
+    def take(self, vote: Vote) -> None:
+        """Take a vote that a worker has published. A vote that is already final is not replaced.
+
+        Of a trait that has failed, only the notes are taken. Its earlier votes stay.
+        """
+        if not self.is_final(vote.trait):
+            self.votes[vote.trait] = vote
+        elif vote.trait in self.failures and vote.notes:
+            before = self.votes.get(vote.trait, Vote(vote.trait, None, 0.0, final=True))
+            self.votes[vote.trait] = before._replace(notes=vote.notes)
+
     def end(self) -> None:
         """End the turn, because all votes are final or the deadline has come."""
         self.over = True

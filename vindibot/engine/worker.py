@@ -25,6 +25,7 @@ import numpy as np
 
 from behaviours.base import LONGEST_PV, RECENT_TURNS, Behaviour, Budget, SearchInfo, SplitBehaviour, View
 from behaviours.classic.mine import MineFinder
+from behaviours.notes import LONGEST_NOTE, MOST_NOTES
 from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME
@@ -32,7 +33,7 @@ from sim.past import PAST
 from vindibot.config import make_importable
 from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
-from vindibot.games import Status
+from vindibot.games import Status, read_notes, write_notes
 from vindibot.processes import DONE, FAILED, FIRST_KIND, OUTPUT, READY, ChildFrame, Owner
 
 #: The function of a worker, and the name of its process, as ``ps`` shows it.
@@ -78,19 +79,22 @@ class WorkerMemory:
     slots.
 
     A slot has the latest vote of its trait: a head of one word (request number, count of writes, state), and two bodies that are
-    written alternately. The worker writes the body first, then the head in one step. The head says which body is valid. The
-    reader compares the head before and after it reads the body, so it never takes a half-written vote. If a worker dies while it
-    writes, the previous vote stays valid.
+    written alternately. A body ends with the notes of the trait. The worker writes the body first, then the head in one step. The
+    head says which body is valid. The reader compares the head before and after it reads the body, so it never takes a
+    half-written vote. If a worker dies while it writes, the previous vote stays valid.
     """
 
     WORDS = 2
     TURN = PAST.itemsize + (1 + RECENT_TURNS) * GAME.itemsize
     #: A body: milliseconds, votes, and the fields of the `SearchInfo`: score, nodes, depth, goal, bits that say which of these
-    #: four are set, length of the pv, pv.
-    _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
+    #: four are set, length of the pv, pv; then the length of the notes in bytes.
+    _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}sH")
+    #: Largest length of notes as JSON: a character takes at most 4 bytes; each note has a square, brackets and commas.
+    _NOTES = (MOST_NOTES + 1) * (4 * LONGEST_NOTE + 20)
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
     _NO_INFO = (0.0, 0, 0, 0, 0, 0, b"")
-    SLOT = 8 + 2 * _BODY.size
+    _BODY_SIZE = _BODY.size + _NOTES
+    SLOT = 8 + -(-2 * _BODY_SIZE // 8) * 8  # a whole number of words
 
     def __init__(self, memory: Any) -> None:
         self._bytes = memoryview(memory).cast("B")
@@ -117,8 +121,10 @@ class WorkerMemory:
         at = self._slots + vote.trait * self.SLOT
         self._writes = (self._writes + 1) & 0xFFFF
         info = self._NO_INFO if vote.info is None else _flat(vote.info)
-        body = at + 8 + (self._writes & 1) * self._BODY.size
-        self._BODY.pack_into(self._bytes, body, vote.ms, *(vote.votes or (0.0,) * 5), *info)
+        body = at + 8 + (self._writes & 1) * self._BODY_SIZE
+        notes = write_notes(vote.notes)[: self._NOTES]
+        self._BODY.pack_into(self._bytes, body, vote.ms, *(vote.votes or (0.0,) * 5), *info, len(notes))
+        self._bytes[body + self._BODY.size : body + self._BODY.size + len(notes)] = notes
         flags = (vote.votes is not None) | (vote.info is not None) << 1 | self._STATUS.index(vote.status) << 2
         self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
@@ -130,11 +136,14 @@ class WorkerMemory:
             state, flags = head >> 8 & 0xFF, head & 0xFF
             if head >> 32 != number or state == 0 or flags >> 2 >= len(self._STATUS):
                 return None
-            body = self._BODY.unpack_from(self._bytes, at + 8 + (head >> 16 & 1) * self._BODY.size)
+            start = at + 8 + (head >> 16 & 1) * self._BODY_SIZE
+            *body, length = self._BODY.unpack_from(self._bytes, start)
+            notes = bytes(self._bytes[start + self._BODY.size : start + self._BODY.size + min(length, self._NOTES)])
             if self._heads[at // 8] == head:
-                votes = body[1:6] if flags & 1 else None
+                votes = tuple(body[1:6]) if flags & 1 else None
                 info = _info(votes, *body[6:]) if flags & 2 else None
-                return Vote(trait, votes, body[0], state == 2, self._STATUS[flags >> 2], info=info)
+                status = self._STATUS[flags >> 2]
+                return Vote(trait, votes, body[0], state == 2, status, info=info, notes=read_notes(notes))
         return None
 
 

@@ -81,6 +81,15 @@ from .moments import (
     moment as moment,
     write_moment as write_moment,
 )
+from .notes import (
+    MESSAGE as MESSAGE,
+    STANDARD_ERROR as STANDARD_ERROR,
+    GameNote as GameNote,
+    NoteLimit as NoteLimit,
+    game_notes as game_notes,
+    read_notes as read_notes,
+    write_notes as write_notes,
+)
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,

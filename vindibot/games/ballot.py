@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from behaviours.base import SearchInfo
+from behaviours.notes import Note
 from sim.game import DIRECTIONS
 
 #: The result of a trait on a turn.
@@ -42,6 +43,7 @@ class BallotEntry:
     - `ms`: the time that the trait took, in milliseconds.
     - `note`: a description of the fault, "" without a fault.
     - `info`: the result of the search that computed the votes. This object repeats the votes. None if the trait gave votes only.
+    - `notes`: what the trait said on the turn (`behaviours.base.View.note`).
     """
 
     label: str
@@ -51,6 +53,7 @@ class BallotEntry:
     status: Status = "ok"
     note: str = ""
     info: SearchInfo | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def weighted(self) -> list[float]:

@@ -20,6 +20,7 @@ from sim.maps import Map, MapError, parse_map
 from vindibot.base import VindibotError
 from vindibot.games.files.lines import fault, read_lines
 from vindibot.games.files.review import PREFIX
+from vindibot.games.notes import GameNote
 from vindibot.games.outcome import Reason
 
 #: Version of the format that this program writes and reads.
@@ -68,6 +69,7 @@ class GameRecord:
     - `extra`: further data that the program stores with the record, as JSON values.
     - `position`: a drawing (`sim.board.draw`) of the state before the first of the moves. None if this state is the start of a
       game on `map`.
+    - `notes`: what the bots and programs said on their turns, in the order of the turns.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore", allow_inf_nan=False)
@@ -86,6 +88,7 @@ class GameRecord:
     spawns: tuple[Square, Square, Square, Square] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     position: str | None = None
+    notes: tuple[GameNote, ...] = ()
     version: Annotated[int, Field(ge=VERSION, le=VERSION)] = VERSION
 
     @classmethod
@@ -147,7 +150,7 @@ _ADAPTER = TypeAdapter(GameRecord)
 
 def dumps(record: GameRecord) -> bytes:
     """Return the record as one line of JSON, without a line end."""
-    return _ADAPTER.dump_json(record, exclude={"position"} if record.position is None else None)
+    return _ADAPTER.dump_json(record, exclude={name for name in ("position", "notes") if not getattr(record, name)})
 
 
 def loads(line: bytes | str, where: str = "game record") -> GameRecord:

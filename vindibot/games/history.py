@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -33,6 +33,7 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, read_review
 from vindibot.games.files.states import read_states
 from vindibot.games.game_record import GameRecord, GameRecordError
+from vindibot.games.notes import GameNote, game_notes
 from vindibot.games.outcome import Reason, reason_of, status_of
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
 
@@ -82,6 +83,7 @@ class GameHistory:
     - `players`: the players of heroes 1..4.
     - `me`: our hero (0..3), None if no hero is ours.
     - `ballots`: our ballots (the results of our votes), by the number of the state in which we voted.
+    - `notes`: what a hero (0..3) said in a state, by the number of the state and the hero.
     - `started`: the time when the game began, None if unknown.
     - `limit_ms`: the time limit for a move in milliseconds, None if unknown.
     - `complete`: whether the history is finished (see `end`), so that no more plies follow.
@@ -110,6 +112,7 @@ class GameHistory:
         self.id, self.players, self.me = id, tuple(players), me
         self.started, self.limit_ms = started, limit_ms
         self.ballots: dict[int, Ballot] = {}
+        self.notes: dict[tuple[int, int], list[GameNote]] = {}
         self.complete, self.message = False, ""
         self.ending: Reason | None = None
         self.review: Review | None = None
@@ -158,6 +161,7 @@ class GameHistory:
             history = cls.before_first_ply(game)
             history.play_all(game.moves)
             history.check_matches(game)
+            history.add_notes(game.notes)
             history.end(game.ending)
             return history
         header, outcome = game.header, game.outcome
@@ -247,6 +251,13 @@ class GameHistory:
                 self._last = reached
         if ballot is not None:
             self.ballots[len(self)] = ballot
+            for entry in ballot.entries if self.me is not None else ():
+                self.add_notes(game_notes(self.turn(len(self)), self.me + 1, entry.label, entry.notes))
+
+    def add_notes(self, notes: Iterable[GameNote]) -> None:
+        """Add what heroes said. The states in which they said it must be known."""
+        for note in notes:
+            self.notes.setdefault((self.at_turn(note.turn), note.hero - 1), []).append(note)
 
     def end(self, ending: Reason | None = None, message: str = "") -> None:
         """Mark the history as complete. `ending` is the reason why the game ended (None: unknown). `message` explains the

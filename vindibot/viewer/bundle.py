@@ -46,6 +46,7 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
         "results": None,
         "map": writer.structure(),
         "why": None,
+        "notes": [],
         "review": None,
     }
 
@@ -78,7 +79,7 @@ class BundleWriter:
         self._history = history
         self._states = StateWriter(history.first)
         self._votes = VotesWriter(header) if header is not None else None
-        self._ballots = 0  # number of ballots written so far
+        self._ballots = self._notes = 0  # number of ballots, and of turns with notes, written so far
         title = f"{header.bot} in game {header.game}" if header is not None else f"game {history.id}"
         self.bundle = empty_bundle(history, title=title, source="record" if header is None else "recording", live=True)
         if self._votes is not None:
@@ -94,6 +95,10 @@ class BundleWriter:
             patch["why"] = [self._votes.turn(number, history.state(number), ballot) for number, ballot in ballots]
             self.bundle["why"]["turns"] += patch["why"]
             self._ballots += len(ballots)
+        if notes := list(history.notes.items())[self._notes :]:
+            patch["notes"] = [self._states.notes(number, hero, said) for (number, hero), said in notes]
+            self.bundle["notes"] += patch["notes"]
+            self._notes += len(notes)
         if history.complete:
             result = result_of(history)
             self.bundle |= result | {"live": False}

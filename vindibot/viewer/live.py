@@ -136,7 +136,7 @@ class LiveGame:
         """Return the bundle of the game as it was before the first event. The events add the rest."""
         assert self._writer is not None
         whole = self._writer.bundle
-        return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
+        return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "notes": [], "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:
         """Yield the server-sent events of this game as text, until the game ends. Begin after event number `after` (0: at the

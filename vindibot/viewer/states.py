@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from sim import events
 from sim.game import AIR, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from vindibot.games import GameHistory, Ply, ranks, reason_of
+from vindibot.games import GameHistory, GameNote, Ply, ranks, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: The kinds of events that change the owners of mines.
@@ -81,6 +81,16 @@ class StateWriter:
         mines = self._mines(ply.before, ply.after) if new_owners else []
         parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in occurred if event[0] != events.MOVED]}
         return written | {key: part for key, part in parts.items() if part}
+
+    def notes(self, number: int, hero: int, notes: Sequence[GameNote]) -> dict[str, Any]:
+        """Return what a hero (0..3) said in state `number`, in the form of a bundle."""
+        said = [
+            {"source": note.source, "text": note.text}
+            | ({} if note.square is None else {"square": note.square[0] * self.size + note.square[1]})
+            for note in notes
+            if note.square is None or max(note.square) < self.size
+        ]
+        return {"ply": number, "hero": hero, "notes": said}
 
     def _mines(self, before: Games, after: Games) -> list[list[int | None]]:
         old, new = _board(before), _board(after)

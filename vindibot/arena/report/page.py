@@ -46,15 +46,24 @@ from vindibot.games import KINDS_OF_LOSS, BotLosses, GameHistory, losses_by_bot,
 LISTED, RECOMPUTED = 500, 200
 
 
-def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
+def write_report(
+    results: Path,
+    summary: Summary,
+    games: Sequence[GameLine],
+    bots: Sequence[str] = (),
+    replays: int = 0,
+    *,
+    title: str = "",
+    refresh: int = 0,
+) -> Path:
     """Write the report and the pages of at most `replays` games beside a results file. Return the report's path.
 
-    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if the arena did not make a
-    file that would be replaced.
+    For `bots`, `title` and `refresh`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if
+    the arena did not make a file that would be replaced.
     """
     path = report_path(results)
     pages = write_pages(results, games, replays)
-    owned(path, REPORT_MARK).write(report(summary, games, bots, results, pages))
+    owned(path, REPORT_MARK).write(report(summary, games, bots, results, pages, title=title, refresh=refresh))
     return path
 
 
@@ -64,15 +73,19 @@ def report(
     bots: Sequence[str] = (),
     results: Path | None = None,
     pages: Mapping[GameKey, Path] | None = None,
+    *,
+    title: str = "",
+    refresh: int = 0,
 ) -> str:
     """Return the report as an HTML page.
 
     `bots` are the labels in the order of the configuration. This order determines the colours of the bots. The page links to the
     file `results` and to the files beside it. It shows gold over time if there are game records. `pages` has the paths of games'
-    pages by block and number.
+    pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh` seconds,
+    if this is not 0.
     """
     number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
-    title = f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number)
+    title = title or (f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number))
     played = [one for one in summary.standings if one.seats]
     records = records_path(results) if results is not None and records_path(results).is_file() else None
     logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
@@ -81,6 +94,7 @@ def report(
     return render(
         "arena.report/report.html",
         title=title,
+        refresh=refresh,
         mark=REPORT_MARK,
         head_line=head_line(summary),
         summary=summary,

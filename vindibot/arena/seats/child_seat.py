@@ -4,16 +4,18 @@ Every bot with traits that are not of this project plays in such a seat. So its 
 of another seat. And two bots in different folders may both have a ``coward.py``: if a trait imports a module while it votes, it
 gets the module of its own bot.
 
-The child gets the state of the game in the memory that it shares with its owner. It sends moves and forfeits (see `serve`), which
-are the only data that the owner reads.
+The child gets the state of the game in the memory that it shares with its owner. It sends moves with notes, and forfeits (see
+`serve`), which are the only data that the owner reads.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +26,10 @@ from sim.game import GAME, Games
 from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.arena.seats.seat import Forfeit, Seat, local_seat
+from vindibot.arena.seats.seat import Forfeit, Said, Seat, local_seat
 from vindibot.base import VindibotError
 from vindibot.config import Bot, make_importable
-from vindibot.games import Outcome, Reason
+from vindibot.games import Outcome, Reason, read_notes, write_notes
 from vindibot.processes import FIRST_KIND, READY, Child, ChildEnded, ChildEnding, ChildFrame, ChildLate, ChildLimits, Needs, Owner
 
 #: What a child runs, and the name of its process.
@@ -39,6 +41,8 @@ START, MOVE, MOVED, FORFEIT = range(FIRST_KIND, FIRST_KIND + 4)
 START_SECONDS, HANG_MARGIN, HANG_SECONDS = 40.0, 2.0, 60.0
 #: Largest number of bytes of an answer, number of moves, and number of attempts to start a child.
 LONGEST_ANSWER, MOVES, ATTEMPTS = 1 << 16, 5, 3
+#: Largest length of the label of a trait in a note.
+LONGEST_LABEL = 80
 #: The reasons for which a bot file may forfeit.
 _REASONS = (Reason.TIMEOUT, Reason.MEMORY, Reason.CRASH, Reason.STALL)
 #: Codes of the ends that the system or a user may cause, too.
@@ -72,6 +76,7 @@ class ChildSeat(Seat):
         self._task, self._log, self._forfeits_if_killed = task, log, forfeits_if_killed
         self._limits = task.entrant.limits
         self._first = True
+        self._said: list[Said] = []
         self._child: Child | None = None
         self._child = self._new_child()  # several seats of a game start at the same time
 
@@ -111,9 +116,16 @@ class ChildSeat(Seat):
             seconds = limits.seconds(first=self._first) + limits.grace_ms / 1000 + HANG_MARGIN
         self._first = False
         answer = self._ask(MOVE, games, b"", seconds)
-        if answer.kind != MOVED or len(answer.payload) != 1 or answer.payload[0] >= MOVES:
+        if answer.kind != MOVED or not answer.payload or answer.payload[0] >= MOVES:
             self._refuse()
+        if len(answer.payload) > 1:
+            self._said += _read_said(int(games["turn"].item(0)), answer.payload[1:])
         return answer.payload[0]
+
+    def said(self) -> list[Said]:
+        """Return what the traits have said since the last call."""
+        said, self._said = self._said, []
+        return said
 
     def _ask(self, kind: int, games: Games, payload: bytes, seconds: float) -> ChildFrame:
         """Send a request with the state `games`, and return the answer."""
@@ -184,7 +196,7 @@ def serve(owner: Owner) -> None:
 
         request                          answer
         START: hero (0..3) as a byte     READY
-        MOVE                             MOVED: the move (0..4) as a byte
+        MOVE                             MOVED: the move (0..4) as a byte, then the notes (see `_write_said`)
 
     The memory has the state. The answer may also be FORFEIT with the `Outcome` as JSON.
     """
@@ -201,6 +213,22 @@ def serve(owner: Owner) -> None:
                 seat.start(games, frame.payload[0])
                 owner.send(READY)
             else:
-                owner.send(MOVED, bytes([seat.move(games)]))
+                move = seat.move(games)
+                owner.send(MOVED, (bytes([move]) + _write_said(seat.said()))[:LONGEST_ANSWER])
         except Forfeit as forfeit:
             owner.send(FORFEIT, _OUTCOME.dump_json(forfeit.outcome)[:LONGEST_ANSWER])
+
+
+def _write_said(said: Sequence[Said]) -> bytes:
+    """Return what traits said on one turn, as bytes: for each trait a line with its label, and a line with its notes."""
+    return b"".join(json.dumps(one.source).encode() + b"\n" + write_notes(one.notes) + b"\n" for one in said)
+
+
+def _read_said(turn: int, data: bytes) -> list[Said]:
+    """Return what `_write_said` has turned into `data`. What cannot be read is dropped: foreign code may have written it."""
+    lines = data.split(b"\n")
+    said = []
+    for label, notes in zip(lines[::2], lines[1::2], strict=False):
+        with contextlib.suppress(ValueError, RecursionError):
+            said.append(Said(turn, str(json.loads(label))[:LONGEST_LABEL], read_notes(notes)))
+    return said

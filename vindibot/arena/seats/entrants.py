@@ -115,6 +115,11 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
     return found
 
 
+def entrant_of(bot: Path, limits: LimitSettings) -> Entrant:
+    """Return the bot file `bot` as an entrant with these limits. Raises `UsageError` for a faulty bot file."""
+    return _read(str(bot), EntrantSettings(bot=str(bot)), limits, {"bot": None, "folder": None})
+
+
 def entrant_folder(config: Config[ArenaSettings], name: str, key: str) -> Path | None:
     """Return the folder of the configuration file that sets a key of the table ``[entrants.NAME]``, or None.
 

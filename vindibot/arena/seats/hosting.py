@@ -20,8 +20,8 @@ from sim.game import CRASH, SEATS, copy_of
 from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats.programs import Program
-from vindibot.arena.seats.seat import Forfeit, Seat
-from vindibot.games import Reason
+from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.games import STANDARD_ERROR, Reason
 from vindibot.server import GameServer, Room, ServerSettings
 
 #: Seconds between two checks of the programs.
@@ -146,6 +146,7 @@ class HostedGame:
                 own.forfeit(forfeit)
             else:
                 own.times.append((time.perf_counter() - began) * 1000)
+                own.hear(seat.said())
                 if room.finished:
                     return
                 await room.move(room_seat, move, turn)
@@ -194,11 +195,20 @@ class HostedGame:
             await asyncio.sleep(CHECK_SECONDS)
 
     def _close(self) -> None:
-        for program in self._programs.values():
+        for number, program in self._programs.items():
             program.kill()
-        for seat in self._seats:
+            self._hear(number, len(self._room.moves) if self._room is not None else 0)
+        for seat, own in zip(self._seats, self._run.seats, strict=True):
             if seat is not None:
                 seat.close()
+                own.hear(seat.said())
+
+    def _hear(self, number: int, ply: int) -> None:
+        """Take the output of a program since its last turn. It belongs to its turn at or before a ply of the room."""
+        notes = self._programs[number].take_notes()
+        if notes:
+            turn = int(self._first["turn"].item(0)) + ply
+            self._run.seats[number].hear([Said(max(0, turn - (turn - number) % SEATS), STANDARD_ERROR, notes)])
 
     # -- events of the room --
 
@@ -218,6 +228,7 @@ class HostedGame:
         now, number = time.perf_counter(), self._mover(len(room.moves) - 1)
         own, room_seat = self._run.seats[number], room.seats[number]
         if number in self._programs:
+            self._hear(number, len(room.moves) - 1)
             if move == CRASH:
                 own.forfeit(self._why_crashed(number))
             elif not room.crashed(room_seat):  # for a crashed hero the room itself plays Stay

@@ -5,21 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import select
 import signal
 import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from behaviours.notes import Note, Notes
 from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Forfeit
-from vindibot.base import die_with_parent
+from vindibot.base import Redactor, die_with_parent
 from vindibot.games import Reason
 from vindibot.processes import code_words
 
 #: A log stores the first and the last part of a program's output per game. These are the largest sizes of the parts in bytes.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
+#: Number of bytes of an unfinished line of output that are kept.
+LONGEST_LINE = 4096
 #: Seconds to wait for the exit code of a program that has closed its output, and to wait for a program's last output.
 ENDING_SECONDS = 0.5
 #: Prefix of the environment variables that are not passed on to programs.
@@ -37,6 +41,11 @@ class Program:
         self._listener: threading.Thread | None = None
         self._logged = False
         self._tail = b""
+        self._seen = 0  # number of bytes of output so far
+        self._line = b""  # the output after the last line break
+        self._notes = Notes()
+        self._redact = Redactor()
+        self._reading = threading.Lock()  # of the pipe with the output, and of all that follows from it
 
     def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Start the program.
@@ -45,6 +54,7 @@ class Program:
         for the program. The program also gets the variables of this process, except those that begin with ``VINDIBOT_``. If the
         program speaks HTTP, the log also gets its standard output. Raises `Forfeit` if the program cannot be started.
         """
+        self._redact = Redactor((environment or {}).get("VINDINIUM_KEY", ""))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         piped = self.entrant.kind == "stdio"
         limit = self.entrant.limits.memory_mb
@@ -72,6 +82,7 @@ class Program:
             raise Forfeit(Reason.STALL, f"cannot be started: {problem}") from None
         output = self.process.stderr if piped else self.process.stdout
         assert output is not None
+        os.set_blocking(output.fileno(), False)
         self._listener = threading.Thread(target=self._listen, args=(output.fileno(),), name="vindibot-listener", daemon=True)
         self._listener.start()
 
@@ -114,17 +125,50 @@ class Program:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
+    def take_notes(self) -> tuple[Note, ...]:
+        """Return the lines of output since the last call, as notes. Output that waits in the pipe is read first."""
+        if self.process is None:
+            return ()
+        output = self.process.stderr or self.process.stdout
+        with self._reading:
+            if output is not None and not output.closed:
+                with contextlib.suppress(OSError):
+                    self._read(output.fileno())  # the pipe has at most this much
+            if self._listener is None or not self._listener.is_alive():
+                self._line = self._add_lines(self._line + b"\n")
+            notes, self._notes = self._notes, Notes()
+        return notes.taken()
+
     def _listen(self, output: int) -> None:
         """Read all output of the program. Log the first part as it comes, and the last part at the end."""
-        seen = 0
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
         with contextlib.suppress(OSError):
-            while data := os.read(output, 65536):
-                self._tail = (self._tail + data)[-LAST_BYTES:]
-                self._write_log(data[: max(0, FIRST_BYTES - seen)])
-                seen += len(data)
-        if (more := seen - FIRST_BYTES) > 0:
+            ended = False
+            while not ended:
+                poll.poll()
+                with self._reading, contextlib.suppress(BlockingIOError):
+                    ended = not self._read(output)
+        if (more := self._seen - FIRST_BYTES) > 0:
             left_out = f"\n... ({more - LAST_BYTES} bytes are left out)\n".encode() if more > LAST_BYTES else b""
             self._write_log(left_out + self._tail[-more:])
+
+    def _read(self, output: int) -> bool:
+        """Read some output. Return False at its end. Raises `BlockingIOError` if there is none now."""
+        data = os.read(output, 65536)
+        self._tail = (self._tail + data)[-LAST_BYTES:]
+        self._write_log(data[: max(0, FIRST_BYTES - self._seen)])
+        self._seen += len(data)
+        self._line = self._add_lines(self._line + data)[:LONGEST_LINE]
+        return bool(data)
+
+    def _add_lines(self, data: bytes) -> bytes:
+        """Add the complete lines in `data` to the notes, without empty lines. Return the rest."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            if text := line[:LONGEST_LINE].decode(errors="replace").strip():
+                self._notes.add(self._redact(text))
+        return rest
 
     def _write_log(self, data: bytes) -> None:
         """Append to the log. The first write replaces the log of an earlier attempt at the same game.

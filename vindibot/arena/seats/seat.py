@@ -13,9 +13,11 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
+from behaviours.notes import Note
 from sim.game import STAY, Games
 from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats.entrants import Limits
@@ -31,6 +33,14 @@ class Forfeit(Exception):  # noqa: N818 - the word of the field
         message = message.encode(errors="replace").decode()  # a trait may raise an error whose text no file can store
         super().__init__(reason, message)
         self.outcome = Outcome(reason, message)
+
+
+class Said(NamedTuple):
+    """What a bot said on a turn: the protocol's turn, the source (`vindibot.games.GameNote`) and the notes."""
+
+    turn: int
+    source: str
+    notes: tuple[Note, ...]
 
 
 class Seat:
@@ -53,6 +63,10 @@ class Seat:
 
     def close(self) -> None:
         """Release all resources of the seat. Call this after the game or after a forfeit."""
+
+    def said(self) -> list[Said]:
+        """Return what the bot has said since the last call of this method. Call it after each move and after `close`."""
+        return []
 
 
 class ScriptedSeat(Seat):
@@ -93,6 +107,7 @@ class InProcessSeat(Seat):
         self._voters = in_process_voters(bot, strikes)
         self._agent: Agent | None = None
         self._first = True
+        self._said: list[Said] = []
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
@@ -120,6 +135,7 @@ class InProcessSeat(Seat):
         assert self._agent is not None
         self.ballot = self._agent.decide_now(games, limit)
         entries = self.ballot.entries
+        self._said += [Said(int(games["turn"].item(0)), entry.label, entry.notes) for entry in entries if entry.notes]
         if all(health.benched for health in self._voters.health_records):
             raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
@@ -130,6 +146,11 @@ class InProcessSeat(Seat):
     def close(self) -> None:
         """End the thread that sets the stop word."""
         self._voters.let_go()
+
+    def said(self) -> list[Said]:
+        """Return what the traits have said since the last call."""
+        said, self._said = self._said, []
+        return said
 
 
 @contextlib.contextmanager

@@ -4,7 +4,8 @@ The arena starts the program for each game. Before its first ply the program get
 hero, 0 to 3. In the board, ``.`` is empty, ``#`` a wall, ``T`` a tavern, ``M`` a mine, and ``0`` to ``3`` are the heroes' spawn
 squares. On each of its plies it gets the number of entities and a line per entity: ``HERO id x y life gold`` or
 ``MINE owner x y -1 -1``. Here x is the COLUMN and y the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``,
-``SOUTH``, ``WEST`` or ``MOVE x y``. Any text after it is a message.
+``SOUTH``, ``WEST`` or ``MOVE x y``. Any text after it is a message. The game record keeps the messages and the lines of the
+program's standard error.
 
 If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. There x and y are the
 square that the hero wanted to enter with its last move. The rules are those of the original game, not those on CodinGame.
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from behaviours.notes import Notes
 from sim.board import board_of
 from sim.game import (
     AIR,
@@ -41,8 +43,9 @@ from sim.maps import map_of
 from sim.paths import FAR, distances_from, next_steps
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.programs import Program
-from vindibot.arena.seats.seat import Forfeit, Seat
-from vindibot.games import EXPERT, Reason
+from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.base import Redactor
+from vindibot.games import EXPERT, MESSAGE, STANDARD_ERROR, Reason
 
 #: Largest number of bytes in an answer, and of all output of a program between two of its plies.
 FLOOD_BYTES = 64 * 1024
@@ -61,6 +64,8 @@ class StdioSeat(Seat):
         self._limits = entrant.limits
         self._program = Program(entrant, log)
         self._me = 0
+        self._turn = 0  # of our last move; before it, the first turn of the game
+        self._said: list[Said] = []
         self._opening = ""
         self._expert = False
         self._answered = False
@@ -73,7 +78,7 @@ class StdioSeat(Seat):
 
         The numbers of this game replace ``{rounds}``, ``{move_ms}`` and ``{first_ms}`` in its command.
         """
-        self._me = me
+        self._me, self._turn = me, int(games["turn"].item(0))
         self._opening = opening(games, me)
         self._positions = games["hero"]["pos"][0].tolist()
         rounds = int(games["max_turns"].item(0)) // PLIES_PER_ROUND
@@ -89,6 +94,9 @@ class StdioSeat(Seat):
 
     def move(self, games: Games) -> int:
         """Return the program's move. Raises `Forfeit` if the answer is late or illegal, or if the program has ended."""
+        if self._answered:
+            self._hear()
+        self._turn = int(games["turn"].item(0))
         allowed = self._limits.seconds(first=not self._answered) + self._limits.grace_ms / 1000
         allowed += 0.0 if self._answered else self._limits.start_s
         state = self._opening + (self._targets(games) if self._expert else "") + entities(games)
@@ -98,12 +106,27 @@ class StdioSeat(Seat):
         direction, message = read_answer(self._read_line(deadline), games, self._me)
         self._opening, self._answered = "", True
         self._expert = self._expert or EXPERT in message
+        if said := message.replace(EXPERT, "").strip():
+            notes = Notes()
+            notes.add(Redactor()(said))
+            self._said.append(Said(self._turn, MESSAGE, notes.taken()))
         self._positions = games["hero"]["pos"][0].tolist()
         return direction
 
     def close(self) -> None:
         """Kill the program."""
         self._program.kill()
+        self._hear()
+
+    def said(self) -> list[Said]:
+        """Return the messages and the lines of standard error since the last call. The lines of a turn come after the turn."""
+        said, self._said = self._said, []
+        return said
+
+    def _hear(self) -> None:
+        """Take the lines that the program has written to its standard error since its last turn began."""
+        if notes := self._program.take_notes():
+            self._said.append(Said(self._turn, STANDARD_ERROR, notes))
 
     # -- bytes --
 

@@ -164,7 +164,7 @@ class _Answering:
     def _publish(self, vote: Vote) -> None:
         if vote.final:
             votes = None if vote.votes is None else list(vote.votes)
-            entry = BallotEntry("", 1.0, votes, vote.ms, vote.status, vote.note, vote.info)
+            entry = BallotEntry("", 1.0, votes, vote.ms, vote.status, vote.note, vote.info, vote.notes)
             self._owner.send(VOTE, json.dumps(write_entry(entry)).encode(), vote.trait)
 
     def _want_debugger(self, *_: Any, **__: Any) -> NoReturn:

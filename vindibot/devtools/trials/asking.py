@@ -203,14 +203,15 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
                 pdb.post_mortem(trace)
                 return failure(number, behaviour, problem, math.nan)
     debugger = pdb.Pdb(skip=[__name__])
+    view = new_view()
     try:
-        answers: list[Any] | None = debugger.runcall(_answers, behaviour, new_view())
+        answers: list[Any] | None = debugger.runcall(_answers, behaviour, view)
         if answers is None:
             return None
         votes, info = parse_answer(answers[-1])
     except Exception as problem:
         return failure(number, behaviour, problem, math.nan)
-    return Vote(number, votes, math.nan, True, info=info)
+    return Vote(number, votes, math.nan, True, info=info, notes=view.notes.taken())
 
 
 def _answers(behaviour: Behaviour, view: View) -> list[Any]:

@@ -304,7 +304,7 @@ def _vote(child: Child, frame: ChildFrame) -> Vote:
     except ValueError:
         raise _malformed(child) from None
     votes = None if entry.votes is None else tuple(entry.votes)
-    return Vote(frame.channel, votes, entry.ms, True, entry.status, entry.note[:NOTE_LENGTH], entry.info)
+    return Vote(frame.channel, votes, entry.ms, True, entry.status, entry.note[:NOTE_LENGTH], entry.info, entry.notes)
 
 
 def _malformed(child: Child) -> ChildEnded:

@@ -1,8 +1,8 @@
-"""The votes of one trait, as a recording stores them: label, weight, votes, time, status, and the result of its search if there
-is one.
+"""The votes of one trait, as a recording stores them: label, weight, votes, time, status, its notes, and the result of its search
+if there is one.
 
 Fields of a `behaviours.base.SearchInfo` that are None are left out. The principal variation is text with one letter per ply,
-``.`` for Stay. The goal is a square of the protocol: [x, y], with x the row.
+``.`` for Stay. The goal and the marked squares are squares of the protocol: [x, y], with x the row.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.base import LONGEST_PV, SearchInfo
+from behaviours.notes import Note
 from sim.game import MAX_SIZE, row_column, square
 from vindibot.games.ballot import BallotEntry, Status
 
@@ -23,6 +24,15 @@ PV_LETTERS = ".NSEW"
 Five = Annotated[list[float], Field(min_length=5, max_length=5)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
+
+
+class NoteLine(BaseModel):
+    """A note of a trait, as read from a recording."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    text: str
+    square: tuple[_Place, _Place] | None = None
 
 
 class VoteLine(BaseModel):
@@ -41,6 +51,7 @@ class VoteLine(BaseModel):
     nodes: _Count | None = None
     pv: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_PV)] = ""
     goal: tuple[_Place, _Place] | None = None
+    notes: tuple[NoteLine, ...] = ()
 
     def entry(self) -> BallotEntry:
         """Return these votes as an entry of a ballot."""
@@ -49,13 +60,19 @@ class VoteLine(BaseModel):
         votes = None if self.votes is None else tuple(self.votes)
         info = SearchInfo(votes, self.depth, self.score, self.nodes, pv, goal)
         searched = info if info != SearchInfo(votes) else None
-        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, searched)
+        notes = tuple(Note(note.text, None if note.square is None else square(*note.square)) for note in self.notes)
+        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, searched, notes)
 
 
 def write_entry(entry: BallotEntry) -> dict[str, Any]:
     """Return an entry of a ballot as a JSON object that `VoteLine` reads."""
     line = vars(entry) | {"ms": write_number(entry.ms)}
-    info = line.pop("info")
+    info, notes = line.pop("info"), line.pop("notes")
+    if notes:
+        line["notes"] = [
+            {"text": note.text} if note.square is None else {"text": note.text, "square": row_column(note.square)}
+            for note in notes
+        ]
     if info is not None:
         goal = None if info.goal is None else row_column(info.goal)
         found = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": write_pv(info.pv) or None, "goal": goal}

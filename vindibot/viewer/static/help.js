@@ -17,6 +17,7 @@ export function keyList() {
     ['↑ ↓', 'the event before or after, in the list of events'],
     ['A 1 … 4', 'events and distances of all heroes, of hero 1 … 4'],
     ['P Q', 'in a review: play what would have happened after the best move, after the played move'],
+    ['Y', 'in a review: learn from mistakes; then the arrow keys and . play a move, Enter goes on, Esc goes back'],
     ['L', 'jump to live'],
     ...OVERLAYS.map(({ label, key, tip }) => [key, `${label.toLowerCase()}: ${tip}`]),
     ['N', 'names on the board'],

@@ -10,8 +10,10 @@ import { gameFile, turnCommand } from 'viewer/download.js';
 import { Events, KINDS, possible } from 'viewer/events.js';
 import { helpWindow } from 'viewer/help.js';
 import { Line } from 'viewer/line.js';
+import { ANSWERS, Lesson } from 'viewer/lesson.js';
 import { follow } from 'viewer/live.js';
 import { Game, describe } from 'viewer/model.js';
+import { Notes } from 'viewer/notes.js';
 import { OVERLAYS, marksOf } from 'viewer/overlays.js';
 import { ReviewPanel } from 'viewer/review.js';
 import { Scenes } from 'viewer/scene.js';
@@ -47,7 +49,9 @@ class Page {
     this.scenes = new Scenes(this.game);
     this.hero = -1; // the hero of jumps and distances, -1 for all
     this.shown = new Set(this.game.review ? ['review'] : this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
+    if (this.game.notes.size || this.game.live) this.shown.add('marks');
     this.line = null; // the line of a review that is on the board instead of the game
+    this.lesson = null; // the positions of bad moves for which the page asks
     this.still = false;
     this.clock = new Clock(
       () => this.game.last,
@@ -77,6 +81,7 @@ class Page {
       table: el('section', { class: 'panel', 'aria-label': 'Heroes' }),
       review: el('section', { class: 'panel review', 'aria-labelledby': 'review-title', hidden: !game.review }),
       why: el('section', { class: 'panel why', 'aria-labelledby': 'why-title' }),
+      notes: el('section', { class: 'panel notes', 'aria-labelledby': 'notes-title' }),
       charts: el('section', { class: 'panel charts', 'aria-labelledby': 'charts-title' }),
     };
     this.status = el('span', { class: 'status', role: 'status' });
@@ -110,6 +115,7 @@ class Page {
       jump: (kind, way) => this.inGame(() => this.jump(kind, way)),
       live: () => this.inGame(() => this.clock.follow()),
       explore: (reviewed, which) => this.explore(reviewed, which),
+      learn: () => this.learn(),
     };
     this.acts = acts;
     this.controls = parts.transport;
@@ -119,11 +125,13 @@ class Page {
     const commands = this.file && bundle.why;
     this.command = commands && button('Copy command', 'Copy command', () => this._copyCommand(), { class: 'small' });
     this.why = new Why(parts.why, game, commands ? [this.command] : []);
+    this.notes = new Notes(parts.notes, game);
     this.events = new Events(parts.events, game, acts);
     if (!bundle.why) parts.why.hidden = true;
     if (game.review) this.review = new ReviewPanel(parts.review, game, acts);
     this.charts = new Charts(parts.charts, game, acts.seek);
     this._overlays(parts.overlays);
+    this.main = main;
     main.classList.add('game');
     document.documentElement.classList.add('game-page');
     main.append(
@@ -138,6 +146,7 @@ class Page {
         parts.table,
         parts.review,
         parts.why,
+        parts.notes,
         parts.events,
         parts.charts,
       ),
@@ -220,6 +229,47 @@ class Page {
   /** Show a message where the events of the state are shown, until the state changes. */
   tell(text) {
     this.said.textContent = text;
+  }
+
+  // ---- Learn from mistakes ----
+
+  /** Begin the mode that asks for better moves in the positions of the worst moves. */
+  learn() {
+    this.leave();
+    const lesson = new Lesson(this.game, this.hero, {
+      halt: (state) => {
+        this.clock.halt(state);
+        this._lessonShown();
+      },
+      answered: () => this._lessonShown(),
+      leave: () => this.endLesson(),
+    });
+    if (!lesson.turns.length) return;
+    this.lesson = lesson;
+    this.clock.pause();
+    this.controls.hidden = true;
+    this.controls.after(lesson.host);
+    this.main.classList.add('learning');
+    lesson.go();
+    this.stage.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Go back to the game. */
+  endLesson() {
+    if (!this.lesson) return;
+    this.lesson.host.remove();
+    this.lesson = null;
+    this.controls.hidden = false;
+    this.main.classList.remove('learning', 'answered');
+    this.review.learn.focus();
+    this.marked = null;
+    this.show();
+  }
+
+  _lessonShown() {
+    this.main.classList.toggle('answered', !this.lesson.hides && this.lesson.turn !== undefined);
+    this.marked = null;
+    this.show();
   }
 
   // ---- Lines of a review ----
@@ -332,6 +382,7 @@ class Page {
     this.table.show(state);
     this.events.show(state);
     this.why.show(turn, state);
+    this.notes.show(state, this.hero);
     this.review?.show(reviewed, state);
     if (turn && this.command && turn !== this.commanded) {
       this.commanded = turn;
@@ -346,10 +397,11 @@ class Page {
   /** Update the overlays. */
   _mark(state, turn, reviewed, now) {
     const { game, board } = this;
+    const shown = this.lesson?.hides ? new Set([...this.shown].filter((id) => !ANSWERS.has(id))) : this.shown;
     if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
       [this.marked, this.markedLast, this.marksAt] = [state, game.last, now];
       const hero = this.hero >= 0 ? this.hero : Math.max(0, game.me);
-      board.mark(marksOf(this.shown, game, { state, turn, hero, reviewed }));
+      board.mark(marksOf(shown, game, { state, turn, hero, chosen: this.hero, reviewed }));
     } else if (!this.shown.size && this.marked !== undefined) {
       this.marked = undefined;
       board.mark(null);
@@ -397,6 +449,10 @@ class Page {
     if ((key === ' ' || key === 'Enter') && target.closest?.('button, a, input[type=checkbox], summary')) return;
     const letter = key.length === 1 ? key.toUpperCase() : key,
       way = shift ? -1 : 1;
+    if (this.lesson && !['N', 'I', '?'].includes(letter)) {
+      if (this.lesson.key(key)) event.preventDefault();
+      return;
+    }
     const keys = {
       ' ': acts.toggle,
       ArrowLeft: () => acts.step(shift ? -4 : -1),
@@ -426,6 +482,7 @@ class Page {
       keys.P = () => this.explore(this.review.turn, 'best');
       keys.Q = () => this.explore(this.review.turn, 'played');
       keys.Escape = () => this.leave();
+      keys.Y = () => this.learn();
     }
     const act = keys[letter];
     if (!act) return;

@@ -43,11 +43,13 @@ export class Game {
     this.late = [];
     this.why = new Map(); // our turns by the state in which we decided
     this.whyPlies = [];
+    this.notes = new Map(); // { ply, hero, notes } by the number 4 * ply + hero
     this.ending = bundle.ending;
     this.results = bundle.results;
     this.live = bundle.live;
     this._add(bundle.plies);
     this._file(bundle.why?.turns ?? []);
+    this._hear(bundle.notes ?? []);
     this.review = bundle.review ?? null;
     for (const reviewed of this.review?.turns ?? [])
       if (reviewed.mark) this.events.bad.push({ state: reviewed.ply, heroes: [reviewed.hero], reviewed });
@@ -120,6 +122,7 @@ export class Game {
       start,
       plies,
       why: null,
+      notes: [],
       review: null,
       ending: null,
       results: null,
@@ -136,6 +139,7 @@ export class Game {
       if (known >= 0) this._add(patch.plies.slice(known));
     }
     if (patch.why) this._file(patch.why);
+    if (patch.notes) this._hear(patch.notes);
     if (patch.ending) this.ending = patch.ending;
     if (patch.results) this.results = patch.results;
     return this.last > before || this.whyPlies.length > votes || Boolean(patch.ending);
@@ -152,6 +156,10 @@ export class Game {
     this.events.close = ours.filter(({ turn }) => isClose(turn));
     this.late = ours.filter(({ turn }) => lateReason(turn));
     this._sortLate();
+  }
+
+  _hear(notes) {
+    for (const one of notes) this.notes.set(one.ply * HEROES + one.hero, one);
   }
 
   /** Put our late decisions and the crashes of all heroes into one list. */

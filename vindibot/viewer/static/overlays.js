@@ -3,6 +3,7 @@
 import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
 import { SQUARE } from 'viewer/model.js';
 import { BAD, BEST, DIRECTIONS } from 'viewer/names.js';
+import { notesAt } from 'viewer/notes.js';
 import { HEROES } from 'viewer/sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
@@ -53,6 +54,14 @@ export const OVERLAYS = [
     votes: true,
     fed: (game) => someTurn(game, (turn) => turn.combat?.length),
     without: 'no fight was possible in any turn',
+  },
+  {
+    id: 'marks',
+    key: 'H',
+    label: 'Marked squares',
+    tip: 'the squares that bots have marked, in the colours of their heroes',
+    fed: (game) => [...game.notes.values()].some(({ notes }) => notes.some(({ square }) => square !== undefined)),
+    without: 'no bot has marked a square',
   },
   { id: 'distances', key: 'S', label: 'Distances', tip: 'number of moves of the selected hero to each square' },
   { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
@@ -175,6 +184,18 @@ const DRAW = {
     for (const [square, traits] of at) marks.goals.push({ square, colour: '#ffe14d', text: traits.join(', ') });
   },
 
+  marks(marks, game, { state, chosen }) {
+    const texts = new Map();
+    for (const { hero, notes } of notesAt(game, state, chosen))
+      for (const { square, text } of notes) {
+        if (square === undefined) continue;
+        const at = square * 4 + hero;
+        texts.set(at, [...(texts.get(at) ?? []), text.length > 24 ? `${text.slice(0, 23)}…` : text]);
+      }
+    for (const [at, said] of texts)
+      marks.goals.push({ square: at >> 2, colour: HEROES[at & 3].main, text: said.filter(Boolean).join(', ') });
+  },
+
   line(marks, game, { turn }) {
     const [search] = searches(turn);
     if (!search) return;
@@ -212,8 +233,8 @@ const DRAW = {
   },
 };
 
-/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn, reviewed }. `turn` is one of our turns or null,
- *  `reviewed` is a reviewed turn or null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, chosen, turn, reviewed }. `chosen` is the hero that the user
+ *  has chosen or -1, `turn` is one of our turns or null, `reviewed` is a reviewed turn or null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);

@@ -1,19 +1,20 @@
 // The panel of a review: what each move was worth on the reviewed turn, and the list of the worst moves.
 
-import { el, foreign, set } from 'viewer/dom.js';
+import { button, el, foreign, set } from 'viewer/dom.js';
 import { JumpList } from 'viewer/list.js';
 import { ARROWS, DIRECTIONS, MARKS } from 'viewer/names.js';
 
-const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };
+/** The classes of bad moves in words. */
+export const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };
 
 /** Return an amount of gold as text, with at most one digit after the point. */
-function gold(value) {
+export function gold(value) {
   return (Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value))).replace('-', '−');
 }
 
 export class ReviewPanel {
   /** Make the panel inside `host`. `acts` has the functions `halt(state)` and `explore(reviewed, which)`, where `which` is
-   *  "best" or "played". */
+   *  "best" or "played", and `learn()`. */
   constructor(host, game, acts) {
     this.game = game;
     this.acts = acts;
@@ -49,6 +50,7 @@ export class ReviewPanel {
     this.list = new JumpList('worst', 'Worst moves', (state) => acts.halt(state));
     this.kinds = el('p', { class: 'kinds' });
     this.none = el('p', { class: 'none', text: 'No move lost gold that counts.' });
+    this.learn = button('Learn from mistakes', 'Learn from mistakes', () => acts.learn(), { key: 'Y', class: 'way' });
     const length = review.rounds ? `${review.rounds} rounds` : 'the end of the game';
     const about = `Reviewed by ${review.bot} with ${review.nodes.toLocaleString('en')} nodes a turn, playouts of ${length}.`;
     host.append(
@@ -58,6 +60,7 @@ export class ReviewPanel {
       this.buttons,
       this.listTitle,
       this.list.element,
+      el('p', { class: 'ways' }, this.learn),
       this.none,
       this.kinds,
       el('p', { class: 'about' }, foreign(about)),
@@ -80,7 +83,7 @@ export class ReviewPanel {
     this.rows = game.worst.filter(({ hero }) => this.hero < 0 || hero === this.hero);
     this.list.fill(this.rows.map((row) => ({ state: row.ply, parts: this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
-    this.listTitle.hidden = !this.rows.length;
+    this.listTitle.hidden = this.learn.hidden = !this.rows.length;
     const kinds = new Map();
     for (const { kind, loss } of this.rows) kinds.set(kind || 'other', (kinds.get(kind || 'other') ?? 0) + loss);
     const words = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, lost]) => `${kind} ${gold(lost)}`);

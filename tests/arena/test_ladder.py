@@ -1,0 +1,168 @@
+"""``vindibot ladder``: which bots play next, bots that come, change and go, one results file, and the page."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from vindibot.arena import Ladder, prepare_ladder
+from vindibot.arena.ladder import choose
+from vindibot.arena.results import read_results
+from vindibot.arena.settings import RUNGS, ArenaSettings
+from vindibot.base import UsageError
+from vindibot.cli.main import main
+from vindibot.config.load import load_config
+from vindibot.devtools.strengths import shipped_bots, strengths
+from vindibot.statistics import Rating
+
+WEAK = ("stay", "random", "calm=stay", "wild=random")
+QUICK = ("--rounds", "3", "--size", "8", "--maps", "random", "--seed", "5", "--workers", "2")
+
+
+def ladder_of(folder: Path, most: int | None = None, *rungs: str) -> Ladder:
+    given = {"bots": list(rungs or WEAK), "rounds": 3, "maps.set": "random", "maps.sizes": [8], "seed": 5, "workers": 1}
+    return prepare_ladder(load_config(ArenaSettings, None, given, environ={}), folder, most=most)
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["ladder", str(folder), *arguments])
+
+
+def bot(folder: Path, name: str, trait: str = "stay") -> None:
+    (folder / f"{name}.toml").write_text(f"[traits.{trait}]\n")
+
+
+def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_path: Path) -> None:
+    folder, table = tmp_path / "bots", tmp_path / "table.toml"
+    folder.mkdir()
+    bot(folder, "mine")
+    result = run(folder, *WEAK, *QUICK, "--games", "24", "--table", str(table))
+    assert result.exit_code == 0, result.output
+    assert "24 games are saved" in result.output
+    lines = read_results(folder / "ladder.jsonl")
+    assert len(lines) == 24
+    assert {seat.bot for line in lines for seat in line.seats} == {"stay", "random", "calm", "wild", "mine"}
+    page = (folder / "ladder.html").read_text()
+    assert "ladder of bots" in page
+    assert 'http-equiv="refresh"' not in page, "the ladder has ended"
+    known = tomllib.loads(table.read_text())
+    assert known["command"].startswith("vindibot ladder")
+    assert set(known["bots"]) == {"stay", "random", "calm", "wild", "mine"}
+    again = run(folder, *WEAK, *QUICK, "--games", "28")
+    assert again.exit_code == 0, again.output
+    assert [line.key for line in read_results(folder / "ladder.jsonl")][:24] == [line.key for line in lines]
+    assert len({line.key for line in read_results(folder / "ladder.jsonl")}) == 28
+    other = run(folder, *WEAK, *QUICK, "--rounds", "4")
+    assert other.exit_code == 2
+    assert "another tournament" in other.output
+
+
+def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
+    ladder, told, seen = ladder_of(tmp_path, 40), list[str](), list[set[str]]()
+
+    def finished() -> None:
+        count = len(ladder.lines)
+        seen.append(set(ladder.lines[-1].bots))
+        if count == 4:
+            bot(tmp_path, "mine")
+        elif count == 16:
+            bot(tmp_path, "mine", "random")
+            (tmp_path / "broken.toml").write_text("[traits.no-such-trait]\n")
+        elif count == 28:
+            (tmp_path / "mine.toml").unlink()
+
+    ladder.play(told.append, finished)
+    assert not ladder.error
+    assert not any("mine" in bots or "mine-2" in bots for bots in seen[:4])
+    assert any("mine" in bots for bots in seen[4:16]), "a new bot has the widest interval, so it plays at once"
+    assert any("mine-2" in bots for bots in seen[17:28])
+    assert not any("mine" in bots for bots in seen[17:])
+    assert not any("mine-2" in bots for bots in seen[29:])
+    assert [text for text in told if text[0] in "+-"] == ["+ mine", "+ mine-2", "- mine", "- mine-2"]
+    assert sum("no-such-trait" in text for text in told) == 1, "a faulty file is named once"
+    assert set(ladder.bots) == {"stay", "random", "calm", "wild"}
+    assert {one.bot for one in ladder.summary(resamples=0).standings} == set(ladder.bots), "the table has the bots that play"
+
+
+def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
+    source = "from behaviours import Behaviour\n\n\nclass Mine(Behaviour):\n    def vote(self, view):\n        return {}\n"
+    (tmp_path / "own.py").write_text(source.format(0))
+    (tmp_path / "mine.toml").write_text('[traits.mine]\nuse = "own:Mine"\n')
+    ladder = ladder_of(tmp_path, 12)
+
+    def finished() -> None:
+        if len(ladder.lines) == 4:
+            (tmp_path / "own.py").write_text("def broken(:\n")
+        elif len(ladder.lines) == 8:
+            (tmp_path / "own.py").write_text(source.replace("{}", "1") + "# changed\n")
+
+    told: list[str] = []
+    ladder.play(told.append, finished)
+    assert "mine-2" in ladder.bots
+    assert any("own.py" in text or "own:Mine" in text for text in told if text.startswith("left out")), told
+
+
+def test_an_interrupted_ladder_goes_on_with_new_blocks(tmp_path: Path) -> None:
+    ladder = ladder_of(tmp_path)
+
+    def finished() -> None:
+        if len(ladder.lines) == 6:
+            ladder.stop.soon = True
+
+    ladder.play(lambda text: None, finished)
+    before = [line.key for line in ladder.lines]
+    later = ladder_of(tmp_path, len(before) + 4)
+    later.play(lambda text: None, lambda: None)
+    keys = [line.key for line in later.lines]
+    assert keys[: len(before)] == before
+    assert all(block > max(block for block, _ in before) for block, _ in keys[len(before) :])
+    assert len({line.tournament for line in later.lines}) == 1
+
+
+def test_a_bot_that_cannot_be_started_is_left_out(tmp_path: Path) -> None:
+    program = tmp_path / "ends.sh"
+    program.write_text("echo no settings >&2; exit 3\n")
+    ladder = ladder_of(tmp_path, 24, *WEAK, f"stdio:sh {program}")
+    told: list[str] = []
+    ladder.play(told.append, lambda: None)
+    assert any(text.startswith("left out: ends forfeited each of its first 3 games") for text in told)
+    assert "ends" not in ladder.bots
+
+
+def test_the_bot_with_the_widest_interval_plays_with_its_neighbours() -> None:
+    ratings = [Rating(f"bot{number}", 1000 - 10 * number, 990 - 10 * number, 1010 - 10 * number) for number in range(20)]
+    ratings[4] = Rating("new", 960, 700, 1200)
+    rng, games = np.random.default_rng(1), {one.bot: 40 for one in ratings}
+    chosen = [choose(ratings, games, rng) for _ in range(300)]
+    assert {bots[0] for bots in chosen} == {"new"}
+    assert {bot for bots in chosen for bot in bots[1:3]} == {f"bot{number}" for number in (1, 2, 3, 5, 6, 7)}
+    assert {bot for bots in chosen for bot in bots[3:]} == {one.bot for one in ratings} - {"new"}, "weak and strong are connected"
+    assert all(len(set(bots)) == 4 for bots in chosen)
+    many = games | {"new": 4000}
+    assert choose(ratings, many, rng)[0] != "new", "further games of a bot that loses every game say little"
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        ladder_of(tmp_path / "none")
+
+
+def test_the_bots_that_ship_are_listed_with_their_strength() -> None:
+    result = CliRunner().invoke(main, ["bots"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    bots = shipped_bots()
+    assert {bot.name for bot in bots} >= set(RUNGS)
+    for one in bots:
+        assert re.search(rf"(?m)^{re.escape(one.name)} ", result.output), one.name
+        assert one.plays.endswith("."), f"{one.name} says how it plays"
+    rated = {one.name: one for one in bots if one.rating is not None}
+    assert set(rated) >= set(RUNGS)
+    assert rated["seed"].rating == 0
+    assert all(one.low <= one.rating <= one.high for one in rated.values())  # type: ignore[operator]
+    assert rated["random"].rating < rated["seed"].rating < rated["strong"].rating  # type: ignore[operator]
+    assert strengths()["command"] in result.output.replace("\n", " ")

@@ -1,0 +1,122 @@
+"""What bots and programs say in games of the arena is kept in the game record, with its turn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.support.arenabots import first_task, web_bot
+from tests.support.paths import BOTS
+from vindibot.arena.worker import play_task
+from vindibot.cli.main import main
+from vindibot.games import GameHistory, GameNote, GameRecord, game_record
+from vindibot.viewer.bundle import bundle_of
+
+SCRIPT = "</script><script>alert(1)</script>"
+#: A program that says the number of its turn in its message and on its standard error, and dies on the third turn.
+PROGRAM = f"""
+import sys
+print("before the start", file=sys.stderr, flush=True)
+size = int(input())
+for _ in range(size + 1):
+    input()
+for turn in range(3):
+    for _ in range(int(input())):
+        input()
+    print("thinks", turn, "token=abcdefgh", file=sys.stderr, flush=True)
+    print("WAIT says", turn, {SCRIPT!r} if turn else "EXPERT_INPUT", flush=True)
+    if turn < 2:
+        for _ in range(3):
+            input()
+print("unfinished", end="", file=sys.stderr, flush=True)
+"""
+
+
+def played(*bots: str, **settings: object) -> GameRecord:
+    return game_record.loads(play_task(first_task(*bots, **settings)).record)
+
+
+def test_a_program_that_speaks_the_line_protocol(tmp_path: Path) -> None:
+    path = tmp_path / "speaks.py"
+    path.write_text(PROGRAM)
+    record = played(f"stdio:'{sys.executable}' '{path}'", "random", "random", "random")
+    hero = next(number for number, name in enumerate(record.names, start=1) if name == "speaks")
+    turns = [hero - 1, hero + 3, hero + 7]
+    assert [(note.turn, note.source, note.text) for note in record.notes] == [
+        (turns[0], "message", "says 0"),
+        (turns[0], "stderr", "before the start"),
+        (turns[0], "stderr", "thinks 0 token=********"),
+        (turns[1], "message", f"says 1 {SCRIPT}"),
+        (turns[1], "stderr", "thinks 1 token=********"),
+        (turns[2], "message", f"says 2 {SCRIPT}"),
+        (turns[2], "stderr", "thinks 2 token=********"),
+        (turns[2] + 4, "stderr", "unfinished"),
+    ]
+    assert {note.hero for note in record.notes} == {hero}
+    assert game_record.loads(game_record.dumps(record)) == record
+
+
+def test_a_program_that_speaks_http() -> None:
+    record = played(web_bot("floods"), "random", "random", "random")
+    (note,) = record.notes
+    hero = next(number for number, name in enumerate(record.names, start=1) if name == "web_bot")
+    assert (note.source, note.hero, note.text[:3], note.turn % 4) == ("stderr", hero, "zzz", hero - 1)
+
+
+def speaker(folder: Path, **parameters: object) -> str:
+    """Write a bot with a trait of its own, which plays in a child process. Return its path."""
+    (folder / "speaking_traits.py").write_text((BOTS / "speaking_traits.py").read_text())
+    lines = ["[traits.loud]", 'use = "speaking_traits:Speaks"', *(f"{key} = {value!r}" for key, value in parameters.items())]
+    (folder / "speaker.toml").write_text("\n".join(lines) + "\n")
+    return str(folder / "speaker.toml")
+
+
+def test_a_trait_of_a_bot(tmp_path: Path) -> None:
+    record = played(speaker(tmp_path), "stay", "stay", "stay", rounds=3)
+    hero = next(number for number, name in enumerate(record.names, start=1) if name == "speaker")
+    row, column = record.game_map().starts[hero - 1]
+    assert record.notes == tuple(
+        note
+        for turn in range(hero - 1, 12, 4)
+        for note in (
+            GameNote(turn, hero, "loud", SCRIPT),
+            GameNote(turn, hero, "loud", f"life {100 if turn < 4 else record_life(record, turn, hero)}", (row, column)),
+        )
+    )
+    (part,) = [one for one in bundle_of(record)["notes"] if one["ply"] == hero - 1]
+    size = record.game_map().size
+    assert part == {
+        "ply": hero - 1,
+        "hero": hero - 1,
+        "notes": [
+            {"source": "loud", "text": SCRIPT},
+            {"source": "loud", "text": "life 100", "square": row * size + column},
+        ],
+    }
+    page = tmp_path / "one.html"
+    (tmp_path / "one.games.jsonl").write_bytes(game_record.dumps(record) + b"\n")
+    result = CliRunner().invoke(main, ["replay", str(tmp_path / "one.games.jsonl"), "--html", str(page)])
+    assert result.exit_code == 0, result.output
+    assert page.read_text().count("</script>") == 3, "no text of a note is markup"
+
+
+def record_life(record: GameRecord, turn: int, hero: int) -> int:
+    return int(GameHistory.of(record).state(turn)["hero"]["life"].item(hero - 1))
+
+
+def test_a_record_without_notes_has_no_key_for_them() -> None:
+    record = played("stay", "stay", "stay", "stay", rounds=1)
+    assert record.notes == ()
+    assert b'"notes"' not in game_record.dumps(record)
+
+
+@pytest.mark.parametrize("note", [{"turn": -1}, {"hero": 5}, {"square": [0, 28]}, {"text": None}])
+def test_a_record_with_a_wrong_note_is_refused(note: dict[str, object]) -> None:
+    line = json.loads(game_record.dumps(played("stay", "stay", "stay", "stay", rounds=1)))
+    line["notes"] = [{"turn": 0, "hero": 1, "source": "x", "text": "y"} | note]
+    with pytest.raises(game_record.GameRecordError, match="notes"):
+        game_record.loads(json.dumps(line))

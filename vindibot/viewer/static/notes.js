@@ -1,0 +1,62 @@
+// The notes of a game: what bots and programs said on their turns. The notes are texts of other people, so they are shown as text
+// nodes only.
+
+import { el, foreign } from 'viewer/dom.js';
+
+const HEROES = [0, 1, 2, 3];
+
+/** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of `hero` count,
+ *  or all notes if `hero` is -1. */
+export function notesAt(game, state, hero = -1) {
+  const found = [];
+  for (let ply = Math.max(0, state - 3); ply <= state; ply++)
+    for (const one of HEROES) {
+      const said = (hero < 0 || one === hero) && game.notes.get(ply * 4 + one);
+      if (said && !game.gaps.slice(ply + 1, state + 1).some(Boolean)) found.push(said);
+    }
+  return found;
+}
+
+export class Notes {
+  /** Make the panel inside `host`, an empty element. The panel is hidden while the game has no notes. */
+  constructor(host, game) {
+    this.host = host;
+    this.game = game;
+    this.body = el('ul', { class: 'said-list' });
+    this.none = el('p', { class: 'none', text: 'No bot said anything on these turns.' });
+    host.append(el('h2', { id: 'notes-title', text: 'Notes' }), this.body, this.none);
+  }
+
+  /** Show the notes of a state. Only notes of `hero` count, or all notes if `hero` is -1. */
+  show(state, hero) {
+    const { game } = this;
+    this.host.hidden = !game.notes.size;
+    if (this.host.hidden) return;
+    const shown = `${state} ${hero} ${game.notes.size}`;
+    if (shown === this.shown) return;
+    this.shown = shown;
+    const turns = notesAt(game, state, hero);
+    this.none.hidden = Boolean(turns.length);
+    this.body.replaceChildren(...turns.flatMap((turn) => turn.notes.map((note) => this._row(turn, note))));
+  }
+
+  _row({ hero, ply }, { source, text, square }) {
+    const { game } = this;
+    const place = square === undefined ? null : `(${Math.floor(square / game.size)}, ${square % game.size}) `;
+    return el(
+      'li',
+      { 'data-hero': hero, 'data-ply': ply },
+      el('span', { class: 'turn', text: game.turns[ply] }),
+      el(
+        'span',
+        { class: 'by' },
+        `${hero + 1} `,
+        foreign(game.names[hero]),
+        ' · ',
+        foreign(source, { class: 'trait' }),
+        ': ',
+      ),
+      el('span', {}, place, foreign(text, { class: 'note-text' })),
+    );
+  }
+}
