@@ -251,8 +251,9 @@ class GameHistory:
                 self._last = reached
         if ballot is not None:
             self.ballots[len(self)] = ballot
-            for entry in ballot.entries if self.me is not None else ():
-                self.add_notes(game_notes(self.turn(len(self)), self.me + 1, entry.label, entry.notes))
+            if self.me is not None:
+                for entry in ballot.entries:
+                    self.add_notes(game_notes(self.turn(len(self)), self.me + 1, entry.label, entry.notes))
 
     def add_notes(self, notes: Iterable[GameNote]) -> None:
         """Add what heroes said. The states in which they said it must be known."""
