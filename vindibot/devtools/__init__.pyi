@@ -40,4 +40,4 @@ from .trials.trial import (
     asking_elsewhere as asking_elsewhere,
     voting_elsewhere as voting_elsewhere,
 )
-from .watching import run_at_each_change as run_at_each_change
+from .trials.watching import run_at_each_change as run_at_each_change

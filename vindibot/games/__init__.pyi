@@ -5,7 +5,7 @@ from .ballot import (
     Status as Status,
     tally as tally,
 )
-from .continuation import (
+from .files.continuation import (
     Continuation as Continuation,
     Opening as Opening,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import UsageError, counted, short
 from vindibot.games.files.recording import RecordedTurn, Recording
@@ -32,7 +34,8 @@ def _worst_turn(recording: Recording, place: int) -> int:
     path = review_path(recording.path)
     review = read_review(path, recording.header.game) if path.is_file() else None
     if review is None:
-        raise UsageError(f"{short(recording.path)} has no review: make one with  vindibot review {short(recording.path)}")
+        command = shlex.join(["vindibot", "review", short(recording.path)])
+        raise UsageError(f"{short(recording.path)} has no review: make one with  {command}")
     moves = review.worst(hero=recording.header.hero - 1)
     if place > len(moves):
         raise UsageError(f"{short(path)} has {counted(len(moves), 'bad move')} of hero {recording.header.hero}")
