@@ -115,6 +115,7 @@ def recorded() -> Iterator[GameRecord]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(not RECORDED.is_file(), reason="the recorded stand-offs are not here")
 def test_recorded_stand_offs_are_seen() -> None:
     """In two of the five games, the hero and a rival swap mines; in three, they swap blows."""
