@@ -22,7 +22,8 @@ OTHER_KIND = "other"
 #: The kinds of bad moves, in the order of reports.
 KINDS_OF_LOSS = (
     *("walked into a fight", "stood still", "drank too late"),
-    *("passed by a mine", "left a tavern open", "stalled", "avoided a useful death", OTHER_KIND),
+    *("passed by a mine", "left a tavern open", "stalled", "avoided a useful death"),
+    *("kept up a stand-off", "swapped mines", OTHER_KIND),
 )
 #: The phases of a game: thirds of its turns.
 PHASES = ("first third", "second third", "last third")

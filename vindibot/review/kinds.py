@@ -2,13 +2,17 @@
 
 The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. First
 they use the first 12 rounds of some playouts of each line (`NEAR`). If no rule applies there, they use 40 rounds of more
-playouts, with larger limits (`FAR`). One rule also uses the states on the hero's last turns.
+playouts, with larger limits (`FAR`). Some rules also use the states on the hero's last turns, and the past of the game.
+
+A **cycle** is a stretch of a game in which two heroes undo each other's work while the others gain: a stand-off, in which they
+swap blows, or mine swapping, in which the same mines change hands again and again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +20,7 @@ from numpy.typing import NDArray
 from behaviours.base import View
 from sim.events import DRANK, INHERITED, STRUCK, TOOK_MINE
 from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY, STRIDE, TAVERN, TILE_BITS, Games
+from sim.past import past_of
 from sim.replay import events_of
 from vindibot.games import Kind
 
@@ -48,6 +53,15 @@ USEFUL_DEATHS, USEFUL_LIFE = 0.5, 40
 #: A hero is stalled if for `STALL_ROUNDS` rounds it stayed in an area of `STALL_SIDE` squares per side, and gained neither a mine
 #: nor life.
 STALL_ROUNDS, STALL_SIDE = 12, 3
+#: Two heroes are in a stand-off if each has struck the other at least `STANDOFF_BLOWS` times in `STANDOFF_ROUNDS` rounds.
+STANDOFF_ROUNDS, STANDOFF_BLOWS = 12, 6
+#: Two heroes swap mines under three conditions: one has taken a mine back from the other at least `SWAPS` times in the game; one
+#: has taken a mine from the other at least `LATE_SWAPS` times in the last `SWAP_ROUNDS` rounds; and another hero has gained more
+#: gold in these rounds.
+SWAPS, LATE_SWAPS, SWAP_ROUNDS = 15, 3, 24
+
+#: The kinds of cycles.
+CycleKind = Literal["kept up a stand-off", "swapped mines"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,34 @@ class LineFacts:
     blows: float
     drink: float
     mine: float
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """A cycle in which our hero is: its kind, and the other hero (0..3)."""
+
+    kind: CycleKind
+    rival: int
+
+
+def cycle_of(view: View) -> Cycle | None:
+    """Return the cycle in which our hero is, None if it is in none. The view must have the recent turns and the past."""
+    me, seen = view.me, np.concatenate((view.recent[-SWAP_ROUNDS:], view.games))
+    if len(seen) <= STANDOFF_ROUNDS:
+        return None
+    last = past_of(seen[-1 - STANDOFF_ROUNDS :])[0]
+    blows = [min(int(last["blows"][me, other]), int(last["blows"][other, me])) for other in range(4)]
+    if max(blows) >= STANDOFF_BLOWS:
+        return Cycle("kept up a stand-off", int(np.argmax(blows)))
+    swaps = [int(view.past["retaken"][me, other]) + int(view.past["retaken"][other, me]) for other in range(4)]
+    rival = int(np.argmax(swaps))
+    if swaps[rival] < SWAPS:
+        return None
+    late = past_of(seen)[0]
+    gains = (seen["hero"]["gold"][-1].astype(int) - seen["hero"]["gold"][0]).tolist()
+    others_gain = max(gain for hero, gain in enumerate(gains) if hero not in (me, rival)) > max(gains[me], gains[rival])
+    goes_on = int(late["taken"][me, rival]) + int(late["taken"][rival, me]) >= LATE_SWAPS
+    return Cycle("swapped mines", rival) if others_gain and goes_on else None
 
 
 def facts_of(games: Games, me: int, lines: NDArray[np.int8]) -> LineFacts:
@@ -100,7 +142,24 @@ def kind_of(view: View, played: int, best: int, played_lines: NDArray[np.int8], 
         before, after = (facts_of(view.games, view.me, lines[:rows, :plies]) for lines in (played_lines, best_lines))
         return before, after
 
+    cycle = cycle_of(view)
+    if cycle is not None and _goes_on(cycle, view, played) and not _goes_on(cycle, view, best):
+        return cycle.kind
     return _near_kind(view, played, best, *facts(NEAR)) or _far_kind(view, *facts(FAR))
+
+
+def _goes_on(cycle: Cycle, view: View, move: int) -> bool:
+    """Return whether a move goes on with a cycle.
+
+    In a stand-off, the hero stays on its square. In mine swapping, it takes a mine of the rival, or comes nearer to one.
+    """
+    if cycle.kind == "kept up a stand-off":
+        return view.landing(move) == view.pos
+    mines = np.flatnonzero((view.cells & TILE_BITS) == MINE + 1 + cycle.rival)
+    if not len(mines):
+        return False
+    away = view.map.distances[:, mines].min(axis=1)
+    return _tile(view, move) == MINE + 1 + cycle.rival or bool(away[view.landing(move)] < away[view.pos])
 
 
 def _near_kind(view: View, played: int, best: int, played_facts: LineFacts, best_facts: LineFacts) -> Kind:

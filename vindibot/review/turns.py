@@ -15,7 +15,7 @@ from vindibot.config import Bot
 from vindibot.devtools import best_moves
 from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, Thresholds
 from vindibot.processes import Owner, serve_tasks
-from vindibot.review.kinds import kind_of
+from vindibot.review.kinds import cycle_of, kind_of
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
@@ -51,6 +51,14 @@ class Reviewer:
         """The object that values moves by the rollouts of the bot."""
         return Valuer(rollout_of(self.bot), self.nodes, self.rounds, self.seed)
 
+    @cached_property
+    def long_valuer(self) -> Valuer:
+        """The object that values moves in a cycle: its playouts go to the end of the game.
+
+        A cycle can last longer than a playout. Then the end of a short playout does not show what the cycle costs.
+        """
+        return self.valuer if self.rounds == 0 else Valuer(rollout_of(self.bot), self.nodes, 0, self.seed)
+
     def choice(self, position: TurnPosition) -> set[str]:
         """Return the moves that the bot itself may play on this turn; several may tie."""
         view = position.view()
@@ -61,7 +69,7 @@ class Reviewer:
 def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
     """Return the review of one turn of one hero by `reviewer`."""
     view = position.view()
-    valuer, thresholds = reviewer.valuer, reviewer.thresholds
+    valuer, thresholds = reviewer.valuer if cycle_of(view) is None else reviewer.long_valuer, reviewer.thresholds
     outcomes = valuer.outcomes(view)
     own = outcomes.gold[:, :, view.me]
     best, played = int(own.mean(axis=0).argmax()), outcomes.moves.index(position.move)

@@ -42,6 +42,8 @@ Kind = Literal[
     "left a tavern open",
     "stalled",
     "avoided a useful death",
+    "kept up a stand-off",
+    "swapped mines",
 ]
 _Gold = Annotated[float, Field(allow_inf_nan=False)]
 _Four = tuple[_Gold, _Gold, _Gold, _Gold]
