@@ -118,7 +118,7 @@ def _groups(
         for one in _candidates(game, GameHistory.of(record), request.theme, rng):
             found[one.group].append(one)
     for group in found.values():
-        rng.shuffle(group)  # type: ignore[arg-type]  # a list of objects
+        rng.shuffle(group)
     return dict(sorted(found.items()))
 
 
