@@ -77,6 +77,11 @@ from .store import (
     is_results as is_results,
     setup_path as setup_path,
 )
+from .suites import (
+    SuitePosition as SuitePosition,
+    suite_output as suite_output,
+    write_suite as write_suite,
+)
 from .tournament import (
     Tournament as Tournament,
     prepare as prepare,

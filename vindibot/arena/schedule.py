@@ -1,8 +1,8 @@
 """The schedule: all games of a tournament. It is complete before the first game is played.
 
-A **seating** puts a bot on each of the four seats. A **block** is one map and seed, played in all seatings. So within a block
-every bot plays the same map from every side. Statistics treat each block as one sample. The schedule depends only on the
-configuration and the tournament's seed. So the same configuration with the same node budgets gives the same games on any
+A **seating** puts a bot on each of the four seats. A **block** is one map (or one position) and seed, played in all seatings. So
+within a block every bot plays the same map from every side. Statistics treat each block as one sample. The schedule depends only
+on the configuration and the tournament's seed. So the same configuration with the same node budgets gives the same games on any
 machine, with any number of workers.
 """
 
@@ -20,9 +20,10 @@ from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.suites import Suite
 from vindibot.base import UsageError, derive_seed
 from vindibot.config import Build, build, digest_of
-from vindibot.games import Opening
+from vindibot.games import Opening, map_before
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
 #: Otherwise a resumed file would mix both kinds of games.
@@ -141,12 +142,16 @@ def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All games of a tournament. All random choices of the tournament depend on `seed`."""
+    """All games of a tournament. All random choices of the tournament depend on `seed`.
+
+    With a `suite`, each block begins in one of its positions. Otherwise, it begins at the start of one of the `maps`.
+    """
 
     settings: ArenaSettings
     entrants: tuple[Entrant, ...]
     maps: MapSet
     seed: int
+    suite: Suite | None = None
 
     def seatings(self, block: int = 0) -> list[Seating]:
         """Return the seatings of a block. All blocks have the same number of seatings."""
@@ -160,7 +165,8 @@ class Schedule:
 
         The number of blocks is left out, so that a tournament can be extended.
         """
-        return {
+        positions = {} if self.suite is None else {"positions": self.suite.digest}
+        return positions | {
             "rules": RULES_VERSION,
             "format": self.settings.format,
             "seed": self.seed,
@@ -182,7 +188,7 @@ class Schedule:
     def block_tasks(self, block: int, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
         """Yield the games of one block, which may have any number. For `logs` and `all_logs` see `GameTask`."""
         settings, digest = self.settings, self.digest()
-        where = self.maps.of_block(block)
+        where, name, opening = self._start(block)
         seatings = self.seatings(block)
         for game, seating in enumerate(seatings):
             seats = tuple(self._seats(block, game, seating))
@@ -193,7 +199,7 @@ class Schedule:
                 game=game,
                 games=len(seatings),
                 map_text=where.text(),
-                map_name=where.name or where.digest,
+                map_name=name,
                 seed=derive_seed(self.seed, "game", block, game),
                 rounds=settings.rounds,
                 seats=seats,
@@ -202,7 +208,17 @@ class Schedule:
                 logs=logs,
                 all_logs=all_logs,
                 build=build(),
+                opening=opening,
             )
+
+    def _start(self, block: int) -> tuple[Map, str, Opening | None]:
+        """Return the map of a block, the name of its map or position, and the opening of its games."""
+        if self.suite is None:
+            where = self.maps.of_block(block)
+            return where, where.name or where.digest, None
+        position = self.suite.of_block(block)
+        opening = position.opening(self.settings.rounds)
+        return map_before(opening.first()), position.id, opening
 
     def _seats(self, block: int, game: int, seating: Seating) -> Iterator[SeatTask]:
         """Yield the seats of a game. If a bot has several seats, each one has its own seed.

@@ -148,6 +148,12 @@ class ArenaSettings(Settings):
         "one of these groups per block; ab: two bots, two seats each",
     )
     blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks, each one map and seed in all seatings")
+    positions: str = Field(
+        default="",
+        max_length=1000,
+        description="begin the games in the positions of this suite, one per block: a file of `vindibot positions make`, standard"
+        " or standard-end; rounds is then the length from the position on, for example 80; empty: begin at the start of a map",
+    )
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
     seed: Seed = Field(default=None, description='the seed of maps and all random choices; "random": a new one per tournament')
     adjudicate: Literal["never", "decided"] = Field(
@@ -180,6 +186,9 @@ class ArenaSettings(Settings):
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Return pairs of settings that contradict each other: (key, other key, problem)."""
         found = self.sprt.conflicts()
+        if self.positions:
+            given = [key for key, value in (("maps.names", self.maps.names), ("maps.sizes", self.maps.sizes)) if value]
+            found += [(key, "positions", "does not go with a suite of positions, which has its own maps") for key in given]
         if self.sprt.stop and self.format != "ab":
             found.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
         return found

@@ -31,6 +31,7 @@ from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
+from vindibot.arena.suites import Suite, read_suite
 from vindibot.arena.worker import LocalGames
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.config import Config, build, cores, look_up, short
@@ -199,7 +200,8 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
         raise config.refuse(key, f"{problem} ({other} is set by {config.origin(other)})")
     entrants = read_entrants(config)
     seed = settings.seed if settings.seed is not None else secrets.randbits(32)
-    schedule = Schedule(settings, tuple(entrants), read_map_set(settings.maps, seed), seed)
+    suite = _suite(config) if settings.positions else None
+    schedule = Schedule(settings, tuple(entrants), read_map_set(settings.maps, seed), seed, suite)
     try:
         schedule.seatings()
     except UsageError as error:
@@ -219,6 +221,14 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     setup = _setup(settings, config, seed)
     store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, changes=changed, command=command)
     return Tournament(settings, schedule, path, store)
+
+
+def _suite(config: Config[ArenaSettings]) -> Suite:
+    """Return the suite of positions of the settings. Raises `UsageError`."""
+    try:
+        return read_suite(config.settings.positions)
+    except UsageError as problem:
+        raise config.refuse("positions", f"cannot be used: {problem.message}") from None
 
 
 def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
@@ -245,6 +255,7 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
             folder = entrant_folder(config, name, "folder")
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
     found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
+    found["positions"] = str(Path(settings.positions).resolve()) if Path(settings.positions).is_file() else settings.positions
     return _without_none(found)
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "init": "vindibot.cli",
     "challenge": "vindibot.cli.playing",
     "arena": "vindibot.cli.measuring",
+    "positions": "vindibot.cli.measuring",
     "check": "vindibot.cli.measuring",
     "ladder": "vindibot.cli.measuring",
     "tune": "vindibot.cli.measuring",

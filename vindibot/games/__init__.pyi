@@ -13,7 +13,10 @@ from .files.game_file import (
     kind_of as kind_of,
     read_game_file as read_game_file,
 )
-from .files.lines import fault as fault
+from .files.lines import (
+    fault as fault,
+    read_lines as read_lines,
+)
 from .files.newest import (
     find_recording as find_recording,
     newest_recording as newest_recording,

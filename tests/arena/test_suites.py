@@ -1,0 +1,133 @@
+"""Suites of positions: the file, the games that begin in a position, the shipped suites, and the command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sim.board import draw, parse
+from sim.game import RUNNING, equal
+from tests.support.arenabots import line_bot, schedule, web_bot
+from tests.support.recorded import states_of
+from vindibot.arena.results import read_results
+from vindibot.arena.schedule import Schedule
+from vindibot.arena.suites import SuitePosition, read_suite, write_suite
+from vindibot.arena.worker import play_task
+from vindibot.base import UsageError
+from vindibot.cli.main import main
+from vindibot.games import GameHistory, game_record, read_records
+
+SHIPPED = ("standard", "standard-end")
+
+
+def position(number: int, turn: int = 12, **changes: object) -> SuitePosition:
+    games = states_of(number, plies=60)[turn]
+    values = {"id": f"p{number}", "size": int(games["size"].item(0)), "gold": (1, 2, 3, 4), "board": draw(games)}
+    return SuitePosition.model_validate(values | changes)
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.jsonl"
+    write_suite(path, [position(1), position(2)])
+    return path
+
+
+def with_suite(suite: Path, *bots: str, **settings: object) -> Schedule:
+    plain = schedule(*bots, **settings)
+    return Schedule(plain.settings, plain.entrants, plain.maps, plain.seed, read_suite(str(suite)))
+
+
+def test_a_block_is_a_position_with_all_seatings(suite: Path) -> None:
+    found = with_suite(suite, "stay", "random", format="ab", blocks=3, rounds=5)
+    tasks = list(found.tasks())
+    assert [task.block for task in tasks] == [0] * 6 + [1] * 6 + [2] * 6
+    assert [task.map_name for task in tasks[::6]] == ["p1", "p2", "p1"], "after the last position comes the first"
+    assert len({task.seed for task in tasks}) == 18
+    assert Counter(tuple(seat.entrant.label for seat in task.seats) for task in tasks[:6]).most_common()[0][1] == 1
+    before = states_of(1, plies=60)[12]
+    played = play_task(tasks[0])
+    history = GameHistory.of(game_record.loads(played.record))
+    first = before.copy()
+    first["max_turns"] = 12 + 4 * 5
+    assert equal(history.first, first)
+    assert (len(history), played.line.plies, played.line.rounds) == (20, 20, 5)
+    assert played.line.map.name == "p1"
+    assert found.digest() != schedule("stay", "random", format="ab", blocks=3, rounds=5).digest()
+
+
+@pytest.mark.parametrize("bot", [line_bot(), web_bot()])
+def test_programs_play_from_a_position(suite: Path, bot: str) -> None:
+    task = next(with_suite(suite, bot, "stay", format="ab", rounds=3).tasks())
+    played = play_task(task)
+    assert played.line.plies == 12
+    assert not played.line.has_forfeits, played.line.seats
+    assert GameHistory.of(game_record.loads(played.record)).turn(0) == 12
+
+
+def test_the_command_plays_and_resumes(suite: Path) -> None:
+    words = ["arena", "--match", "stay", "random", "--positions", suite.name, "--rounds", "5", "--seed", "1"]
+    words += ["--results", "cup.jsonl", "--no-report"]
+    done = CliRunner().invoke(main, [*words, "--blocks", "1"])
+    assert done.exit_code == 0, done.output
+    elsewhere = suite.parent / "elsewhere"
+    elsewhere.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(elsewhere)
+        done = CliRunner().invoke(main, ["arena", "--resume", "../cup.jsonl"])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(main, [*words[:-3], "--resume", "cup.jsonl", "--no-report", "--blocks", "2"])
+    assert done.exit_code == 0, done.output
+    lines = read_results(suite.parent / "cup.jsonl")
+    assert Counter(line.map.name for line in lines) == {"p1": 6, "p2": 6}
+    assert {record.max_turns for record in read_records(suite.parent / "cup.games.jsonl")} == {32}
+
+
+def test_suites_that_cannot_be_used_are_refused(suite: Path) -> None:
+    def refused(*words: str) -> str:
+        done = CliRunner().invoke(main, ["arena", "--match", "stay", "random", "--blocks", "1", "--no-report", *words])
+        assert done.exit_code == 2, done.output
+        return done.output
+
+    assert "a suite that comes with vindibot: standard, standard-end" in refused("--positions", "nowhere")
+    assert "does not go with a suite of positions" in refused("--positions", suite.name, "--map", "m1")
+    assert "does not go with a suite of positions" in refused("--positions", suite.name, "--size", "10")
+    for content, message in (
+        ("{}\n", "line 1: this is no position of a suite"),
+        ("", "there is no position in it"),
+        (position(1).model_dump_json() + "\n" + position(1).model_dump_json() + "\n", "line 2: the position p1 is there twice"),
+        (position(1, turn=13).model_dump_json() + "\n", "is at the start of a round, and turn 13 is not"),
+        (position(1, turn=60).model_dump_json() + "\n", "the game is over"),
+        (position(1, board="@1  \n    ").model_dump_json() + "\n", "a hero is missing"),
+        (position(1, board="what").model_dump_json() + "\n", "board: "),
+    ):
+        suite.write_text(content)
+        assert message in refused("--positions", suite.name)
+
+
+def test_a_suite_replaces_only_suites(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text("mine\n")
+    with pytest.raises(UsageError, match=r"notes\.jsonl"):
+        write_suite(path, [position(1)])
+    assert path.read_text() == "mine\n"
+
+
+def test_the_shipped_suites_have_all_phases_and_sizes_and_share_no_game() -> None:
+    suites = [read_suite(name) for name in SHIPPED]
+    games = [{one.source.rpartition(",")[0] for one in suite.positions} for suite in suites]
+    assert not games[0] & games[1]
+    assert len({one.board for suite in suites for one in suite.positions}) == sum(len(suite.positions) for suite in suites)
+    for suite in suites:
+        assert len(suite.positions) >= 30
+        assert {one.phase for one in suite.positions} == {"first third", "second third", "last third"}
+        assert {one.size for one in suite.positions} == set(range(10, 29, 2))
+        for one in suite.positions:
+            assert max(one.gold) - min(one.gold) <= 60
+            games_of = parse(one.board)
+            assert games_of["status"].item(0) == RUNNING
+            assert int(parse(one.opening(80).position)["max_turns"].item(0)) == int(games_of["turn"].item(0)) + 320

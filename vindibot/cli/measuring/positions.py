@@ -1,0 +1,80 @@
+"""``vindibot positions``: suites of positions for the arena."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vindibot.cli.completion import complete_bots
+from vindibot.cli.measuring.parameters import PATH
+
+
+@click.group("positions", short_help="Make suites of positions, in which games of the arena begin.")
+def positions_command() -> None:
+    """Make suites of positions, in which games of the arena begin (vindibot arena --positions)."""
+
+
+@positions_command.command("make", short_help="Choose balanced positions from recorded games.")
+@click.argument("output", metavar="OUT", type=PATH)
+@click.argument("files", metavar="GAMES...", nargs=-1, required=True, type=PATH)
+@click.option("--count", type=click.IntRange(min=1), default=80, show_default=True, metavar="N", help="number of positions")
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0),
+    default=60,
+    show_default=True,
+    metavar="GOLD",
+    help="largest difference of two heroes in expected gold",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=80,
+    show_default=True,
+    metavar="N",
+    help="length of the new games, in rounds",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=1000),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="plies played out per position",
+)
+@click.option("--standoffs", "theme", flag_value="standoffs", help="only positions in which two heroes hold each other in place")
+@click.option("--fights", "theme", flag_value="fights", help="only positions with two heroes within 3 steps of each other")
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of each file")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="seed of the choice")
+@click.option(
+    "--reviewer",
+    default="versions/strong-1",
+    show_default=True,
+    metavar="BOT",
+    shell_complete=complete_bots,
+    help="the bot whose playouts value the positions",
+)
+def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: Any) -> None:
+    """Choose balanced positions from recorded games.
+
+    GAMES are files of game records, or results of the arena. In a position, all heroes have the same gold: the least gold of a
+    hero in the game. A position is balanced if the expected gold of no two heroes differs by more than --margin, by playouts of
+    --rounds rounds. All thirds of games and all sizes of maps get about equally many positions. Each third of a game gives at
+    most one position. The positions are written to OUT.jsonl (for development) and to OUT-end.jsonl (for the last measurement).
+    No game is in both files.
+
+    \b
+    Examples:
+      vindibot positions make mysuite results/cup.jsonl
+      vindibot positions make standoffs results/*.games.jsonl --standoffs --margin 100
+      vindibot arena --match mybot seed --positions mysuite.jsonl --rounds 80
+    """
+    from vindibot.base import terminal
+    from vindibot.review import SuiteRequest, make_suite
+
+    make_suite(
+        terminal(),
+        SuiteRequest(output.with_suffix("") if output.suffix == ".jsonl" else output, files, theme=theme or "", **options),
+    )

@@ -1,0 +1,250 @@
+"""``vindibot positions make``: a suite of balanced positions from recorded games."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from behaviours.base import View
+from sim.board import draw
+from sim.game import RUNNING, SEATS, STRIDE, Games
+from sim.maps import map_of
+from vindibot.arena import SuitePosition, suite_output, write_suite
+from vindibot.base import UsageError, counted, plain_table, say, short
+from vindibot.config import load_bot
+from vindibot.engine import warm
+from vindibot.games import PHASES, GameHistory, GameRecord
+from vindibot.review.profile import many_games
+from vindibot.review.situations import NEAR_STEPS, phase_of
+from vindibot.review.values import Valuer, rollout_of
+
+#: The themes of positions besides "": heroes that hold each other in place, and heroes that are about to fight.
+STANDOFFS, FIGHTS = "standoffs", "fights"
+THEMES = (STANDOFFS, FIGHTS)
+#: A stand-off: for this number of rounds, two heroes within `NEAR_STEPS` steps stay in areas of `SIDE` squares per side.
+STANDOFF_ROUNDS, SIDE = 20, 5
+#: Number of positions per game and phase that are valued, in a random order, and number that may be chosen.
+TRIED, CHOSEN = 6, 1
+#: The first rounds of a game are no positions: all heroes are near their start.
+FIRST_ROUND = 5
+#: Default number of positions, plies that are played out per position, rounds of the games, and margin in gold.
+COUNT, NODES, ROUNDS, MARGIN = 80, 10_000, 80, 60.0
+
+
+@dataclass(frozen=True)
+class SuiteRequest:
+    """The arguments of ``vindibot positions make``. Fields have the names of the options.
+
+    `output` is the beginning of the names of the two files. `margin` is the largest difference of two heroes in expected gold at
+    the end of a game of `rounds` rounds.
+    """
+
+    output: Path
+    files: tuple[Path, ...]
+    reviewer: str
+    count: int = COUNT
+    margin: float = MARGIN
+    rounds: int = ROUNDS
+    nodes: int = NODES
+    theme: str = ""
+    seed: int = 0
+    most: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A position that may be chosen: its game, the turn, the state, and the phase."""
+
+    game: str
+    turn: int
+    games: Games
+    phase: str
+
+    @property
+    def group(self) -> tuple[int, str]:
+        """The size of the map and the phase. All groups get about equally many positions."""
+        return int(self.games["size"].item(0)), self.phase
+
+
+def make_suite(console: Console, request: SuiteRequest) -> None:
+    """Choose positions from the games of the files, and write them to two files. Raises `VindibotError`."""
+    development, end = (request.output.with_name(f"{request.output.name}{what}.jsonl") for what in ("", "-end"))
+    for path in (development, end):
+        suite_output(path).check()
+    bot = load_bot(request.reviewer)
+    valuer = Valuer(rollout_of(bot), request.nodes, 40)
+    records = [(path, record) for path in request.files for record in many_games(path, request.most).records]
+    if not records:
+        raise UsageError("there are no games in these files")
+    warm(console)
+    rng = np.random.default_rng(request.seed)
+    groups = _groups(records, request, rng)
+    chosen, tried = _choose(console, groups, request, valuer)
+    if not chosen:
+        raise UsageError(f"none of {counted(tried, 'position')} is balanced within {request.margin:g} gold: raise --margin")
+    halves = _halves(chosen)
+    for path, positions in zip((development, end), halves, strict=True):
+        write_suite(path, positions)
+    say(
+        console, f"{counted(len(chosen), 'position')} of {counted(tried, 'position')} tried, from {counted(len(records), 'game')}"
+    )
+    table = plain_table("map size", *PHASES, left=("map size",))
+    counts = Counter((position.size, position.phase) for position in chosen)
+    for size in sorted({position.size for position in chosen}):
+        table.add_row(str(size), *(str(counts[size, phase]) for phase in PHASES))
+    console.print(table)
+    say(
+        console,
+        f"{short(development)} has {len(halves[0])} of them for development, {short(end)} has {len(halves[1])} for the end",
+    )
+    if len(chosen) < request.count:
+        say(console, f"fewer than {request.count}: give more games, or raise --margin", "yellow")
+
+
+def _groups(
+    records: Sequence[tuple[Path, GameRecord]], request: SuiteRequest, rng: np.random.Generator
+) -> dict[tuple[int, str], list[Candidate]]:
+    """Return the candidates of all games, in a random order, by the size of the map and the phase."""
+    found = defaultdict[tuple[int, str], list[Candidate]](list)
+    for path, record in records:
+        game = f"{path.name.partition('.')[0]} {record.id}"
+        for one in _candidates(game, GameHistory.of(record), request.theme, rng):
+            found[one.group].append(one)
+    for group in found.values():
+        rng.shuffle(group)
+    return dict(sorted(found.items()))
+
+
+def _candidates(game: str, history: GameHistory, theme: str, rng: np.random.Generator) -> Iterator[Candidate]:
+    """Yield at most `TRIED` positions of each phase of a game, at the start of rounds. `game` names the game.
+
+    All heroes of a position have the same gold: the least of their gold in the game.
+    """
+    max_turns = int(history.first["max_turns"].item(0))
+    numbers = [number for number in range(len(history)) if history.turn(number) % SEATS == 0]
+    numbers = [number for number in numbers if history.turn(number) >= SEATS * FIRST_ROUND and not history.gaps]
+    squares = np.array([history.state(number)["hero"]["pos"][0] for number in numbers]) if theme == STANDOFFS else None
+    tried = Counter[str]()
+    for index in rng.permutation(len(numbers)).tolist():
+        number = numbers[index]
+        phase = phase_of(history.turn(number), max_turns)
+        if tried[phase] >= TRIED:
+            continue
+        games = history.state(number)
+        if games["status"].item(0) != RUNNING or games["hero"]["crashed"].any():
+            continue
+        if theme == STANDOFFS and not _is_standoff(games, squares, index):
+            continue
+        if theme == FIGHTS and not any(View(games, hero).near(NEAR_STEPS) for hero in range(SEATS)):
+            continue
+        tried[phase] += 1
+        # Without this, the gold so far would decide late positions, and nothing in the new games could change their result.
+        games["hero"]["gold"] = games["hero"]["gold"].min()
+        yield Candidate(game, history.turn(number), games, phase)
+
+
+def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
+    """Return whether two heroes near each other have both stayed in a small area. `squares` has their squares by round."""
+    if squares is None or index < STANDOFF_ROUNDS:
+        return False
+    places = np.stack(np.divmod(squares[index - STANDOFF_ROUNDS : index + 1], STRIDE), axis=-1)
+    still = [bool((np.ptp(places[:, hero], axis=0) < SIDE).all()) for hero in range(SEATS)]
+    distances = map_of(games).distances
+    spots = games["hero"]["pos"][0].tolist()
+    return any(
+        still[one] and still[other] and int(distances[spots[one], spots[other]]) <= NEAR_STEPS
+        for one in range(SEATS)
+        for other in range(one)
+    )
+
+
+def _choose(
+    console: Console, groups: dict[tuple[int, str], list[Candidate]], request: SuiteRequest, valuer: Valuer
+) -> tuple[list[SuitePosition], int]:
+    """Return balanced positions, a position of each group in turn, and the number of positions that were valued."""
+    chosen: list[SuitePosition] = []
+    seen: set[str] = set()
+    per_game = Counter[tuple[str, str]]()
+    waiting, tried = {group: list(candidates) for group, candidates in groups.items()}, 0
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("choosing positions", total=request.count)
+        while len(chosen) < request.count and any(waiting.values()):
+            for group in [group for group, left in waiting.items() if left]:
+                if len(chosen) >= request.count:
+                    break
+                while waiting[group]:
+                    one = waiting[group].pop()
+                    digest = _digest(one.games)
+                    if digest in seen or per_game[one.game, one.phase] >= CHOSEN:
+                        continue
+                    tried += 1
+                    gold = _expected(one.games, request.rounds, valuer)
+                    if max(gold) - min(gold) > request.margin:
+                        continue
+                    seen.add(digest)
+                    per_game[one.game, one.phase] += 1
+                    chosen.append(_position(one, gold, request.theme))
+                    progress.advance(task)
+                    break
+    return chosen, tried
+
+
+def _expected(games: Games, rounds: int, valuer: Valuer) -> tuple[float, ...]:
+    """Return the expected gold of heroes 1..4 after `rounds` more rounds."""
+    games = games.copy()
+    turn = int(games["turn"].item(0))
+    games["max_turns"] = turn + SEATS * rounds
+    outcomes = valuer.outcomes(View(games, turn % SEATS))
+    best = outcomes.gold[:, :, turn % SEATS].mean(axis=0).argmax()
+    return tuple(round(value, 1) for value in outcomes.gold[:, best].mean(axis=0).tolist())
+
+
+def _position(one: Candidate, gold: Sequence[float], theme: str) -> SuitePosition:
+    size, board = int(one.games["size"].item(0)), draw(one.games)
+    name = f"{size}-{hashlib.sha256(board.encode()).hexdigest()[:8]}"
+    return SuitePosition(
+        id=name,
+        size=size,
+        phase=one.phase,
+        theme=theme,
+        gold=(gold[0], gold[1], gold[2], gold[3]),
+        source=f"{one.game}, turn {one.turn}",
+        board=board,
+    )
+
+
+#: The eight symmetries of a square board.
+_SYMMETRIES: tuple[Callable[[np.ndarray], np.ndarray], ...] = tuple(
+    lambda board, turns=turns, flipped=flipped: np.rot90(board.T if flipped else board, turns)  # type: ignore[misc]
+    for turns in range(4)
+    for flipped in (False, True)
+)
+
+
+def _digest(games: Games) -> str:
+    """Return a digest of the board with its heroes, without gold and turn. Turned and mirrored boards have the same digest."""
+    size = int(games["size"].item(0))
+    cells = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
+    life = ",".join(map(str, games["hero"]["life"][0].tolist()))
+    return min(
+        hashlib.sha256(np.ascontiguousarray(turned(cells)).tobytes() + life.encode()).hexdigest() for turned in _SYMMETRIES
+    )
+
+
+def _halves(positions: Sequence[SuitePosition]) -> tuple[list[SuitePosition], list[SuitePosition]]:
+    """Return the positions for development and those for the end. All positions of a game are in the same half."""
+    games = defaultdict[str, list[SuitePosition]](list)
+    for position in positions:
+        games[position.source.rpartition(",")[0]].append(position)
+    halves: tuple[list[SuitePosition], list[SuitePosition]] = [], []
+    for own in games.values():
+        min(halves, key=len).extend(own)
+    return halves
