@@ -126,6 +126,6 @@ def test_recorded_stand_offs_are_seen() -> None:
         del cycles[None]
         ((cycle, turns),) = cycles.items()
         assert turns > 140, "for half of the game"
-        seen[record.id] = cycle.kind  # type: ignore[union-attr]
+        seen[record.id] = cycle.kind
     swaps, blows = ["swapped mines"] * 2, ["kept up a stand-off"] * 3
     assert seen == dict(zip([f"standoff-{number}" for number in range(1, 6)], swaps + blows, strict=True))

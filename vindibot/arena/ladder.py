@@ -24,6 +24,7 @@ import numpy as np
 import tomli_w
 
 from sim.game import SEATS
+from vindibot.arena.checks.starts import FIRST_GAMES, StartWatch
 from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.mapsets import MapSet, read_map_set
 from vindibot.arena.report.summary import Summary, summarise
@@ -33,7 +34,6 @@ from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.scores import rate_games
 from vindibot.arena.seats.entrants import Entrant, entrant_of, read_entrants
 from vindibot.arena.settings import ArenaSettings
-from vindibot.arena.starts import FIRST_GAMES, StartWatch
 from vindibot.arena.store import Store, StoreError, check_names, logs_path, read_origin, setup_path
 from vindibot.arena.worker import LocalGames
 from vindibot.base import Output, UsageError, derive_seed

@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from vindibot.arena.checks.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.report.replays import check_pages
@@ -29,7 +30,6 @@ from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.scores import run_sprt
 from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
-from vindibot.arena.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.suites import Suite, read_suite
 from vindibot.arena.worker import LocalGames
