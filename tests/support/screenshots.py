@@ -1,7 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
 ``--rules`` takes only the pictures of docs/rules.md, ``--report`` only the picture of the arena's report, ``--viewer`` only the
-pictures of docs/viewer.md, ``--review`` only the picture of a review.
+pictures of docs/viewer.md, ``--review`` only the pictures of a review, ``--notes`` only the picture of notes.
 
 The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
 moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
@@ -24,7 +24,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from sim.generator import generate
 from tests.support.browser import DESKTOP, PHONE, launch, visiting
-from tests.support.documents import commands
+from tests.support.documents import blocks, commands
 from tests.support.paths import TOP
 from tests.support.reviewed import SAMPLE
 from tests.support.rule_scenes import bundle_of
@@ -68,7 +68,13 @@ SHOTS = [
 ]
 
 #: The review of the game in `tests/data/reviewed.review.jsonl`.
-REVIEW = Shot("viewer-review", DESKTOP, "dark", "End Home B B", ".review")
+REVIEWS = [
+    Shot("viewer-review", DESKTOP, "dark", "End Home B B", ".review"),
+    Shot("viewer-lesson", DESKTOP, "dark", "Y ArrowRight"),
+    Shot("viewer-lesson-phone", PHONE, "light", "Y"),
+]
+#: A game with the bot `scout` of docs/viewer.md.
+NOTES = Shot("viewer-notes", DESKTOP, "light", "Home", ".notes")
 
 MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
 #: Pictures of the page of challenges. Their keys are moves, their part is the hero whose votes are shown.
@@ -119,10 +125,29 @@ async def shoot_viewer(browser: Browser, address: str, folder: Path) -> None:
 
 
 async def shoot_review(browser: Browser, folder: Path) -> None:
-    """Take the picture of a review."""
+    """Take the pictures of a review."""
     with tempfile.TemporaryDirectory() as place:
         page = replay_file(SAMPLE, Path(place) / "game.html")
-        await shoot(browser, page.as_uri(), REVIEW, folder)
+        for shot in REVIEWS:
+            await shoot(browser, page.as_uri(), shot, folder)
+
+
+def play_with_notes(folder: Path) -> Path:
+    """Play the game with notes of docs/viewer.md in `folder`, and return its page."""
+    section = (TOP / "docs" / "viewer.md").read_text().partition("\n## Notes")[2].partition("\n## ")[0]
+    for block in blocks(section):
+        if block.language in ("python", "toml"):
+            (folder / ("scout.py" if block.language == "python" else "scout.toml")).write_text(block.text)
+    words = [*shlex.split(next(commands(section)).words)[1:], "--display", "none"]
+    subprocess.run([sys.executable, "-m", "vindibot", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    (recording,) = (folder / "recordings").iterdir()
+    return replay_file(recording, folder / "game.html")
+
+
+async def shoot_notes(browser: Browser, folder: Path) -> None:
+    """Take the picture of a game with notes."""
+    with tempfile.TemporaryDirectory() as place:
+        await shoot(browser, play_with_notes(Path(place)).as_uri(), NOTES, folder)
 
 
 async def keep(page: Page, path: Path) -> Path:
@@ -205,6 +230,8 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
                     await shoot_viewer(browser, play(Path(game)).as_uri(), folder)
             if "--review" in only:
                 await shoot_review(browser, folder)
+            if "--notes" in only:
+                await shoot_notes(browser, folder)
             await browser.close()
         return
     with tempfile.TemporaryDirectory() as game:
@@ -213,6 +240,7 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
             browser = await launch(playwright)
             await shoot_viewer(browser, address, folder)
             await shoot_review(browser, folder)
+            await shoot_notes(browser, folder)
             for shot in CHALLENGES:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")
