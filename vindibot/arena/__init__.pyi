@@ -1,3 +1,7 @@
+from .checks.before import (
+    check_programs as check_programs,
+    read_checks as read_checks,
+)
 from .checks.program import (
     CheckResult as CheckResult,
     check_program as check_program,

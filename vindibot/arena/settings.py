@@ -166,6 +166,9 @@ class ArenaSettings(Settings):
     replays: int = Field(
         default=8, ge=0, le=1000, description="number of games that the report links to, as pages with the whole game; 0: none"
     )
+    check: bool = Field(
+        default=False, description="check the programs before the first game, in short games, some seconds per program"
+    )
     anchor: str = Field(default="", description="the bot whose rating is 0; empty: seed if it plays, else the mean is 0")
     logs: Literal["none", "trouble", "all"] = Field(
         default="trouble", description="store the standard error of bots: of no game, of games with forfeits, of all games"

@@ -21,6 +21,7 @@ import numpy as np
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
+from vindibot.arena.checks.before import read_checks
 from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.report.plan import to_halve
 from vindibot.arena.report.replays import GameKey, records_of, write_pages
@@ -111,6 +112,7 @@ def report(
         sizes=sorted({size for one in played for size in one.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
+        checks=read_checks(results) if results is not None else (),
         files=[(quote(path.name), text) for path, text in files if path is not None],
         games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
         watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),

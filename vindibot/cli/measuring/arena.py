@@ -76,7 +76,7 @@ def run(
     played.
     """
     from behaviours.registry import nearest
-    from vindibot.arena import ConsoleReporter, prepare, preparing, stopping
+    from vindibot.arena import ConsoleReporter, check_programs, prepare, preparing, stopping
     from vindibot.base import log
     from vindibot.engine import warm
 
@@ -93,6 +93,12 @@ def run(
             with interrupts.saying(words):
                 with contextlib.nullcontext() if settings.cluster.address else preparing(tournament.schedule.entrants):
                     warm(console)
+                if settings.check and not tournament.lines:
+                    check_programs(
+                        tournament.schedule.entrants,
+                        tournament.path,
+                        lambda line, fails: say(console, line, "bold red" if fails else "dim"),
+                    )
                 watch = ConsoleReporter(console)
                 with (
                     machines.machines_for(tournament, settings.cluster, watch.note) as elsewhere,
