@@ -248,9 +248,11 @@ def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
     Python only prints an exception that is raised in a callback of the garbage collection, and Hypothesis has such a callback.
     """
     gc.disable()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for its jobs in the background
     try:
         _interrupted_by_a_trait(mine)
     finally:
+        signal.signal(signal.SIGINT, before)
         gc.enable()
 
 

@@ -1,7 +1,4 @@
-from .checks.before import (
-    check_programs as check_programs,
-    read_checks as read_checks,
-)
+from .checks.before import check_programs as check_programs
 from .checks.program import (
     CheckResult as CheckResult,
     check_program as check_program,
