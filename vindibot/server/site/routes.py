@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
+from functools import partial
 from heapq import nsmallest
 from typing import Any
 
@@ -62,7 +63,7 @@ async def _find_record(database: Database, game_id: str) -> GameRecord | None:
 async def _records(database: Database, bot: str) -> AsyncGenerator[bytes, None]:
     """Yield the records of a bot's archived games as lines of JSON, the oldest first."""
     number = 0
-    while rows := await database.read(lambda connection, after=number: records_after(connection, bot, after, RECORDS_PER_READ)):
+    while rows := await database.read(partial(records_after, bot=bot, after=number, limit=RECORDS_PER_READ)):
         number = rows[-1][0]
         yield "".join(f"{record}\n" for _, record in rows).encode()
 
