@@ -20,6 +20,7 @@ from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site.original_pages import add_original_pages
+from vindibot.server.site.pictures import Pictures, add_pictures
 from vindibot.server.site.reviews import Reviews
 from vindibot.server.site.routes import add_pages
 from vindibot.server.site.streams import Streams, add_streams
@@ -50,6 +51,7 @@ class EmbeddedServer(GameServer):
         self.archive = Archive(self.database, self.lobby.users, settings.seed)
         self.streams = Streams(settings, self.lobby.limits)
         self.reviews = Reviews(self.database)
+        self.pictures = Pictures(self.database)
         self.leagues = LeagueRegistry(self.lobby, settings.league)
         self.lobby.observe(self.archive, self.streams, *observers)
         self._add_routes(routes)
@@ -63,6 +65,7 @@ class EmbeddedServer(GameServer):
         for add_routes in routes:
             add_routes(app)
         add_original_pages(app, lobby, self.streams)
+        add_pictures(app, lobby, self.pictures)
         add_pages(app, lobby, self.database, self.streams, leagues.states)
 
     def end_games(self) -> None:
@@ -84,6 +87,7 @@ class EmbeddedServer(GameServer):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.reviews.close()
+        await self.pictures.close()
         await self.leagues.close()
         self.streams.close()
         await super().__aexit__(kind, error, traceback)

@@ -15,6 +15,7 @@ from .page import (
 from .painting import Painter as Painter
 from .pictures import (
     gif_file as gif_file,
+    state_at as state_at,
     svg_file as svg_file,
 )
 from .replay import (

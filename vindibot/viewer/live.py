@@ -13,7 +13,7 @@ import socket
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 import structlog
@@ -262,7 +262,7 @@ class LiveViewer:
 
     async def _game(self, request: Request) -> Response:
         game, name = self._find(request), quote(request.path_params["id"], safe="")
-        files = {"recording": f"/recordings/{name}", "path": game.path} if game.recording is not None else {}
+        files: dict[str, Any] = {"recording": f"/recordings/{name}", "path": game.path} if game.recording is not None else {}
         return _html(served_page(game.start(), f"/plies/{name}", home="/", **files), policy=served_policy())
 
     async def _plies(self, request: Request) -> Response:

@@ -97,23 +97,38 @@ def whole_page(bundle: Mapping[str, Any], file: SourceFile | None = None) -> str
     return render("viewer/whole.html", bundle=bundle, imports=imports, main=_data_url(MAIN), data={}, plain="", **own)
 
 
-def served_policy() -> str:
-    """Return the Content-Security-Policy for the page from `served_page`."""
+def served_policy(*, framed: bool = False) -> str:
+    """Return the Content-Security-Policy for the page from `served_page`.
+
+    If `framed`, any page may show the page in a frame, otherwise no page may.
+    """
+    ancestors = "*" if framed else "'none'"
     return (
         f"default-src 'none'; script-src 'self' {_digest(served_imports())}; style-src 'self'; img-src 'self' data: blob:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
     )
 
 
-def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **addresses: str) -> str:
+def served_page(
+    bundle: Mapping[str, Any], events: str, *, plain: str = "", preview: Mapping[str, str] | None = None, **addresses: str
+) -> str:
     """Return the page of a game for a server. The page shows `bundle`, and adds the events from the address `events`.
 
     The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``,
     ``record`` or ``recording`` (the file for download), and ``path`` (the path of this file for command lines). `plain` is the
-    address of a page without scripts.
+    address of a page without scripts. `preview` has the properties of the page for other programs that link to it (Open Graph),
+    such as ``og:title``.
     """
     data = {"events": events, **addresses}
-    return render("viewer/game.html", bundle=bundle, imports=served_imports(), main=f"/viewer/{MAIN}", data=data, plain=plain)
+    return render(
+        "viewer/game.html",
+        bundle=bundle,
+        imports=served_imports(),
+        main=f"/viewer/{MAIN}",
+        data=data,
+        plain=plain,
+        preview=preview,
+    )
 
 
 def list_policy() -> str:

@@ -47,7 +47,7 @@ def svg_file(path: Path, out: Path, turn: int | None = None, game: str | None = 
     """
     output = _picture_output(out, path, "--svg")
     history = _history(path, game)
-    state = len(history) if turn is None else _state(history, turn)
+    state = len(history) if turn is None else state_at(history, turn)
     output.write(f"<!-- {MARK} -->\n{draw_svg(history.state(state), names=_names(history), me=history.me)}")
     return history.turn(state)
 
@@ -71,7 +71,7 @@ def _names(history: GameHistory) -> list[str]:
     return [printable(name) for name in history.names]
 
 
-def _state(history: GameHistory, turn: int) -> int:
+def state_at(history: GameHistory, turn: int) -> int:
     """Return the number of the state at a turn. Raises `UsageError` if the game does not have this turn."""
     first, last = history.turn(0), history.turn(len(history))
     if not first <= turn <= last:
@@ -81,7 +81,7 @@ def _state(history: GameHistory, turn: int) -> int:
 
 def _states(history: GameHistory, turns: tuple[int, int] | None) -> list[int]:
     """Return the numbers of the states that a GIF shows."""
-    first, last = (0, len(history)) if turns is None else (_state(history, turn) for turn in turns)
+    first, last = (0, len(history)) if turns is None else (state_at(history, turn) for turn in turns)
     if turns is not None and turns[1] < turns[0]:
         raise UsageError(f"the turns {turns[0]}-{turns[1]}: the first is later than the last")
     if last - first <= MOST_PLIES:

@@ -75,10 +75,10 @@ async def test_the_server_ends_while_a_review_runs(tmp_path: Path, monkeypatch: 
 
 
 async def test_a_review_that_fails_can_be_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*words: str) -> None:
+    async def broken(*arguments: object) -> None:
         raise OSError("no process")
 
-    monkeypatch.setattr("vindibot.server.site.reviews._run", broken)
+    monkeypatch.setattr("vindibot.server.site.reviews.run_lowest", broken)
     async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, bots):
         await asyncio.gather(*(play_until_over(bot) for bot in bots))
         [fixture] = director.league.fixtures

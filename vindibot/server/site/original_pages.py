@@ -16,7 +16,7 @@ from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
 from vindibot.server.room import Room
 from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps, not_found
-from vindibot.server.site.routes import viewer_page
+from vindibot.server.site.routes import on_air_page
 from vindibot.server.site.rule_scenes import SCENES
 from vindibot.server.site.streams import Streams
 
@@ -63,7 +63,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         room = most_interesting(room for room in reversed(lobby.rooms.values()) if streams.feed(room.id) is not None)
         if room is None:
             return html("off_air.html", refresh=REFRESH_SECONDS, **next_steps(request, lobby.settings))
-        return viewer_page(room, "/tv")
+        return on_air_page(request, room, "/tv")
 
     @app.get("/map/{delay}", response_class=HTMLResponse)
     async def fresh_map(delay: str) -> Response:

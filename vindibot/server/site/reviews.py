@@ -7,9 +7,6 @@ the server ends.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import shutil
-import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +17,7 @@ import structlog
 
 from vindibot.base import VindibotError
 from vindibot.games import Review, dumps, read_review, review_path
+from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record
 
@@ -97,30 +95,9 @@ class Reviews:
         with TemporaryDirectory(prefix="vindibot-review-") as folder:
             path = Path(folder) / "game.jsonl"
             path.write_bytes(dumps(record) + b"\n")
-            await _run(
-                "review", str(path), "--hero", str(wanted.hero + 1), "--nodes", str(NODES), "--workers", "1", "--worst", "0"
-            )
+            chosen = ("--hero", str(wanted.hero + 1), "--nodes", str(NODES), "--workers", "1", "--worst", "0")
+            await run_lowest(LONGEST_SECONDS, "review", str(path), *chosen)
             review = read_review(review_path(path))
         if review is None:
             raise VindibotError("no turn of this game can be reviewed")
         return review
-
-
-async def _run(*words: str) -> None:
-    """Run a `vindibot` command at the lowest priority, and wait for its end. Raises `VindibotError` if it fails."""
-    lowest = ["nice", "-n", "19"] if shutil.which("nice") else []
-    process = await asyncio.create_subprocess_exec(
-        *[*lowest, sys.executable, "-m", "vindibot", *words],
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(LONGEST_SECONDS):
-            _, said = await process.communicate()
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-    if process.returncode != 0:
-        raise VindibotError(f"the review ended with code {process.returncode}: {said.decode(errors='replace').strip()[-300:]}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from functools import partial
 from heapq import nsmallest
 from typing import Any
 
@@ -11,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
+from sim.game import PLIES_PER_ROUND
 from vindibot.games import GameHistory, GameRecord, dumps
 from vindibot.server.app import address_of
 from vindibot.server.limits import client_address
@@ -26,7 +28,7 @@ from vindibot.server.site.streams import Streams
 from vindibot.server.site.thumbnails import FinalBoards
 from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import find_record, list_games
+from vindibot.server.store.game_table import find_record, list_games, records_after
 from vindibot.server.users import RegistrationError, User
 from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
 
@@ -35,6 +37,8 @@ SHOWN, SHOWN_OF_BOT = 12, 24
 #: Number of bots in the standings on the home page.
 BEST_BOTS = 10
 BOTS_PER_PAGE = 200
+#: Number of records that are read at once, so that no other reader of the database waits long.
+RECORDS_PER_READ = 20
 #: The table of bots has a link to the bots that played within this number of days.
 RECENT_DAYS = 7
 DAY = 86_400
@@ -56,6 +60,14 @@ async def _find_record(database: Database, game_id: str) -> GameRecord | None:
     return await database.read(lambda connection: find_record(connection, game_id))
 
 
+async def _records(database: Database, bot: str) -> AsyncGenerator[bytes, None]:
+    """Yield the records of a bot's archived games as lines of JSON, the oldest first."""
+    number = 0
+    while rows := await database.read(partial(records_after, bot=bot, after=number, limit=RECORDS_PER_READ)):
+        number = rows[-1][0]
+        yield "".join(f"{record}\n" for _, record in rows).encode()
+
+
 #: Returns the state of each league, by the league's name.
 LeagueStates = Callable[[], Mapping[str, str]]
 
@@ -68,6 +80,15 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
     _add_files(app)
     _add_lists(app, lobby, database, running, boards, leagues)
     _add_bots(app, lobby, database, running, boards)
+
+    @app.get("/records.jsonl", response_class=Response, openapi_extra=queries(bot=BOT))
+    async def records(request: Request) -> Response:
+        """The records of all archived games of a bot, the oldest first, as lines of JSON. Parameter: bot (the id of the bot)."""
+        user = lobby.users.by_id(request.query_params.get("bot"))
+        if user is None:
+            raise Refusal(404, "Name a bot of this server by its id, as in the address of its page: /records.jsonl?bot=ID")
+        headers = {"Content-Disposition": f'attachment; filename="{user.id}.games.jsonl"', "X-Content-Type-Options": "nosniff"}
+        return streams.response(request, _records(database, user.id), media_type="application/jsonl", headers=headers)
 
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
@@ -84,12 +105,12 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
         """
         plain = "ply" in request.query_params
         if streams.feed(game_id) is not None and not plain:
-            return viewer_page(lobby.rooms[game_id])
+            return _viewer(request, lobby.rooms[game_id].history, live=True, framed=True)
         room = lobby.rooms.get(game_id)
         if room is None or room.finished:
             found = await _find_record(database, game_id)
             if found is not None:
-                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.before_first_ply(found))
+                return _archived_game(found, _number(request, "ply")) if plain else _stored_viewer(request, found)
         if room is None:
             return not_found()
         players, plies = room.history.players, len(room.history)
@@ -100,22 +121,53 @@ async def _missing(request: Request, error: Exception) -> Response:
     return not_found()
 
 
-def viewer_page(room: Room, following: str = "") -> HTMLResponse:
-    """Return the page of a running game. After the game, the browser goes to the address `following`, unless it is empty."""
-    title = f"on air: game {room.id}" if following else ""
-    return _viewer(room.history, title, live=True, **{"next": following} if following else {})
+def on_air_page(request: Request, room: Room, following: str) -> HTMLResponse:
+    """Return the page of a running game. After the game, the browser goes to the address `following`."""
+    return _viewer(request, room.history, f"on air: game {room.id}", live=True, next=following)
 
 
-def _viewer(history: GameHistory, title: str = "", *, live: bool = False, **addresses: str) -> HTMLResponse:
+def _stored_viewer(request: Request, record: GameRecord) -> HTMLResponse:
+    """Return the page that replays an archived game."""
+    return _viewer(request, GameHistory.before_first_ply(record), framed=True, record=f"/records/{record.id}")
+
+
+def _viewer(
+    request: Request, history: GameHistory, title: str = "", *, live: bool = False, framed: bool = False, **addresses: str
+) -> HTMLResponse:
     """Return the page that follows a running game (`live`) or replays an archived game.
 
-    The page loads the plies as events. `addresses` are further addresses that the page uses.
+    The page loads the plies as events. If `framed`, other pages may show it in a frame. `addresses` are further addresses that
+    the page uses.
     """
-    if not live:
-        addresses["record"] = f"/records/{history.id}"
     bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
-    markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
-    return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
+    markup = served_page(
+        bundle,
+        f"/plies/{history.id}",
+        plain=f"/{history.id}?ply",
+        preview=_preview(request, history, bundle["title"], moving=not live),
+        home="/",
+        **addresses,
+    )
+    policy = {"Content-Security-Policy": served_policy(framed=framed)}
+    return HTMLResponse(markup, headers=HEADERS | policy | {"Cache-Control": "no-cache"})
+
+
+def _preview(request: Request, history: GameHistory, title: str, *, moving: bool) -> dict[str, str]:
+    """Return the Open Graph properties of the page of a game. They do not reveal the result.
+
+    If `moving`, the game has a GIF.
+    """
+    size = history.first["size"].item(0)
+    rounds = -(-history.first["max_turns"].item(0) // PLIES_PER_ROUND)
+    address = f"{address_of(request)}/{history.id}"
+    properties = {
+        "og:type": "website",
+        "og:site_name": "Vindinium",
+        "og:title": title,
+        "og:description": f"{', '.join(history.names)}: {rounds} round{'s' if rounds != 1 else ''} on {size} x {size} squares",
+        "og:url": address,
+    }
+    return properties | ({"og:image": f"{address}.gif", "og:image:type": "image/gif"} if moving else {})
 
 
 def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:

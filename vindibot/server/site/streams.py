@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -26,11 +26,7 @@ from vindibot.server.store.game_table import find_record
 #: The encoders that each running game has: for whole states with and without ids, and for patches.
 ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
 TYPE = "text/event-stream"
-_HEADERS = [
-    (b"content-type", TYPE.encode()),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # a proxy must not buffer events
-]
+_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}  # a proxy must not buffer events
 
 
 class Streams:
@@ -73,8 +69,16 @@ class Streams:
                 feed.end()
         self._feeds.clear()
 
-    def response(self, request: Request, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
-        """Return a streaming response to `request` that sends `prelude`, then `pieces`.
+    def response(
+        self,
+        request: Request,
+        pieces: AsyncIterator[bytes],
+        prelude: bytes = b"",
+        *,
+        media_type: str = TYPE,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Return a streaming response to `request` that sends `prelude`, then `pieces`. `headers` are further headers.
 
         Raises `Refusal` if there are too many streams, in all or of this address, or if the server is closing.
         """
@@ -83,13 +87,16 @@ class Streams:
         if self.pace.readers >= self._settings.max_streams:
             raise Refusal(503, "There are too many spectators, try again later")
         place = self._limits.stream(client_address(request))
-        return EventResponse(pieces, prelude, self.pace, place, self._settings.stalled_seconds)
+        response = StreamedResponse(pieces, prelude, self.pace, place, self._settings.stalled_seconds)
+        fields = {"content-type": media_type} | _HEADERS | dict(headers or {})
+        response.raw_headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
+        return response
 
 
-class EventResponse(Response):
-    """A response that streams server-sent events: first `prelude`, then `pieces`.
+class StreamedResponse(Response):
+    """A response that is sent piece by piece, for example as server-sent events: first `prelude`, then `pieces`.
 
-    The stream ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
+    The stream ends when all pieces are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
     """
 
     def __init__(
@@ -104,7 +111,7 @@ class EventResponse(Response):
         self._since: float | None = None  # time since which the present piece is being sent, None between two pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
+        """Send the pieces."""
         try:
             await self._send_all(scope, receive, send)
         finally:
@@ -112,7 +119,7 @@ class EventResponse(Response):
 
     async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
         # The head goes through the middleware, since the middleware must see that an answer has begun.
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         send = scope.get(SEND, send)  # without the middleware: this is faster and gives access to the transport
         self._pace.readers += 1
         sending = asyncio.ensure_future(self._send(send))

@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from vindibot.games import GameRecord, Reason, dumps, loads
 from vindibot.server.ratings import winner_of
 
+#: The games of one bot, each game once, although a bot may have several seats in a game. CROSS JOIN keeps the order of the
+#: tables, so that SQLite stops after the games that a limit allows.
+_GAMES_OF_BOT = (
+    "seats CROSS JOIN games ON number = seats.game WHERE seats.bot = ? AND seats.seat = "
+    "(SELECT min(seat) FROM seats AS own WHERE own.bot = seats.bot AND own.game = seats.game)"
+)
+
 
 @dataclass(frozen=True)
 class GameRow:
@@ -87,6 +94,16 @@ def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | No
     return None if row is None else loads(row[0], f"game {game_id}")
 
 
+def records_after(connection: sqlite3.Connection, bot: str, after: int, limit: int) -> list[tuple[int, str]]:
+    """Return the oldest games of a bot with a number above `after`, at most `limit` games. Running games are left out.
+
+    Each game is a tuple: its number, and its record as one line of JSON.
+    """
+    wanted = "seats.game > ? AND state != 'running' ORDER BY seats.game LIMIT ?"
+    query = f"SELECT number, record FROM {_GAMES_OF_BOT} AND {wanted}"  # noqa: S608  # both are ours
+    return connection.execute(query, (bot, after, limit)).fetchall()
+
+
 def list_games(
     connection: sqlite3.Connection, *, bot: str | None = None, before: int | None = None, limit: int = 50
 ) -> list[GameRow]:
@@ -98,11 +115,7 @@ def list_games(
     if bot is None:
         chosen = "FROM games WHERE number < ?"
     else:
-        # CROSS JOIN keeps the order of the tables: SQLite then stops after `limit` games. A bot may have several seats in a game.
-        chosen = (
-            "FROM seats CROSS JOIN games ON number = seats.game WHERE seats.bot = ? AND seats.game < ? AND seats.seat = "
-            "(SELECT min(seat) FROM seats AS own WHERE own.bot = seats.bot AND own.game = seats.game)"
-        )
+        chosen = f"FROM {_GAMES_OF_BOT} AND seats.game < ?"
         wanted.insert(0, bot)
     order = "number" if bot is None else "seats.game"
     columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.player_ids')"

@@ -18,6 +18,9 @@ export class Clock {
     this.touched = false; // the user has changed the time
     this.over = false; // the game is complete
     this.still = false; // no movement between states
+    this.rest = null; // seconds at the last state before the game begins again; null: the game ends there
+    this.from = () => 0; // the state at which it begins again
+    this._rested = 0;
     this._before = null;
     this._frame = (now) => this._tick(now);
   }
@@ -115,6 +118,14 @@ export class Clock {
     this.shown(this);
   }
 
+  /** Go back to the state `from()` once the last state of the complete game was shown for `rest` seconds. */
+  _again(passed) {
+    this._rested += passed;
+    if (!this.over || this._rested < this.rest) return;
+    this.time = this.from();
+    this._rested = 0;
+  }
+
   _tick(now) {
     const passed = this._before === null ? 0 : Math.min(0.25, (now - this._before) / 1000);
     this._before = now;
@@ -124,7 +135,9 @@ export class Clock {
     const going = this.playing || this._settling();
     if (going) {
       this.time = Math.min(this.last(), this.time + passed * pace);
-      if (this.time >= this.last()) {
+      if (this.time < this.last()) this._rested = 0;
+      else if (this.playing && this.rest !== null) this._again(passed);
+      else {
         this.playing = false;
         if (this.over) this.following = false;
       }

@@ -8,6 +8,7 @@ import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, icon, set } from 'viewer/dom.js';
 import { gameFile, turnCommand } from 'viewer/download.js';
 import { Events, KINDS, possible } from 'viewer/events.js';
+import { REST, framed, tellHeight, wishes } from 'viewer/frame.js';
 import { helpWindow } from 'viewer/help.js';
 import { Line } from 'viewer/line.js';
 import { ANSWERS, Lesson } from 'viewer/lesson.js';
@@ -53,6 +54,7 @@ class Page {
     this.line = null; // the line of a review that is on the board instead of the game
     this.lesson = null; // the positions of bad moves for which the page asks
     this.still = false;
+    this.wishes = wishes();
     this.clock = new Clock(
       () => this.game.last,
       () => this.show(),
@@ -90,7 +92,7 @@ class Page {
     const header = el(
       'header',
       { class: 'top' },
-      home ? el('a', { class: 'home', href: home, text: 'Games' }) : null,
+      home ? el('a', { class: 'home', href: home, target: framed() && '_blank', text: 'Games' }) : null,
       el('h1', {}, foreign(bundle.title)),
       this.status,
       el('span', { class: 'space' }),
@@ -134,6 +136,8 @@ class Page {
     this.main = main;
     main.classList.add('game');
     document.documentElement.classList.add('game-page');
+    if (framed()) document.documentElement.classList.add('framed');
+    if (!this.wishes.controls) this._hideControls();
     main.append(
       header,
       this.stage,
@@ -152,6 +156,14 @@ class Page {
       ),
       this.help,
     );
+    if (framed()) tellHeight(main);
+  }
+
+  /** Leave the board, the button that plays, the turn, and a link to the whole page. */
+  _hideControls() {
+    document.documentElement.classList.add('bare');
+    const link = el('a', { href: location.pathname, target: '_blank', class: 'whole' }, foreign(this.game.bundle.title));
+    this.controls.querySelector('.row').append(link);
   }
 
   _overlays(host) {
@@ -494,7 +506,12 @@ class Page {
 
   start({ events, next }) {
     const { game, clock } = this;
-    this.asked = this.address.turn; // this turn may not be known yet
+    const { turn, autoplay, loop } = this.wishes;
+    this.asked = this.address.turn ?? turn; // this turn may not be known yet
+    this.autoplay = autoplay && !this.still; // begins as soon as the first state is known
+    clock.rest = loop ? REST / 1000 : null;
+    clock.from = () => (turn === null ? 0 : Math.max(0, game.turns.findLastIndex((one) => one <= turn)));
+    clock.over = !events;
     if (events) {
       if (game.live && this.asked === null) clock.follow();
       follow(
@@ -504,8 +521,17 @@ class Page {
       );
     }
     this._goAsked();
+    this._autoplay();
     this.transport.draw();
     this.show();
+  }
+
+  /** Play, if the address asks for it, the user has not acted, and there is a state to go to. */
+  _autoplay() {
+    const { clock } = this;
+    if (!this.autoplay || this.asked !== null || clock.following || clock.state >= this.game.last) return;
+    this.autoplay = false;
+    clock.play();
   }
 
   _goAsked() {
@@ -534,6 +560,7 @@ class Page {
     this.clock.grown();
     this.marked = null;
     this._goAsked();
+    this._autoplay();
     if (this.curves) return;
     this.curves = setTimeout(() => {
       this.curves = 0;
