@@ -22,7 +22,7 @@ class Page {
     try {
       this.offers = await api.offers();
     } catch (problem) {
-      this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }), el('button', { type: 'button', class: 'wide', on: { click: () => this.choose() }, text: 'Try again' }));
+      this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }), el('button', { type: 'button', class: 'roomy', on: { click: () => this.choose() }, text: 'Try again' }));
       return;
     }
     const choice = this._put(new Choice(this.body, this.offers, async (wanted, pace) => {

@@ -46,7 +46,7 @@ export class Choice {
     this.bots = bots.map((bot, index) => this._opponent(index, bot));
     this.map = this._maps();
     this.size = el('select', { id: 'size' }, el('option', { value: '', text: 'any size' }), SIZES.map((size) => el('option', { value: size, text: `${size} × ${size}` })));
-    this.again = button('Another map', 'Another', () => this._another(), { class: 'wide' });
+    this.again = button('Another map', 'Another', () => this._another(), { class: 'roomy' });
     this.rounds = el('input', { type: 'number', id: 'rounds', min: 1, max: 600, required: true, value: before.rounds ?? first.rounds });
     this.pace = el('select', { id: 'pace' }, PACES.map((pace) => el('option', { value: pace, text: this._pace(pace) })));
     this.limit = el('select', { id: 'limit' }, [...new Set([...LIMITS, first.limit_ms])].filter((ms) => ms > offers.margin_ms).sort((a, b) => a - b)

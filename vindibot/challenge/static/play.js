@@ -84,7 +84,7 @@ export class Play {
     const votes = el('section', { class: 'panel why', 'aria-label': 'How the bots decided' },
       el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box, 'Show how the bots decided'), this.decisions);
     this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
-    this.leaving = button('Give up', 'Give up', () => this._giveUp(), { class: 'wide' });
+    this.leaving = button('Give up', 'Give up', () => this._giveUp(), { class: 'roomy' });
     host.append(
       el('div', { class: 'stage' }, el('div', { class: 'row turnrow' }, this.turnNow, this.leaving), this.bar, board, this.said, this.pad, this.hint),
       el('div', { class: 'side' }, this.result, table, votes));
@@ -282,7 +282,7 @@ export class Play {
     const words = whole ? `with ${own.gold} gold.` : late ? `A move took longer than ${this.limit} s: your hero crashed, and the game has ended.` : problem;
     const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press }, text: label });
     this.result.replaceChildren(el('h2', { tabindex: -1, text: head }), el('p', { text: words }), el('p', { class: 'row' },
-      act('Play again', () => this.done.again(), 'go'), act('New choice', () => this.done.choose(), 'wide'),
+      act('Play again', () => this.done.again(), 'go'), act('New choice', () => this.done.choose(), 'roomy'),
       this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'View the game' }) : null));
     this.result.hidden = false;
     this.leaving.hidden = this.pad.hidden = this.hint.hidden = true;
