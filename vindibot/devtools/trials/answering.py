@@ -41,7 +41,8 @@ CLOCK = np.dtype([("trait", "i8"), ("since", "f8"), ("used", "f8")])
 class TrialClock:
     """The memory that the process shares with its owner: the number of the running trait, and the seconds that it has used.
 
-    The process writes it, so all values are possible.
+    The process writes it, so all values are possible. It writes the number last, and the owner reads it first: so a number never
+    stands beside times that were not yet written.
     """
 
     def __init__(self, memory: Any) -> None:
@@ -55,18 +56,19 @@ class TrialClock:
     @property
     def used(self) -> float:
         """The seconds that the running trait has used so far, 0 if none runs."""
-        if self.number < 0:
+        if self.number < 0:  # read before the times
             return 0.0
         seconds = float(self._record["used"][0] + time.monotonic() - self._record["since"][0])
         return seconds if 0 <= seconds < inf else 0.0
 
     def begin(self, number: int, used: float) -> None:
         """Note that the code of a trait runs from now on. It has used `used` seconds before."""
-        self._record[0] = (number, time.monotonic(), used)
+        self._record["since"], self._record["used"] = time.monotonic(), used
+        self._record["trait"] = number
 
     def rest(self) -> None:
         """Note that no trait runs."""
-        self._record[0] = (-1, 0.0, 0.0)
+        self._record["trait"] = -1
 
 
 _serving = False
