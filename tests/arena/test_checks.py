@@ -74,7 +74,7 @@ def test_built_in_bots_have_nothing_to_check() -> None:
 def test_the_programs_of_the_examples_pass(bot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if bot == "stdio":
         (script,) = (
-            block for block in blocks((TOP / "docs" / "other-languages.md").read_text(), "sh") if "read -r size" in block.text
+            block for block in blocks((TOP / "docs" / "other-languages.md").read_text(), "sh") if "miner.sh" in block.before
         )
         (tmp_path / "miner.sh").write_text(script.text)
         run = check(f"stdio:sh {tmp_path / 'miner.sh'}", "--move-ms", "20000")
