@@ -15,7 +15,7 @@ from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.server.site import pictures
 
-#: The file of a game's picture has nothing but the picture.
+#: A name of a bot. In a picture it must be text, not a script.
 NASTY = "<script>a</script>"
 
 
