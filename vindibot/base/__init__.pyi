@@ -27,6 +27,7 @@ from .log import add_secret as add_secret
 from .orphans import (
     adopt_orphans as adopt_orphans,
     children as children,
+    continue_after_parent as continue_after_parent,
     die_with_parent as die_with_parent,
     end_descendants as end_descendants,
     kill_children as kill_children,

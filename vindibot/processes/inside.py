@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, name_process
+from vindibot.base import adopt_orphans, continue_after_parent, name_process
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder
@@ -93,6 +93,7 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
     use_streams(others.pop(0) if request.limits.output else None)
     name_process(request.name)
     adopt_orphans()
+    continue_after_parent()
     if requests is not None:
         from vindibot.processes.server import ForkServer
 

@@ -19,7 +19,7 @@ import socket
 from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, children, kill_children, name_process
+from vindibot.base import adopt_orphans, children, continue_after_parent, kill_children, name_process
 from vindibot.processes.changes import Changes
 
 #: The name of the process, as ``ps`` shows it.
@@ -33,6 +33,7 @@ def main(told: dict[str, Any]) -> NoReturn:
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
+    continue_after_parent()
     requests = told["requests"]
     changes = Changes()
     gone = select.poll()

@@ -26,7 +26,7 @@ from posix import _exit  # not `os._exit`, which is replaced while modules of bo
 from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, name_process
+from vindibot.base import adopt_orphans, continue_after_parent, name_process
 from vindibot.config import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
@@ -62,6 +62,7 @@ def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     inside.detach({0, 1, 2, loaded, told["requests"], *([] if gate is None else [gate])})
     name_process(ROOT)
     adopt_orphans()
+    continue_after_parent()
     changes = Changes()
     preload.use_cache(told["cache"])
     wanted = [(run, Needs(tuple(folders), tuple(modules))) for run, (folders, modules) in told["prepared"]]
@@ -313,6 +314,7 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     inside.use_streams(None)
     name_process(TEMPLATE if needs.foreign else BARE_TEMPLATE)
     adopt_orphans()
+    continue_after_parent()
     changes = Changes()
     requests.send(_NEWS.pack(0, os.getpid()))
     preload.import_modules(needs.foreign, needs.folders)
