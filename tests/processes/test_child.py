@@ -240,6 +240,7 @@ def running(program: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["runs_a_kernel", "starts_daemons"])
 @pytest.mark.parametrize(
     ("killed", "stopped"),
