@@ -250,7 +250,7 @@ def fresh_server() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("fresh_server")
-@pytest.mark.parametrize(("name", "number"), product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP)))
+@pytest.mark.parametrize(("name", "number"), [*product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))])
 def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
     tmp_path: Path, name: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

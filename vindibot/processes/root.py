@@ -314,7 +314,6 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     inside.use_streams(None)
     name_process(TEMPLATE if needs.foreign else BARE_TEMPLATE)
     adopt_orphans()
-    continue_after_parent()
     changes = Changes()
     requests.send(_NEWS.pack(0, os.getpid()))
     preload.import_modules(needs.foreign, needs.folders)
@@ -327,6 +326,7 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     template.tell_loaded()
     if os.getppid() == holder:
         os.kill(holder, signal.SIGKILL)
+    continue_after_parent()  # not earlier: a module that stops the template while it is imported ends the holder
     template.serve()
 
 
