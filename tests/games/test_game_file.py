@@ -46,7 +46,5 @@ def test_records_of_the_first_version_are_recognised(two: Path) -> None:
     old = json.loads(two.read_bytes().splitlines()[0]) | {"version": 1}
     old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
     two.write_text(json.dumps(old) + "\n")
-    with pytest.raises(
-        VindibotError, match=r"the format's version is 1, this program reads 2: vindibot 0\.1\.0 reads it"
-    ):
+    with pytest.raises(VindibotError, match=r"the format's version is 1, this program reads 2: vindibot 0\.1\.0 reads it"):
         read_game_file(two)
