@@ -49,6 +49,7 @@ async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tmp_path: Path) -> None:
     async with gathered(browser, tmp_path, (SMALL, PHONE), rounds=2, seconds=600) as (host, start, (ann, bob)):
         await start.get_by_text("0 of 2 people are here").wait_for()
@@ -75,13 +76,13 @@ async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tm
         await our_turn(bob, 1)
         await bob.reload()
         await our_turn(bob, 1)
-        await bob.get_by_role("button", name="East").tap()
+        await bob.get_by_role("button", name="East", exact=True).tap()
         await our_turn(ann, 2)
         for page in (ann, bob, start):
             assert await fits(page)
-        await ann.get_by_role("button", name="South").click()
+        await ann.get_by_role("button", name="South", exact=True).click()
         await our_turn(bob, 2)
-        await bob.get_by_role("button", name="Stay").tap()
+        await bob.get_by_role("button", name="Stay", exact=True).tap()
         room = host.people.game.room
         for page in (ann, bob, start, watching):
             await page.get_by_role("region", name="Result").wait_for()
@@ -92,6 +93,7 @@ async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tm
         await until(lambda: len(host.notes) == 1)
 
 
+@pytest.mark.slow
 async def test_the_start_page_starts_without_the_others_and_ends_the_game(browser: Any, tmp_path: Path) -> None:
     async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (host, start, (ann, bob)):
         button = start.get_by_role("button", name="Start without the others")
@@ -111,6 +113,7 @@ async def test_the_start_page_starts_without_the_others_and_ends_the_game(browse
         assert sorted(host.people.game.setup.people) == [0, 1]
 
 
+@pytest.mark.slow
 async def test_a_person_who_leaves_is_away_and_comes_back(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
     async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (_, start, (ann, bob)):
