@@ -101,6 +101,8 @@ async def test_the_start_page_starts_without_the_others_and_ends_the_game(browse
         await come(ann, "ann")
         await button.click()
         await our_turn(ann, 1)
+        await bob.get_by_text("Round 1 of 50").wait_for()
+        assert await fits(bob)
         await come(bob, "bob")
         await bob.get_by_text("You play hero 2 in the next game").wait_for()
         assert not await bob.locator(".pad").count()

@@ -98,6 +98,7 @@ export class Gathering {
     this.start.textContent = state.game ? 'Play again' : here.length < people.length ? 'Start without the others' : 'Start';
     this.end.hidden = !organises || state.state !== 'playing';
     this.host.classList.toggle('beside', beside);
+    this.host.classList.toggle('asking', !this.form.hidden);
     this.host.classList.toggle('wide', organises && !beside);
     if (state.problem && idle) this.problem.textContent = state.problem;
     this.heroes.forEach((cells, hero) => this._showHero(cells, hero, heroes[hero], state, beside));
@@ -116,7 +117,7 @@ export class Gathering {
 
   /** Return what the visitor can do or expect, in words. */
   _words({ state, heroes, game, seconds, rounds }) {
-    const facts = `${rounds} rounds, ${seconds} s for a move of a person.`;
+    const facts = `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${seconds} s for a move of a person.`;
     if (this.role === 'organiser') {
       if (game) return state === 'playing' ? 'A person who is late stays for this turn. A person who is away can open the link again.' : 'You can start the next game. Bots play for people who are not here.';
       return `Each person opens one link. The game begins when all are here. If you start it earlier, bots play for the others. ${facts}`;

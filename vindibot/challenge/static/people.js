@@ -94,7 +94,7 @@ export class People {
     this.shown.heard = () => document.hidden && this.look().catch(() => null);
     if (plays) this.shown.play(this.id, (...move) => api.move(this.token, ...move));
     else this.shown.follow(this.id);
-    this.shown.result.after(this.gathering.host);
+    this.shown.side.append(this.gathering.host);
   }
 
   setTheme(theme) {

@@ -52,7 +52,7 @@ export class Show {
     this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
     this.turnRow = el('div', { class: 'row turnrow' }, this.turnNow, this.seconds);
     const bar = el('div', { class: 'lefttime', 'aria-hidden': 'true' }, this.left);
-    this.stage = el('div', { class: 'stage' }, this.turnRow, bar, board, this.said);
+    this.stage = el('div', { class: game.me < 0 ? 'stage watched' : 'stage' }, this.turnRow, bar, board, this.said);
     this.side = el('div', { class: 'side' }, this.result, table);
     host.append(this.stage, this.side);
   }
