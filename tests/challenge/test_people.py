@@ -18,6 +18,7 @@ from tests.support.commands import begin, ended, line_with, recordings
 from tests.support.recorded import record, states_of
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
+from vindibot.challenge.offers import Offers
 from vindibot.cli.playing.challenge import challenge_command
 from vindibot.games import Continuation, GameHistory, Player
 from vindibot.games.files.recording import read_recording
@@ -172,11 +173,15 @@ async def test_without_a_bot_a_record_of_the_game_is_kept(tmp_path: Path) -> Non
         await organiser.state_with("playing")
         await asyncio.gather(*(person.play(["North", "East"]) for person in people))
         over = await organiser.state_with("over")
-        room = server.room(over["game"]["id"])
-    (path,) = recordings(tmp_path)
-    (found,) = read_records(path)
-    assert (found.names, found.moves) == (("ann", "bob", "cid", "dot"), tuple(room.moves))
-    assert GameHistory.of(found).complete
+        rooms = [server.room(over["game"]["id"])]
+        await organiser.start()
+        rooms.append(server.room((await organiser.state_with("playing"))["game"]["id"]))
+        await people[0].play(["North"])
+    found = {record.id: record for path in recordings(tmp_path) for record in read_records(path)}
+    for room, ending in zip(rooms, ("finished", "interrupted"), strict=True):
+        kept = found[room.id]
+        assert (kept.names, kept.moves, kept.ending) == (("ann", "bob", "cid", "dot"), tuple(room.moves), ending)
+        assert GameHistory.of(kept).complete
 
 
 async def test_people_go_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -> None:
@@ -191,6 +196,33 @@ async def test_people_go_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -> No
         bundle = await people[0].game()
         assert (bundle["me"], bundle["start"]["turn"]) == (1, 29)
         assert [player["name"] for player in bundle["players"]] == ["random", "ann", "bob", "malvert"]
+
+
+async def test_a_bot_that_cannot_be_loaded_is_named_and_the_organiser_tries_again(tmp_path: Path) -> None:
+    bot = tmp_path / "mine.toml"
+    bot.write_text('extends = "stay"\n')
+    async with hosting(tmp_path, (str(bot),), people=2, rounds=1) as (host, _, client):
+        organiser, people = await visitors(host, client)
+        bot.write_text('extends = "nothing"\n')
+        await come(people, "ann", "bob")
+        await until(lambda: host.people.problem)
+        state = await organiser.state()
+        assert (state["state"], "mine.toml" in state["problem"]) == ("waiting", True)
+        assert (await people[0].state())["state"] == "waiting", "only the organiser tries again"
+        bot.write_text('extends = "stay"\n')
+        assert (await organiser.start()).status_code == 204
+        assert (await organiser.state_with("playing"))["problem"] == ""
+
+
+def test_people_take_the_heroes_that_have_not_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(5, plies=60), 2))
+    start = Continuation(history, history.at_turn(29), 1)
+    offers = Offers((), "", start)
+    assert [offers.heroes_of(number) for number in (1, 2, 3, 4)] == [[1], [1, 2], [1, 2, 3], [0, 1, 2, 3]]
+    monkeypatch.setattr(Continuation, "crashed", lambda self, hero: hero in {2, 3})
+    assert offers.heroes_of(2) == [0, 1]
+    with pytest.raises(UsageError, match="only 2 heroes can move"):
+        offers.heroes_of(3)
 
 
 @pytest.mark.slow

@@ -163,8 +163,9 @@ class ChallengeGame:
         self._match: Match | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._left = asyncio.Event()
-        for secret in (self.secret, *self.keys.values()):
-            log.add_secret(secret)
+        log.add_secret(self.secret)
+        for key in self.keys.values():
+            log.add_secret(key)
 
     @property
     def room(self) -> Room | None:
@@ -247,7 +248,8 @@ class ChallengeGame:
     async def run(self) -> None:
         """Wait until the game ends, or until somebody ends it. Then store the result in `result`, None if the game has no result.
 
-        A game with a person who plays alone also ends if the person does not join in time.
+        A game with a person who plays alone also ends if the person does not join in time. If no bot records the game, store a
+        record of the game.
         """
         match = self._match
         assert match is not None
@@ -267,14 +269,12 @@ class ChallengeGame:
         finally:
             for task in (begun, ended, left):
                 task.cancel()
+            if not self.setup.bots:
+                self._store_record()
 
     async def _finish_recordings(self) -> None:
-        """Wait until the bots have recorded the end of the game, for at most `CLOSING_SECONDS`.
-
-        If no bot plays, store a record of the game instead.
-        """
+        """Wait until the bots have recorded the end of the game, for at most `CLOSING_SECONDS`."""
         if not self._tasks:
-            self._store_record()
             return
         _, late = await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
         for task in late:
@@ -284,7 +284,7 @@ class ChallengeGame:
                 _log.warning("an opponent failed", reason=str(problem))
 
     def _store_record(self) -> None:
-        """Write the record of the game to a file in the folder of recordings."""
+        """Write the record of the game, as far as it was played, to a file in the folder of recordings."""
         room, recording = self.room, self._settings.recording
         if room is None or not recording.enabled:
             return
