@@ -14,7 +14,7 @@ from pathlib import Path
 from sim.game import MAX_SIZE, PLIES_PER_ROUND, Games
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, map_of, named_map
-from vindibot.base import UsageError, counted
+from vindibot.base import UsageError
 from vindibot.config import (
     LONGEST_NAME,
     BotFile,
@@ -161,7 +161,7 @@ class Offers:
         heroes = [0, 1, 2, 3] if start is None else [hero for hero in (start.hero, *start.others) if not start.crashed(hero)]
         if len(heroes) < people:
             raise UsageError(
-                f"only {counted(len(heroes), 'hero')} can move on this turn: choose fewer people, or an earlier turn"
+                f"only {len(heroes)} of 4 heroes can still move on this turn: choose fewer people, or an earlier turn"
             )
         return sorted(heroes[:people])
 
