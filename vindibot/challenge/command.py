@@ -41,7 +41,8 @@ def challenge(
         check_seats(settings.people, len(bots))
         offers = Offers(bots, settings.map, start)
         for player in dict.fromkeys(offers.missing):
-            say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place, or choose another on the page")
+            another = ", or choose another on the page" if settings.people == 1 else ""
+            say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place{another}")
         warm(console)
         host = Host(settings, offers, lambda text: say(console, printable(text)))
         people = People(host) if settings.people > 1 else None
@@ -52,10 +53,7 @@ def challenge(
                 say(console, f"play at {url} (Ctrl-C ends it)")
             else:
                 say(console, f"start page: {url} (Ctrl-C ends it)")
-                say(
-                    console,
-                    f"it has the links of the {settings.people} people, and starts the game: keep this address secret",
-                )
+                say(console, "it has the link of each person, and starts the game: keep this address secret")
             if lan:
                 say(console, f"in this network: {_address(server, lan=True)}", "bold")
                 seen = "play, and see the votes of your bots" if people is None else "watch the game"

@@ -160,9 +160,7 @@ class Offers:
         start = self.start
         heroes = [0, 1, 2, 3] if start is None else [hero for hero in (start.hero, *start.others) if not start.crashed(hero)]
         if len(heroes) < people:
-            raise UsageError(
-                f"only {len(heroes)} of 4 heroes can still move on this turn: choose fewer people, or an earlier turn"
-            )
+            raise UsageError(f"only {len(heroes)} of 4 heroes can still move on this turn: choose fewer people")
         return sorted(heroes[:people])
 
     def rivals(self, heroes: Sequence[int]) -> dict[int, str]:
