@@ -131,6 +131,27 @@ async def test_a_person_who_leaves_is_away_and_comes_back(browser: Any, tmp_path
         await our_turn(bob, 1)
 
 
+@pytest.mark.slow
+async def test_four_people_in_the_tabs_of_one_browser(browser: Any, tmp_path: Path) -> None:
+    """A browser has only six connections to a server: the pages must not keep them busy."""
+    async with (
+        hosting(tmp_path, people=4, rounds=2, seconds=600) as (host, server, client),
+        visiting(browser, f"{server.url}{PATH}#{host.people.token}") as start,
+    ):
+        tabs = []
+        for token in await Visitor(client, host.people.token).links():
+            tabs.append(await start.context.new_page())
+            await tabs[-1].goto(f"{server.url}{PATH}#{token}")
+            await come(tabs[-1], f"person {len(tabs)}")
+        for number in (1, 2):
+            for tab in tabs:
+                await our_turn(tab, number)
+                await tab.keyboard.press("ArrowUp")
+        for page in (start, *tabs):
+            await page.get_by_role("region", name="Result").wait_for()
+        assert host.people.game.room.moves == [1] * 8
+
+
 async def test_a_wrong_link_says_so(browser: Any, tmp_path: Path) -> None:
     expected = ["404 (Not Found)"]
     async with (
@@ -138,3 +159,8 @@ async def test_a_wrong_link_says_so(browser: Any, tmp_path: Path) -> None:
         visiting(browser, f"{server.url}{PATH}#wrong", expected=expected) as page,
     ):
         await page.get_by_role("alert").filter(has_text="This link is not valid").wait_for()
+        await page.evaluate("sessionStorage.setItem('vindibot-challenge-organiser', 'of an earlier command')")
+        await page.goto(f"{server.url}{PATH}?again")
+        await page.get_by_role("alert").filter(has_text="This link is not valid").wait_for()
+        await page.reload()
+        await page.get_by_text("The game has not begun").wait_for()

@@ -21,14 +21,19 @@ function tokenOfLink() {
   }
 }
 
-/** Remove the organiser's token from the address, which a projector shows. The browser keeps it as long as the tab is open. */
-function hide(token) {
+/** Store the organiser's token as long as the tab is open. Return whether this was possible. */
+function store(token) {
   try {
     sessionStorage.setItem(MEMORY, token);
-    history.replaceState(null, '', location.pathname);
+    return true;
   } catch {
-    // a browser may refuse to store it
+    return false; // a browser may refuse to store it
   }
+}
+
+/** Remove the organiser's token from the address, which a projector shows. */
+function hide(token) {
+  if (store(token)) history.replaceState(null, '', location.pathname);
 }
 
 export class People {
@@ -54,7 +59,10 @@ export class People {
       } catch (problem) {
         this.problem.textContent = problem.message;
         if (!this.gathering) this.host.replaceChildren(this.problem);
-        if (problem.status === 404) return; // the token is wrong, and stays so
+        if (problem.status === 404) { // the token is wrong, and stays so
+          store('');
+          return;
+        }
       }
       await api.pause(EVERY_MS);
     }

@@ -128,7 +128,7 @@ export class Show {
     if (!people?.people.includes(hero)) return null;
     const whole = people.limits_ms[hero] / 1000;
     const left = people.turn === game.turns[game.last] ? (people.left_ms - now + people.at) / 1000 : whole - (now - this.since) / 1000;
-    return { left: Math.min(left, whole), whole };
+    return { left: Math.min(left, Math.max(whole, people.left_ms / 1000)), whole };
   }
 
   _tick() {
