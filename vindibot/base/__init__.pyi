@@ -41,6 +41,7 @@ from .output.console import (
 from .output.pages import (
     compile_templates as compile_templates,
     qr_code as qr_code,
+    qr_picture as qr_picture,
     render as render,
 )
 from .output.redaction import (

@@ -25,6 +25,9 @@ SPELLED = {
 
 @click.command("challenge", short_help="Play against bots in the browser.")
 @click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
+@click.option(
+    "--against", metavar="BOT", multiple=True, shell_complete=complete_bots, help="play against this bot, as BOT; repeatable"
+)
 @click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
 @click.option("--lan", is_flag=True, help="let other devices in this network play too, and print the address")
 @config_option
@@ -32,6 +35,7 @@ SPELLED = {
 @settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps})
 def challenge_command(
     bots: tuple[str, ...],
+    against: tuple[str, ...],
     config: str | None,
     source: Path | None,
     turn: int | None,
@@ -48,11 +52,17 @@ def challenge_command(
     name of a bot. The default is "seed". The page also offers all bot files of the current folder. Ctrl-C stops the server.
     With --from, you go on from a turn of an earlier game against its bots.
 
+    With --people 2 to 4, several people play one game. The command prints the address of a start page. This page has a link and
+    a QR code for each person, starts the game, and then shows it, for example on a projector. Bots play the free heroes. A person
+    who is late stays for this turn (--seconds). Use --lan if people play on other devices.
+
     \b
     Examples:
       vindibot challenge --open                 you against three seed bots
       vindibot challenge mybot malvert          the two bots take the three seats in turn
       vindibot challenge --map m1 --lan         on a phone: open the printed address
+      vindibot challenge --people 4 --lan       four people against each other, each on a phone
+      vindibot challenge --people 2 malvert     two people against two bots
       vindibot challenge --from last --turn 212 go on from this turn of the newest recording
     """
     from vindibot.base import terminal
@@ -66,4 +76,4 @@ def challenge_command(
     if recording.enabled and (problem := recording_folder_problem(recording.folder)):
         raise loaded.refuse("recording.folder", problem)
     start = continuation(source, turn, game, hero)
-    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page, start=start)
+    challenge(loaded.settings, (*against, *bots), terminal(), lan=lan, open_page=open_page, start=start)
