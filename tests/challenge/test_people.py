@@ -228,7 +228,7 @@ def test_people_take_the_heroes_that_have_not_crashed(tmp_path: Path, monkeypatc
 @pytest.mark.slow
 async def test_the_whole_command(tmp_path: Path) -> None:
     """Two people load their pages again, the third leaves, and a fourth client has a wrong token."""
-    words = ("--people", "3", "--against", "stay", "--rounds", "4", "--seconds", "3", "--in-process")
+    words = ("--people", "3", "stay", "--rounds", "4", "--seconds", "3", "--in-process")
     process = await begin(tmp_path, "challenge", *words, "--log-file", "log.jsonl", "--log-level", "debug")
     page, _, token = (await line_with(process, "start page")).split()[2].partition("#")
     async with httpx.AsyncClient(base_url=page.removesuffix("/challenge"), timeout=60) as client:
@@ -270,7 +270,7 @@ async def test_the_whole_command(tmp_path: Path) -> None:
         (["--people", "0"], "people must be at least 1"),
         (["--people", "x"], "people"),
         (["--people", "2", "--seconds", "0"], "seconds must be at least 1"),
-        (["--people", "4", "--against", "stay", "stay"], "4 people leave no seat for bots, not 2"),
+        (["--people", "4", "stay", "stay"], "4 people leave no seat for bots, not 2"),
         (["--people", "3", "stay", "stay"], "3 people leave 1 seat for bots, not 2"),
         (["--people", "2", "sead"], "seed"),
     ],

@@ -25,9 +25,6 @@ SPELLED = {
 
 @click.command("challenge", short_help="Play against bots in the browser.")
 @click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
-@click.option(
-    "--against", metavar="BOT", multiple=True, shell_complete=complete_bots, help="play against this bot, as BOT; repeatable"
-)
 @click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
 @click.option("--lan", is_flag=True, help="let other devices in this network play too, and print the address")
 @config_option
@@ -35,7 +32,6 @@ SPELLED = {
 @settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps})
 def challenge_command(
     bots: tuple[str, ...],
-    against: tuple[str, ...],
     config: str | None,
     source: Path | None,
     turn: int | None,
@@ -76,4 +72,4 @@ def challenge_command(
     if recording.enabled and (problem := recording_folder_problem(recording.folder)):
         raise loaded.refuse("recording.folder", problem)
     start = continuation(source, turn, game, hero)
-    challenge(loaded.settings, (*against, *bots), terminal(), lan=lan, open_page=open_page, start=start)
+    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page, start=start)
