@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from sim.game import SEATS
 from vindibot.config import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
 #: Largest number of characters in the name of a person.
 LONGEST_NAME = 30
+#: Largest number of people in one game: the heroes. `sim.game.SEATS` would load numpy for the help of each command.
+MOST_PEOPLE = 4
 
 
 class ChallengeSettings(Settings):
@@ -21,7 +22,10 @@ class ChallengeSettings(Settings):
     )
     rounds: int = Field(default=100, ge=1, le=600, description="number of rounds (moves per hero) that the page selects first")
     people: int = Field(
-        default=1, ge=1, le=SEATS, description="number of people in the game; with 2 or more, each person gets a link to a hero"
+        default=1,
+        ge=1,
+        le=MOST_PEOPLE,
+        description="number of people in the game; with 2 or more, each person gets a link to a hero",
     )
     seconds: int = Field(
         default=10,

@@ -173,11 +173,11 @@ class Child:
     def receive(self, seconds: float | None = None) -> ChildFrame:
         """Return the next frame. Raises `ChildEnded` if the child has ended, and `ChildLate` after `seconds` seconds.
 
-        A child that closes its pipe without an end of the process is killed.
+        A child that closes its pipe without an end of the process is killed. With the first frame, the process id is known.
         """
         limit = inf if seconds is None else time.monotonic() + seconds
         closed = inf
-        while not self._frames:
+        while not self._frames or not (self.pid or self.ending):
             if self.ending is not None:
                 raise ChildEnded(self.ending)
             now = time.monotonic()
