@@ -20,7 +20,7 @@ from tests.arena.test_report import tournament
 from tests.server.league.test_league import new_league, roster
 from tests.support.axe import SCHEMES, Scheme, violations
 from tests.support.browser import DESKTOP, PHONE, visiting
-from tests.support.challenges import hosting
+from tests.support.challenges import Visitor, hosting
 from tests.support.recorded import record, states_of
 from tests.support.reviewed import SAMPLE
 from tests.support.serving import Bot, playing, serving
@@ -209,6 +209,27 @@ async def test_a_game_against_bots(browser: Any, tmp_path: Path) -> None:
         await page.keyboard.press("ArrowDown")
         await page.get_by_text("Round 2 of ").and_(page.locator(".ours-now")).wait_for()
         await page.keyboard.press("v")
+
+
+@pytest.mark.slow
+async def test_the_pages_of_a_game_of_several_people(browser: Any, tmp_path: Path) -> None:
+    async with hosting(tmp_path, people=2, seconds=600) as (host, server, client):
+        address = f"{server.url}{PATH}"
+        links = await Visitor(client, host.people.token).links()
+        async with (
+            opened(browser, f"{address}#{host.people.token}", size=PHONE) as start,
+            opened(browser, f"{address}#{links[0]}", size=PHONE) as ann,
+            opened(browser, f"{address}#{links[1]}") as bob,
+            opened(browser, address) as watching,
+        ):
+            await watching.get_by_text("The game has not begun").wait_for()
+            for page in (start, ann, watching):
+                assert not [line for scheme in SCHEMES for line in await violations(page, scheme)]
+            for page, name in ((ann, "ann"), (bob, "bob")):
+                await page.get_by_label("Your name").fill(name)
+                await page.get_by_role("button", name="I am here").click()
+            for page in (ann, bob, start, watching):
+                await page.get_by_text("Round 1 of ").wait_for()
 
 
 @pytest.mark.slow

@@ -158,6 +158,7 @@ def test_the_starters_play() -> None:
         assert seat.bot not in found or seat.gold > 0, game
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["python", "javascript", "java"])
 async def test_a_starter_repeats_requests_and_names_a_wrong_key(name: str) -> None:
     command = starters().get(name)

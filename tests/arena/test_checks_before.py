@@ -47,6 +47,7 @@ def test_what_fails_is_told_and_stands_in_the_report(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stdout
 
 
+@pytest.mark.slow
 def test_a_tournament_without_programs_has_no_checks(tmp_path: Path) -> None:
     done = run(
         tmp_path, "arena", "random", "stay", "--rounds", "2", "--blocks", "1", "--map", "m1", "--check", "--results", "a.jsonl"
@@ -56,6 +57,7 @@ def test_a_tournament_without_programs_has_no_checks(tmp_path: Path) -> None:
     assert not checks_path(tmp_path / "a.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_file_of_somebody_else_stays(tmp_path: Path) -> None:
     (tmp_path / "a.checks.json").write_text("mine")
     game = ("--rounds", "2", "--blocks", "1", "--map", "m1")

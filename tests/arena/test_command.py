@@ -197,6 +197,7 @@ def test_a_bot_file_whose_first_move_ends_its_process_ends_the_tournament(tmp_pa
     assert len(read_results(tmp_path / "r.jsonl")) <= 5
 
 
+@pytest.mark.slow
 def test_a_game_that_could_not_be_played_counts_for_nobody(tmp_path: Path) -> None:
     words = ["--match", "random", "stay", "--blocks", 6, *GAMES, "--results", "r.jsonl"]
     done = arena(tmp_path, *words)

@@ -118,6 +118,7 @@ def cases() -> Iterator[object]:
             yield pytest.param(trait, first, id=f"{trait}-{'first' if first else 'last'}", marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(("program", "first"), list(cases()), indirect=["program"])
 def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> None:

@@ -248,18 +248,9 @@ def fresh_server() -> Iterator[None]:
     ForkServer.of_process().close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh_server")
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [
-        (ROOT, signal.SIGKILL),
-        *(
-            pytest.param(name, number, marks=pytest.mark.slow)
-            for name, number in product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))
-            if (name, number) != (ROOT, signal.SIGKILL)
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "number"), [*product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))])
 def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
     tmp_path: Path, name: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     assert "another tournament" in other.output
 
 
+@pytest.mark.slow
 def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
     ladder, told, seen = ladder_of(tmp_path, 40), list[str](), list[set[str]]()
 
@@ -89,6 +90,7 @@ def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
     assert {one.bot for one in ladder.summary(resamples=0).standings} == set(ladder.bots), "the table has the bots that play"
 
 
+@pytest.mark.slow
 def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
     source = "from behaviours import Behaviour\n\n\nclass Mine(Behaviour):\n    def vote(self, view):\n        return {}\n"
     (tmp_path / "own.py").write_text(source.format(0))

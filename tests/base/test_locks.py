@@ -62,6 +62,7 @@ def holder(path: Path, error: str | None = None) -> Iterator[tuple[subprocess.Po
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [None, "ENOSYS", "ENOLCK"])
 def test_a_second_process_is_kept_out_until_the_first_one_ends(tmp_path: Path, error: str | None) -> None:
     path = tmp_path / "results"
@@ -79,6 +80,7 @@ def test_a_second_process_is_kept_out_until_the_first_one_ends(tmp_path: Path, e
     assert not (tmp_path / "results.lock").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [None, "ENOSYS", "ENOLCK"])
 def test_a_process_that_was_killed_keeps_nobody_out(tmp_path: Path, error: str | None) -> None:
     path = tmp_path / "results"

@@ -24,6 +24,7 @@ def shell(folder: Path, words: str, **more: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -112,7 +112,7 @@ class Hashes(Behaviour):
 
     def vote(self, view: View) -> Votes:
         words = {f"word {number}" for number in range(50)}
-        return [float(int(next(iter(words))[5:])), 0, 0, 0, 0]
+        return [float(word[5:]) for word in list(words)[:5]]
 
 
 class Scribbles(Behaviour):

@@ -17,6 +17,7 @@ CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() /
 ARENA = ("arena", "seed", "random", "stay", "--blocks", "1", "--rounds", "2", "--map", "m1", "--seed", "1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -62,6 +63,7 @@ def test_a_long_folder_for_temporary_files(tmp_path: Path) -> None:
     assert "ahead of" in done.stdout
 
 
+@pytest.mark.slow
 def test_no_shared_memory_is_needed(tmp_path: Path) -> None:
     before = read_only(Path("/dev/shm"))
     done = subprocess.run(

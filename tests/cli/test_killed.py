@@ -195,24 +195,25 @@ def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "number"),
     [
         (None, 0),
-        pytest.param(KEEPER, signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param(ROOT, signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param(ROOT, signal.SIGSTOP, marks=pytest.mark.slow),
-        pytest.param(TEMPLATE, signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param(TEMPLATE, signal.SIGSTOP, marks=pytest.mark.slow),
+        (KEEPER, signal.SIGKILL),
+        (ROOT, signal.SIGKILL),
+        (ROOT, signal.SIGSTOP),
+        (TEMPLATE, signal.SIGKILL),
+        (TEMPLATE, signal.SIGSTOP),
     ],
 )
 @pytest.mark.parametrize(
     ("program", "child"),
     [
         (turn, "vindibot-trial"),
-        pytest.param(bench, "vindibot-trial", marks=pytest.mark.slow),
-        pytest.param(check_once, "vindibot-trial", marks=pytest.mark.slow),
-        pytest.param(review, "vindibot-review", marks=pytest.mark.slow),
+        (bench, "vindibot-trial"),
+        (check_once, "vindibot-trial"),
+        (review, "vindibot-review"),
     ],
 )
 def test_a_child_that_is_killed_is_replaced(

@@ -154,6 +154,7 @@ def player() -> Iterator[ClusterPlayer]:
     server.close()
 
 
+@pytest.mark.slow
 def test_a_player_tells_of_faults_and_answers_again(player: ClusterPlayer) -> None:
     with pytest.raises(TaskError, match="KeyError"):
         player.ask(request_of("play", travel.RemoteGame.of(next(schedule("stay", "random").tasks()))), 60)

@@ -28,6 +28,7 @@ def python(folder: Path, *words: str, **more: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["{}/__init__.py", "{}.py"])
 @pytest.mark.parametrize("package", PACKAGES)
 def test_pytest_names_the_folder_that_hides_a_package(project: Path, package: str, form: str) -> None:

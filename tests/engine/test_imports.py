@@ -102,14 +102,15 @@ STDLIB = ("random.py", "json.py", "socket.py", "signal.py", "selectors.py", "pic
 OURS = ("behaviours/__init__.py", "sim/__init__.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
         ("play", "--bot", "bot.toml", "--display", "none"),
-        pytest.param(("arena", "bot.toml", "stay", "--blocks", "1"), marks=pytest.mark.slow),
+        ("arena", "bot.toml", "stay", "--blocks", "1"),
     ],
 )
-@pytest.mark.parametrize("how", ["module", pytest.param("script", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["module", "script"])
 def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, words: tuple[str, ...]) -> None:
     decoys: tuple[str, ...] = (*STDLIB, *OURS)
     start: tuple[str, ...] = ("-m", "vindibot")

@@ -63,7 +63,8 @@ async def replaced(pool: Pool) -> None:
     await until(lambda: all_ready(pool) and not victims & set(pool.workers))
 
 
-@pytest.mark.parametrize("harm", [pytest.param(kill_server, marks=pytest.mark.slow), stop_server, kill_both])
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", [kill_server, stop_server, kill_both])
 async def test_the_fork_server_goes_away_in_a_turn(harm: Callable[[], None]) -> None:
     """The workers go on, the votes are heard, and a worker that dies then is replaced all the same."""
     async with pool_of(trait("Tags", seconds=0.2), STAY, STAY) as pool:

@@ -97,6 +97,7 @@ print(found.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_episodes_in_every_process():
     printed = [
         subprocess.run([sys.executable, "-c", PROGRAM], cwd=TOP, capture_output=True, text=True, check=True).stdout

@@ -118,6 +118,7 @@ def recorded(name):
     return [game for game in games if "Crash" not in game["moves"] and len(game["moves"]) % PLIES_PER_ROUND == 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["generated", "handmade", "scenario"])
 def test_games_of_the_original_server(name):
     """Every state is that of the record, and rewards and masks are those that its states and moves give."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from sim.generator import generate
 from tests.support.recorded import record_of
-from vindibot.base import UsageError
+from vindibot.base import UsageError, VindibotError
 from vindibot.games.files.game_file import read_game_file
 from vindibot.games.game_record import GameRecord, dumps
 
@@ -39,3 +40,11 @@ def test_the_error_lists_the_games_if_none_is_chosen(two: Path, game: str | None
 def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         read_game_file(tmp_path, None)
+
+
+def test_records_of_the_first_version_are_recognised(two: Path) -> None:
+    old = json.loads(two.read_bytes().splitlines()[0]) | {"version": 1}
+    old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
+    two.write_text(json.dumps(old) + "\n")
+    with pytest.raises(VindibotError, match=r"the format's version is 1, this program reads 2: vindibot 0\.1\.0 reads it"):
+        read_game_file(two)

@@ -240,20 +240,30 @@ def running(program: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["runs_a_kernel", "starts_daemons"])
-@pytest.mark.parametrize("harmed", ["owner", "owner and keeper", "owner, and the root is stopped", "nobody"])
-async def test_a_child_dies_with_its_owner(name: str, harmed: str) -> None:
-    """Although it runs a kernel, and the keeper is gone or the root is stopped."""
+@pytest.mark.parametrize(
+    ("killed", "stopped"),
+    [
+        (["owner"], []),
+        (["owner"], [ROOT]),
+        (["owner"], [ROOT, KEEPER]),
+        ([KEEPER, "owner"], []),
+        ([KEEPER, "owner"], [ROOT]),
+        ([], []),
+    ],
+)
+async def test_a_child_dies_with_its_owner(name: str, killed: list[str], stopped: list[str]) -> None:
+    """Although it runs a kernel, and the keeper is gone or stopped, or the root is stopped."""
     with running(OWNER, name) as owner:
         line = owner.stdout.readline()
         pids = [json.loads(line)] if name == "runs_a_kernel" else json.loads(line)
         pids += [process.pid for process in psutil.Process(owner.pid).children(recursive=True)]
-        if harmed == "owner and keeper":
-            process_called(KEEPER, owner.pid).kill()
-        elif harmed == "owner, and the root is stopped":
-            process_called(ROOT, owner.pid).suspend()
-        if harmed != "nobody":
-            owner.kill()
+        harmed = {one: process_called(one, owner.pid) for one in {*killed, *stopped} - {"owner"}}
+        for one in stopped:
+            harmed[one].suspend()
+        for one in killed:
+            (owner if one == "owner" else harmed[one]).kill()
         owner.stdin.close()
     await until(lambda: not any(map(is_alive, pids)))
 

@@ -75,6 +75,7 @@ async def test_the_core_has_no_pages(path: str) -> None:
     assert answer.headers["content-type"].startswith("text/plain")
 
 
+@pytest.mark.slow
 def test_the_core_loads_only_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     loaded = json.loads(done.stdout)

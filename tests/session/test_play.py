@@ -102,9 +102,8 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
     assert len(set(begun)) == 16, "two heroes, or a hero in two games, made the same choices"
 
 
-@pytest.mark.parametrize(
-    ("words", "turns"), [([], [0, 1, 3, 7]), pytest.param(["--log-prints", "all"], list(range(12)), marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "turns"), [([], [0, 1, 3, 7]), (["--log-prints", "all"], list(range(12)))])
 def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, words: list[str], turns: list[int]) -> None:
     (tmp_path / "talks.toml").write_text('[traits.talker]\nuse = "talker:Talker"\n')
     (tmp_path / "talker.py").write_text(
@@ -335,7 +334,8 @@ async def test_the_number_of_missing_clients_and_the_page_to_watch(tmp_path: Pat
     assert "waiting" not in out
 
 
-@pytest.mark.parametrize(("pace", "status"), [("original", 404), pytest.param("watch", 200, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("pace", "status"), [("original", 404), ("watch", 200)])
 async def test_our_own_server_has_pages_if_a_person_watches(tmp_path: Path, pace: str, status: int) -> None:
     words = ("--bot", "stay", "--games", "2", "--pace", pace, "--in-process", "--display", "none")
     client = await begin(tmp_path, "play", *words)

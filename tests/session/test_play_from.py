@@ -30,6 +30,7 @@ class Memory(Behaviour):
 QUIET = ("--display", "none", "--log-level", "error")
 
 
+@pytest.mark.slow
 def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     done = run(tmp_path, "play", "--rounds", "12", "--map", "m1", "--seed", "3", "--against", "sparring/hunter", *QUIET)
     assert done.returncode == 0, done.stdout + done.stderr

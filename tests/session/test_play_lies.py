@@ -95,7 +95,8 @@ def telling(state: Any) -> bytes:
     return json.dumps(state | {"note": told}).encode()
 
 
-@pytest.mark.parametrize("broken", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("broken", [False, True])
 async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(tmp_path: Path, broken: bool) -> None:
     """They stand neither in the recording nor in the log, on the terminal, on the live page or in an error message."""
     tokens = set()

@@ -108,13 +108,14 @@ def _one_bit(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
         _one_bit,
-        pytest.param(lambda data: b"", marks=pytest.mark.slow),
-        pytest.param(lambda data: b"junk", marks=pytest.mark.slow),
-        pytest.param(lambda data: data[:-7], marks=pytest.mark.slow),
+        lambda data: b"",
+        lambda data: b"junk",
+        lambda data: data[:-7],
     ],
 )
 def test_a_damaged_kernel_is_compiled_again_with_one_warning(

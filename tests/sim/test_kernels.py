@@ -76,6 +76,7 @@ def test_reading_a_game_leaves_it_alone() -> None:
     assert games.tobytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not YARDSTICK.exists() or not shutil.which("gcc"), reason="the yardstick in C, or gcc, is not at hand")
 @pytest.mark.parametrize("size", [10, 18, 28])
 def test_playouts_equal_the_yardstick(size: int, tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def test_an_interval_of_a_rate_has_a_width_and_holds_the_rate() -> None:
     assert 2.04 < high < 2.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [3, 5, 10, 40])
 @pytest.mark.parametrize("mean", [0.8, 4.0, 40.0])
 def test_the_interval_of_a_rate_holds_the_truth_in_92_to_98_percent(mean: float, blocks: int) -> None:

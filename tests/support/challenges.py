@@ -1,7 +1,9 @@
-"""A host of challenges in the event loop of a test."""
+"""A host of challenges in the event loop of a test, and people who play over HTTP without the page."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.support.serving import MAP
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
+from vindibot.challenge.people import People
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.games import Continuation
 from vindibot.server import EmbeddedServer
@@ -24,11 +27,78 @@ NASTY = "<img src=x onerror=boom()>"
 async def hosting(
     folder: Path, bots: Sequence[str] = ("stay",), start: Continuation | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
-    """Yield a host whose bots run in this process, its server, and a client for its page. Games may go on from `start`."""
+    """Yield a host whose bots run in this process, its server, and a client for its page. Games may go on from `start`.
+
+    The host has the notes for the terminal as `notes`, and the people of the game as `people` (None if each person plays alone).
+    """
     (folder / "map.txt").write_text(MAP)
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
     notes: list[str] = []
     host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"], start), notes.append)
-    async with serving(host, LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.notes = notes
+    people = People(host) if host.settings.people > 1 else None
+    async with serving(host, LOOPBACK, people) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        host.notes, host.people = notes, people
         yield host, server, client
+
+
+class Visitor:
+    """A visitor of a game of several people, over HTTP. `token` is the token of its link, "" for a spectator."""
+
+    def __init__(self, client: httpx.AsyncClient, token: str = "") -> None:
+        self.client, self.token = client, token
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return await self.client.request(method, f"/challenge/people{path}", headers=self.headers, **options)
+
+    async def state(self) -> dict[str, Any]:
+        answer = await self.ask("GET", "")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def state_with(self, word: str) -> dict[str, Any]:
+        """Ask for the state, as a page does, until it is the state `word`."""
+        async with asyncio.timeout(60):
+            while True:
+                found = await self.state()
+                if found["state"] == word:
+                    return found
+                await asyncio.sleep(0.02)
+
+    async def links(self) -> list[str]:
+        """Return the tokens of the people."""
+        return [one["link"].partition("#")[2] for one in (await self.ask("GET", "/links")).json()]
+
+    async def come(self, name: str) -> None:
+        answer = await self.ask("POST", "/name", json={"name": name})
+        assert answer.status_code == 204, answer.text
+
+    async def start(self) -> httpx.Response:
+        return await self.ask("POST", "/start")
+
+    async def game(self) -> dict[str, Any]:
+        return (await self.ask("GET", "/game")).json()
+
+    async def move(self, turn: int, direction: str) -> httpx.Response:
+        return await self.ask("POST", "/move", json={"turn": turn, "dir": direction})
+
+    async def turns(self, game_id: str) -> AsyncIterator[int]:
+        """Yield the turn of each state of a game, to the end of the game."""
+        yield (await self.game())["start"]["turn"]
+        async with self.client.stream("GET", f"/plies/{game_id}") as events:
+            async for line in events.aiter_lines():
+                if line.startswith("data: "):
+                    for ply in json.loads(line.removeprefix("data: ")).get("plies", []):
+                        yield ply["t"]
+
+    async def play(self, directions: Sequence[str], *, after: int = -1) -> int:
+        """Move in these directions on our turns after turn `after`. Return the turn of the last move."""
+        state, left = await self.state(), list(directions)
+        async for turn in self.turns(state["game"]["id"]):
+            if turn > after and turn % 4 == state["me"] and left:
+                answer = await self.move(turn, left.pop(0))
+                assert answer.status_code == 204, answer.text
+                after = turn
+            if not left:
+                break
+        return after

@@ -1,7 +1,8 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
 ``--rules`` takes only the pictures of docs/rules.md, ``--report`` only the picture of the arena's report, ``--viewer`` only the
-pictures of docs/viewer.md, ``--review`` only the pictures of a review, ``--notes`` only the picture of notes.
+pictures of docs/viewer.md, ``--review`` only the pictures of a review, ``--notes`` only the picture of notes, ``--people`` only
+the pictures of a game of several people.
 
 The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
 moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
@@ -15,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
@@ -32,6 +35,7 @@ from vindibot.base import log
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
+from vindibot.challenge.people import People
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
@@ -182,6 +186,39 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
                 return await keep(page, folder / f"{shot.name}.png")
 
 
+async def shoot_people(browser: Browser, folder: Path) -> None:
+    """Take pictures of the start page of three people: two of them have come, and during the game."""
+    size, seed = MAP
+    with tempfile.TemporaryDirectory() as place, log.configured("error"):
+        board = Path(place) / "map.txt"
+        board.write_text(generate(seed, size=size).text())
+        recording = RecordingSettings(enabled=False)
+        settings = ChallengeSettings(map=str(board), people=3, seconds=60, seed=7, recording=recording)
+        host = Host(settings, Offers([AGAINST], str(board)), lambda text: None)
+        people = People(host)
+        async with serving(host, LOOPBACK, people) as server, AsyncExitStack() as windows:
+
+            async def window(token: str, **options: Any) -> Page:
+                options |= {"reduced_motion": "reduce"}
+                return await windows.enter_async_context(visiting(browser, f"{server.url}{PATH}#{token}", **options))
+
+            start = await window(people.token, size=DESKTOP, color_scheme="light")
+            pages = [await window(person.token, size=PHONE) for person in people.people]
+            for page, name in zip(pages, ("Ann", "Bob", "Cleo"), strict=True):
+                if name == "Cleo":
+                    await start.get_by_text("2 of 3 people are here").wait_for()
+                    await keep(start, folder / "challenge-people.png")
+                await page.get_by_label("Your name").fill(name)
+                await page.get_by_role("button", name="I am here").click()
+            for number in range(1, 7):
+                for page, key in zip(pages, ("ArrowRight", "ArrowDown", "ArrowUp"), strict=True):
+                    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
+                    await page.keyboard.press(key)
+            await start.get_by_text("Round 7 of 100. Ann moves").wait_for()
+            await start.evaluate("document.activeElement.blur()")
+            await keep(start, folder / "challenge-people-game.png")
+
+
 async def shoot_report(browser: Browser, folder: Path) -> Path:
     """Take a picture of the report of a tournament."""
     with tempfile.TemporaryDirectory() as place:
@@ -232,6 +269,8 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
                 await shoot_review(browser, folder)
             if "--notes" in only:
                 await shoot_notes(browser, folder)
+            if "--people" in only:
+                await shoot_people(browser, folder)
             await browser.close()
         return
     with tempfile.TemporaryDirectory() as game:
@@ -244,6 +283,7 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
             for shot in CHALLENGES:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")
+            await shoot_people(browser, folder)
             await shoot_rules(browser, folder)
             await shoot_report(browser, folder)
             await browser.close()

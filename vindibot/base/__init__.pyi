@@ -23,6 +23,7 @@ from .log import add_secret as add_secret
 from .orphans import (
     adopt_orphans as adopt_orphans,
     children as children,
+    continue_after_parent as continue_after_parent,
     die_with_parent as die_with_parent,
     end_descendants as end_descendants,
     kill_children as kill_children,
@@ -36,6 +37,7 @@ from .output.console import (
 from .output.pages import (
     compile_templates as compile_templates,
     qr_code as qr_code,
+    qr_picture as qr_picture,
     render as render,
 )
 from .output.redaction import (

@@ -40,6 +40,11 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def continue_after_parent() -> None:
+    """Let the kernel continue this process when its parent ends, because a stopped process cannot notice that."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 def adopt_orphans() -> None:
     """Make this process adopt descendants: if the parent of a descendant ends, this process becomes the descendant's parent.
 

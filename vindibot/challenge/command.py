@@ -12,6 +12,7 @@ from rich.console import Console
 from vindibot.base import lan_address, log, printable, say
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
+from vindibot.challenge.people import People, check_seats
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.engine import warm
@@ -37,31 +38,60 @@ def challenge(
     `VindibotError` if a bot cannot be loaded or if the server cannot start.
     """
     with log.configured(settings.log.level, settings.log.file, console):
+        check_seats(settings.people, len(bots))
         offers = Offers(bots, settings.map, start)
         for player in dict.fromkeys(offers.missing):
-            say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place, or choose another on the page")
+            another = ", or choose another on the page" if settings.people == 1 else ""
+            say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place{another}")
         warm(console)
         host = Host(settings, offers, lambda text: say(console, printable(text)))
+        people = People(host) if settings.people > 1 else None
 
         def show(server: EmbeddedServer) -> None:
-            url = server.url + PATH
-            say(console, f"play at {url} (Ctrl-C ends it)")
+            url = _address(server) if people is None else f"{_address(server)}#{people.token}"
+            if people is None:
+                say(console, f"play at {url} (Ctrl-C ends it)")
+            else:
+                say(console, f"start page: {url} (Ctrl-C ends it)")
+                say(console, "it has the link of each person, and starts the game: keep this address secret")
             if lan:
-                say(console, f"in this network: http://{lan_address()}:{server.port}{PATH}", "bold")
-                say(console, "anybody who can reach this address may play, and see the votes of your bots", "yellow")
+                say(console, f"in this network: {_address(server, lan=True)}", "bold")
+                seen = "play, and see the votes of your bots" if people is None else "watch the game"
+                say(console, f"anybody who can reach this address may {seen}", "yellow")
+            elif people is not None:
+                say(console, "the links work on this machine only; with --lan also on other devices in this network", "yellow")
             if open_page and not webbrowser.open(url):
                 say(console, "no browser could be opened: open this address yourself", "yellow")
 
         async def serve() -> None:
-            async with serving(host, ALL_INTERFACES if lan else LOOPBACK) as server:
+            async with serving(host, ALL_INTERFACES if lan else LOOPBACK, people) as server:
                 await server.until_signal(show)
 
         asyncio.run(serve())
 
 
 @contextlib.asynccontextmanager
-async def serving(host: Host, address: str) -> AsyncIterator[EmbeddedServer]:
-    """Serve the page and the games of `host` within the ``async with`` block, on the IP address `address`."""
+async def serving(host: Host, address: str, people: People | None = None) -> AsyncIterator[EmbeddedServer]:
+    """Serve the page and the games of `host` within the ``async with`` block, on the IP address `address`.
+
+    `people` are the people of one game, None if each person plays alone.
+    """
     settings = ServerSettings(host=address, port=host.settings.port, keys="registered")
-    async with EmbeddedServer(settings, (host,), (lambda app: add_routes(app, host),)) as server, host.playing_on(server):
-        yield server
+    observers = (host,) if people is None else (host, people)
+    async with (
+        EmbeddedServer(settings, observers, (lambda app: add_routes(app, host, people),)) as server,
+        host.playing_on(server),
+    ):
+        if people is None:
+            yield server
+            return
+        people.address = _address(server, lan=address == ALL_INTERFACES)
+        try:
+            yield server
+        finally:
+            await people.close()
+
+
+def _address(server: EmbeddedServer, *, lan: bool = False) -> str:
+    """Return the address of the page for this machine, or with `lan` for the machines in its network."""
+    return (f"http://{lan_address()}:{server.port}" if lan else server.url) + PATH

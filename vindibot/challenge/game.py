@@ -1,31 +1,48 @@
-"""One game of a person against three bots.
+"""One game of people against bots.
 
 The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. The server does not
-know votes. So this module stores the ballots of the bots for the page; a ballot has all votes for one move. The person joins with
-a key, like any client. The game ends early if the person leaves, does not join, or exceeds the time limit of a move.
+know votes. So this module stores the ballots of the bots for the page; a ballot has all votes for one move. A person who plays
+alone joins with a key, like any client. Such a game ends early if the person leaves, does not join, or exceeds the time limit of
+a move. If several people play, their seats are taken from the beginning, and a hero stays for a turn if its person is late.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 from pydantic import SecretStr
 
 from sim.game import SEATS, Games
-from vindibot.base import derive_seed, log
+from vindibot.base import create, derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
 from vindibot.engine import Voters, rehearse, voters
-from vindibot.games import Ballot, GameState, Header, LastState, Opening, Outcome, Ply
+from vindibot.games import (
+    Ballot,
+    GameHistory,
+    GameRecord,
+    GameRecordError,
+    GameState,
+    Header,
+    LastState,
+    Opening,
+    Outcome,
+    Player,
+    Ply,
+    game_record,
+)
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
+from vindibot.viewer import Bundle, empty_bundle
 
 #: Seconds that the person has to join after the bots are ready. The page joins immediately.
 JOIN_SECONDS = 30.0
@@ -43,24 +60,38 @@ _log = structlog.get_logger("vindibot.challenge")
 class GameSetup:
     """A requested game whose bots and map are loaded.
 
-    `seat` is the person's hero (0..3). The bots in `bots` take the other seats in order. `first` is the state with which the game
-    begins, and `opening` the part of an earlier game before it, if the game goes on from a turn. `limit_ms` is the time limit of
-    the bots, in milliseconds per move.
+    `players` are the players of heroes 1..4: the name of a person, or a bot. `first` is the state with which the game begins, and
+    `opening` the part of an earlier game before it, if the game goes on from a turn. `limit_ms` is the time limit of the bots,
+    and `person_limit_ms` that of each person, in milliseconds per move. `together` says whether several people may play: their
+    seats are taken from the beginning, and their heroes stay for a turn if they are late.
     """
 
-    name: str
-    seat: int
-    bots: tuple[Bot, Bot, Bot]
+    players: tuple[str | Bot, ...]
     first: Games
     limit_ms: int
+    person_limit_ms: int
     seed: int
     opening: Opening | None = None
+    together: bool = False
 
     def names(self) -> list[str]:
         """Return the names of heroes 1..4."""
-        names = [bot.name for bot in self.bots]
-        names.insert(self.seat, self.name)
-        return names
+        return [player if isinstance(player, str) else player.name for player in self.players]
+
+    @property
+    def people(self) -> dict[int, str]:
+        """The names of the people by their heroes (0..3)."""
+        return {hero: player for hero, player in enumerate(self.players) if isinstance(player, str)}
+
+    @property
+    def bots(self) -> dict[int, Bot]:
+        """The bots by their heroes (0..3)."""
+        return {hero: player for hero, player in enumerate(self.players) if not isinstance(player, str)}
+
+    @property
+    def seat(self) -> int:
+        """The hero (0..3) of the first person."""
+        return min(self.people)
 
 
 @dataclass(frozen=True)
@@ -112,53 +143,73 @@ class Decisions:
 
 
 class ChallengeGame:
-    """One game of a person against three bots.
+    """One game of people against bots.
 
-    Call `prepare`, then `run`, then `close`. `leave` ends the game early. The person joins with the key `key`.
+    Call `prepare`, then `run`, then `close`. `leave` ends the game early. `keys` are the keys of the people by their heroes; a
+    person who plays alone joins with this key. `secret` is known only to the page that requested the game. `closed` is set when
+    the game has ended and `close` is done.
     """
 
     def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, setup: GameSetup) -> None:
         self.setup = setup
         self.decisions = Decisions()
-        self.key = SecretStr(server.register(setup.name))
+        self.secret = secrets.token_urlsafe(16)
+        self.keys = {hero: SecretStr(server.register(name)) for hero, name in setup.people.items()}
         self.result: MatchResult | None = None
+        self.closed = asyncio.Event()
         self._server, self._settings = server, settings
+        self._started = datetime.now(UTC)
         self._stack = AsyncExitStack()
         self._match: Match | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._left = asyncio.Event()
-        log.add_secret(self.key)
+        log.add_secret(self.secret)
+        for key in self.keys.values():
+            log.add_secret(key)
 
     @property
     def room(self) -> Room | None:
         """The server's room of the game; None before the game has begun."""
         return self._match.room if self._match is not None else None
 
+    def bundle(self, hero: int | None) -> Bundle:
+        """Return the bundle (docs/viewer-format.md) of the game without its plies, for the person who plays `hero`.
+
+        None stands for a spectator.
+        """
+        setup = self.setup
+        people, bots = list(setup.people.values()), [bot.name for bot in setup.bots.values()]
+        players = [Player(name) for name in setup.names()]
+        history = GameHistory("", players, hero, first=setup.first, limit_ms=setup.limit_ms)
+        title = " against ".join(", ".join(names) for names in (people, bots) if names)
+        return empty_bundle(history, title=title, source="server", live=True)
+
     async def prepare(self) -> None:
         """Start the bots and reserve the seats. If this method raises an error, the caller must call `close`."""
-        setup, settings = self.setup, self._settings
-        started = [await self._start(bot) for bot in setup.bots]
-        keys = [SecretStr(self._server.register(bot.name)) for bot in setup.bots]
-        for key in keys:
+        setup = self.setup
+        started = {hero: await self._start(bot) for hero, bot in setup.bots.items()}
+        keys = self.keys | {hero: SecretStr(self._server.register(bot.name)) for hero, bot in setup.bots.items()}
+        for key in keys.values():
             log.add_secret(key)
-        seats = [key.get_secret_value() for key in keys]
-        limits: list[int | None] = [None] * (SEATS - 1)
-        seats.insert(setup.seat, self.key.get_secret_value())
-        limits.insert(setup.seat, 1000 * settings.your_limit_s or UNTIMED_MS)
+        heroes = range(SEATS)
+        limits = [setup.person_limit_ms if hero in setup.people else None for hero in heroes]
+        seats = [keys[hero].get_secret_value() for hero in heroes]
         self._match = self._server.lobby.arrange(
             setup.first, seats, seed=setup.seed, time_limit_ms=setup.limit_ms, seat_limits_ms=limits
         )
-        for number, (bot, key, its_voters) in enumerate(zip(setup.bots, keys, started, strict=True)):
-            its_voters.begin_game()
-            player = self._player(bot, key, its_voters, number)
-            self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
+        for hero in setup.people if setup.together else ():
+            await self._server.join(seats[hero])
+        for hero, bot in setup.bots.items():
+            started[hero].begin_game()
+            player = self._player(bot, keys[hero], started[hero], hero)
+            self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{hero + 1}"))
 
     async def _start(self, bot: Bot) -> Voters:
         """Start the voters of a bot, and return them. The voters run the traits of the bot."""
-        pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
+        pool, bots = self._settings.pool, len(self.setup.bots)
         started = voters(
             bot,
-            workers=workers,
+            workers=max(1, (pool.workers or cores()) // bots),
             in_process=pool.in_process,
             grace=pool.grace_ms / 1000,
             strikes=pool.strikes,
@@ -169,17 +220,16 @@ class ChallengeGame:
         await rehearse(started)
         return started
 
-    def _player(self, bot: Bot, key: SecretStr, its_voters: Voters, number: int) -> GamePlayer:
-        """Return the player of bot `number` (0..2)."""
+    def _player(self, bot: Bot, key: SecretStr, its_voters: Voters, hero: int) -> GamePlayer:
+        """Return the player of the bot of a hero (0..3)."""
         setup, settings = self.setup, self._settings
-        hero = number + (number >= setup.seat)
-        limit_s, your_limit_s = setup.limit_ms / 1000, settings.your_limit_s or UNTIMED_MS / 1000
+        longest_ms = len(setup.people) * setup.person_limit_ms + (len(setup.bots) - 1) * setup.limit_ms
         client = ClientSettings(
             server=self._server.url,
             key=key,
             mode="arena",
-            time_limit=limit_s,
-            move_timeout=your_limit_s + 2 * limit_s + TIMEOUT_SECONDS,
+            time_limit=setup.limit_ms / 1000,
+            move_timeout=longest_ms / 1000 + TIMEOUT_SECONDS,
         )
         player = GamePlayer(
             client,
@@ -196,7 +246,11 @@ class ChallengeGame:
         return player
 
     async def run(self) -> None:
-        """Wait until the game ends, or until the person leaves or does not join in time. Then store the result in `result`."""
+        """Wait until the game ends, or until somebody ends it. Then store the result in `result`, None if the game has no result.
+
+        A game with a person who plays alone also ends if the person does not join in time. If no bot records the game, store a
+        record of the game.
+        """
         match = self._match
         assert match is not None
         begun, ended = asyncio.ensure_future(match.begun()), asyncio.ensure_future(match.ended())
@@ -205,6 +259,9 @@ class ChallengeGame:
             await asyncio.wait((begun, left), timeout=JOIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
                 self.leave()
+            elif self.setup.together and match.room is not None:
+                for hero in self.setup.people:
+                    match.room.seats[hero].stays_when_late = True
             await asyncio.wait((ended, left), return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
                 await self._finish_recordings()
@@ -212,9 +269,13 @@ class ChallengeGame:
         finally:
             for task in (begun, ended, left):
                 task.cancel()
+            if not self.setup.bots:
+                self._store_record()
 
     async def _finish_recordings(self) -> None:
         """Wait until the bots have recorded the end of the game, for at most `CLOSING_SECONDS`."""
+        if not self._tasks:
+            return
         _, late = await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
         for task in late:
             task.cancel()
@@ -222,8 +283,29 @@ class ChallengeGame:
             if isinstance(problem, Exception):
                 _log.warning("an opponent failed", reason=str(problem))
 
+    def _store_record(self) -> None:
+        """Write the record of the game, as far as it was played, to a file in the folder of recordings."""
+        room, recording = self.room, self._settings.recording
+        if room is None or not recording.enabled:
+            return
+        path = recording.folder / f"{self._started:%Y%m%d-%H%M%S}-people-{room.id}.jsonl"
+        try:
+            record = GameRecord.begun_at(
+                room.history.first,
+                id=room.id,
+                names=tuple(self.setup.names()),
+                moves=room.moves,
+                ending=room.ending,
+                started=self._started,
+                finished=datetime.now(UTC),
+            )
+            recording.folder.mkdir(parents=True, exist_ok=True)
+            create(path, game_record.dumps(record) + b"\n")
+        except (OSError, GameRecordError) as problem:
+            _log.warning("this game is not recorded", reason=str(problem))
+
     def leave(self) -> None:
-        """End the game early, because the person has left."""
+        """End the game early."""
         self._left.set()
 
     async def close(self) -> None:
@@ -235,4 +317,7 @@ class ChallengeGame:
         if self._match is not None:
             self._server.end(self._match)
         self.decisions.end()
-        await self._stack.aclose()
+        try:
+            await self._stack.aclose()
+        finally:
+            self.closed.set()

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Callable
 
 import structlog
 
-from vindibot.base import UsageError, VindibotError, counted, log
-from vindibot.challenge.game import ChallengeGame, GameSetup
+from vindibot.base import UsageError, VindibotError, counted
+from vindibot.challenge.game import UNTIMED_MS, ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.request import GameRequest
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.config import load_bot
+from vindibot.config import Bot, load_bot
 from vindibot.games import result_text
 from vindibot.server import EmbeddedServer, Room
 
@@ -26,8 +26,7 @@ _log = structlog.get_logger("vindibot.challenge")
 class Host:
     """The games of one command ``vindibot challenge``. This class observes the server's rooms.
 
-    `note` is called with a line of text when a game has ended. Each game has a secret, which only the page that requested the
-    game knows.
+    `note` is called with a line of text when a game has ended.
     """
 
     def __init__(self, settings: ChallengeSettings, offers: Offers, note: Callable[[str], None]) -> None:
@@ -41,8 +40,12 @@ class Host:
 
     # -- games --
 
-    async def begin(self, request: GameRequest) -> tuple[str, ChallengeGame]:
-        """Start the bots of a game and reserve the seats. Return the game's secret and the game.
+    async def begin(self, request: GameRequest) -> ChallengeGame:
+        """Begin the game of a person who plays alone. See `start`."""
+        return await self.start(lambda: self._load(request))
+
+    async def start(self, load: Callable[[], GameSetup]) -> ChallengeGame:
+        """Start the bots of a game and reserve the seats. Return the game. `load` loads the bots and the map, in a thread.
 
         Raises `VindibotError` if too many games run already, or if a bot or the map cannot be loaded.
         """
@@ -52,7 +55,7 @@ class Host:
         self._preparing += 1
         try:
             async with self._loading:  # loading a bot adds its folders to the import path of this process
-                setup = await asyncio.to_thread(self._load, request)
+                setup = await asyncio.to_thread(load)
             return await self._prepare(setup)
         finally:
             self._preparing -= 1
@@ -61,19 +64,25 @@ class Host:
         if request.limit_ms <= self.settings.margin_ms:
             margin = f"{self.settings.margin_ms:.0f} ms"
             raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
-        bots = [load_bot(self.offers.bot(offer).path) for offer in request.bots]
-        first, opening = self.offers.first(request)
+        players: list[str | Bot] = [load_bot(self.offers.bot(offer).path) for offer in request.bots]
+        players.insert(request.hero - 1, request.name)
+        first, opening = self.offers.first(
+            request.map, [request.hero - 1], rounds=request.rounds, seed=request.map_seed, size=request.size
+        )
         return GameSetup(
-            name=request.name,
-            seat=request.hero - 1,
-            bots=(bots[0], bots[1], bots[2]),
+            players=tuple(players),
             first=first,
             opening=opening,
             limit_ms=request.limit_ms,
-            seed=self.settings.seed if self.settings.seed is not None else secrets.randbits(48),
+            person_limit_ms=1000 * self.settings.your_limit_s or UNTIMED_MS,
+            seed=self.new_seed(),
         )
 
-    async def _prepare(self, setup: GameSetup) -> tuple[str, ChallengeGame]:
+    def new_seed(self) -> int:
+        """Return the seed of the bots for a new game."""
+        return self.settings.seed if self.settings.seed is not None else secrets.randbits(48)
+
+    async def _prepare(self, setup: GameSetup) -> ChallengeGame:
         assert self._server is not None
         game = ChallengeGame(self._server, self.settings, setup)
         try:
@@ -81,13 +90,11 @@ class Host:
         except BaseException:
             await game.close()
             raise
-        secret = secrets.token_urlsafe(16)
-        log.add_secret(secret)
-        self._games[secret] = game
+        self._games[game.secret] = game
         self._tasks[game] = asyncio.create_task(self._play(game), name="vindibot-challenge")
         while len(self._games) > MAX_GAMES:
             del self._games[next(iter(self._games))]
-        return secret, game
+        return game
 
     async def _play(self, game: ChallengeGame) -> None:
         try:
@@ -109,9 +116,9 @@ class Host:
         """See `RoomObserver`."""
 
     def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`. Ends the game if the person's hero has crashed, because a crashed hero cannot come back."""
+        """See `RoomObserver`. Ends the game if the heroes of all people have crashed, because a crashed hero cannot come back."""
         for game in self._tasks:
-            if game.room is room and room.crashed(room.seats[game.setup.seat]):
+            if game.room is room and all(room.crashed(room.seats[hero]) for hero in game.setup.people):
                 game.leave()
 
     def ended(self, room: Room) -> None:
@@ -134,9 +141,12 @@ class Host:
 
 def result_line(game: ChallengeGame) -> str:
     """Return a line for the terminal about the end of a game."""
-    result, name, seat = game.result, game.setup.name, game.setup.seat
+    result, people = game.result, game.setup.people
     if result is None:
-        return f"{name} left" if game.room is not None else f"{name} did not join"
+        if game.setup.together:
+            return "the game was ended early"
+        return f"{people[game.setup.seat]} left" if game.room is not None else f"{people[game.setup.seat]} did not join"
+    best = max(range(len(result.gold)), key=lambda hero: result.gold[hero])
     rivals = list(zip(result.names, result.gold, strict=True))
-    _, gold = rivals.pop(seat)
+    name, gold = rivals.pop(best if game.setup.together else game.setup.seat)
     return f"game {result.game_id}: {result_text(name, gold, rivals)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from sim.game import MAX_SIZE, PLIES_PER_ROUND, Games
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, map_of, named_map
 from vindibot.base import UsageError
-from vindibot.challenge.request import GameRequest
 from vindibot.config import (
     LONGEST_NAME,
     BotFile,
@@ -72,6 +71,7 @@ class Offers:
         self.start = start
         #: The players of the earlier game that are no bots here. The bot seed takes the place of each.
         self.missing: list[str] = []
+        self._earlier = start is not None and not bots
         if start is not None and not bots:
             bots = [self._player(start.history.names[hero]) for hero in sorted(start.others)]
         named = [Path(load_bot(bot).path) for bot in bots]
@@ -136,14 +136,42 @@ class Offers:
                 return one
         raise UsageError("there is no such map")
 
-    def first(self, request: GameRequest) -> tuple[Games, Opening | None]:
-        """Return the first state of a requested game, and the part of an earlier game before it. Raises `UsageError`."""
-        if request.map != TURN or self.start is None:
-            found = self.map(request.map, seed=request.map_seed, size=request.size)
-            return found.new_game(PLIES_PER_ROUND * request.rounds), None
-        if self.start.crashed(request.hero - 1):
-            raise UsageError(f"hero {request.hero} has crashed before this turn: choose another hero")
+    def first(
+        self, offer_id: str, heroes: Collection[int], *, rounds: int, seed: int, size: int | None = None
+    ) -> tuple[Games, Opening | None]:
+        """Return the first state of a game on the map with this id, and the part of an earlier game before it.
+
+        `heroes` (0..3) are the heroes of people. `rounds` is the length of a game that does not go on from a turn. `seed` and
+        `size` are those of `map`. Raises `UsageError`.
+        """
+        if offer_id != TURN or self.start is None:
+            return self.map(offer_id, seed=seed, size=size).new_game(PLIES_PER_ROUND * rounds), None
+        for hero in heroes:
+            if self.start.crashed(hero):
+                raise UsageError(f"hero {hero + 1} has crashed before this turn: choose another hero")
         return self.start.first(), self.start.opening
+
+    def heroes_of(self, people: int) -> list[int]:
+        """Return the heroes (0..3) that `people` people play: the first ones that have not crashed.
+
+        If games go on from a turn of an earlier game, the hero of this turn comes first. Raises `UsageError` if too many heroes
+        have crashed.
+        """
+        start = self.start
+        heroes = [0, 1, 2, 3] if start is None else [hero for hero in (start.hero, *start.others) if not start.crashed(hero)]
+        if len(heroes) < people:
+            raise UsageError(f"only {len(heroes)} of 4 heroes can still move on this turn: choose fewer people")
+        return sorted(heroes[:people])
+
+    def rivals(self, heroes: Sequence[int]) -> dict[int, str]:
+        """Return the ids of the bots that play the heroes without a person, by hero (0..3).
+
+        These are the bots that the command names, in turn, else the players of the earlier game, else the bot seed.
+        """
+        if self._earlier and self.start is not None:
+            others = sorted(self.start.others)
+            return {hero: self.chosen[others.index(hero) if hero in others else 0] for hero in heroes}
+        return {hero: self.chosen[number % len(self.chosen)] for number, hero in enumerate(heroes)}
 
 
 def random_map(seed: int, size: int | None = None) -> Map:

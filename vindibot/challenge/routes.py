@@ -1,34 +1,30 @@
 """The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
 
-The routes answer only requests from this page. They require JSON. The host in the address of the request must be an IP address or
-a name of this machine. Without these checks, another page in the same browser could start bots or read votes. The other page
-could even come from a foreign host whose name resolves to this machine.
+For several people, other routes replace those of offers and games (`vindibot.challenge.people_routes`).
 """
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
-from urllib.parse import urlsplit
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic import ValidationError
 
 from sim.maps import Map, map_of
 from vindibot.base import VindibotError, render
-from vindibot.challenge.game import ChallengeGame, Decision, GameSetup
+from vindibot.challenge.game import ChallengeGame, Decision
+from vindibot.challenge.guard import GUARDED, bearer, error, read_json
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import TURN
+from vindibot.challenge.people import People
+from vindibot.challenge.people_routes import add_people_routes
 from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
-from vindibot.config import dotted, explain
-from vindibot.games import Continuation, GameHistory, Player
-from vindibot.server import Refusal, ServerSettings, read_body
-from vindibot.viewer import TYPES, Bundle, StateWriter, VotesWriter, empty_bundle, served_imports, served_policy, static_files
+from vindibot.games import Continuation
+from vindibot.server import Refusal
+from vindibot.viewer import TYPES, StateWriter, VotesWriter, served_imports, served_policy, static_files
 
 #: The path of the page.
 PATH = "/challenge"
@@ -39,33 +35,11 @@ PAGE_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-refe
 _TILES = ".#T-"
 
 
-def _trusted(request: Request) -> None:
-    """Raise `Refusal` if a request comes from the page of another server, or if its host name is no name of this machine.
-
-    An IP address in place of the host name is always accepted.
-    """
-    host = request.headers.get("host", "")
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        ipaddress.ip_address(name)
-    except ValueError:
-        own = socket.gethostname().lower()
-        if name not in ("localhost", own, f"{own}.local"):
-            raise Refusal(403, "Open this page under the address that the command printed") from None
-    origin = request.headers.get("origin")
-    if origin is not None and origin != f"http://{host}":
-        raise Refusal(403, "This is for the page of this server")
-
-
-def _error(message: str) -> Response:
-    return JSONResponse({"error": message}, 400)
-
-
-def _add_page(app: FastAPI, guarded: list[Any]) -> None:
-    @app.get(PATH, dependencies=guarded, response_class=HTMLResponse)
+def _add_page(app: FastAPI, people: int) -> None:
+    @app.get(PATH, dependencies=GUARDED, response_class=HTMLResponse)
     async def page() -> Response:
         """Return the page."""
-        markup = render("challenge/page.html", imports=served_imports())
+        markup = render("challenge/page.html", imports=served_imports(), people=people)
         return HTMLResponse(markup, headers=PAGE_HEADERS | {"Content-Security-Policy": served_policy()})
 
     @app.get("/challenge/files/{name}")
@@ -77,13 +51,18 @@ def _add_page(app: FastAPI, guarded: list[Any]) -> None:
         return Response(content, media_type=TYPES[PurePath(name).suffix], headers=PAGE_HEADERS)
 
 
-def add_routes(app: FastAPI, host: Host) -> None:
-    """Add the page of challenges and its routes to `app`. `host` plays the games."""
-    guarded = [Depends(_trusted)]
-    limits = ServerSettings()
-    _add_page(app, guarded)
+def add_routes(app: FastAPI, host: Host, people: People | None = None) -> None:
+    """Add the page of challenges and its routes to `app`. `host` plays the games. `people` are the people of one game, None if
+    each person plays alone."""
+    _add_page(app, host.settings.people)
+    if people is not None:
+        add_people_routes(app, people)
+    else:
+        _add_routes_for_one(app, host)
 
-    @app.get("/challenge/offers", dependencies=guarded)
+
+def _add_routes_for_one(app: FastAPI, host: Host) -> None:
+    @app.get("/challenge/offers", dependencies=GUARDED)
     async def offers() -> Response:
         """Return the bots and maps that can be chosen, and the initial choice."""
         settings = host.settings
@@ -100,7 +79,7 @@ def add_routes(app: FastAPI, host: Host) -> None:
         shown = {"bots": bots, "maps": maps, "first": first, "longest_name": LONGEST_NAME, "largest_seed": LARGEST_SEED}
         return JSONResponse(shown | {"your_limit_s": settings.your_limit_s, "margin_ms": settings.margin_ms})
 
-    @app.get("/challenge/maps/{offer_id}", dependencies=guarded)
+    @app.get("/challenge/maps/{offer_id}", dependencies=GUARDED)
     async def map_of(offer_id: str, seed: int = 0, size: int | None = None) -> Response:
         """Return a map as it is before the game. `seed` and `size` (8..28, even) apply to a random map."""
         if offer_id == TURN and host.offers.start is not None:
@@ -108,29 +87,24 @@ def add_routes(app: FastAPI, host: Host) -> None:
         try:
             return JSONResponse(_map_data(host.offers.map(offer_id, seed=seed, size=size)))
         except VindibotError as problem:
-            return _error(problem.message)
+            return error(problem.message)
 
-    @app.post("/challenge/games", dependencies=guarded)
+    @app.post("/challenge/games", dependencies=GUARDED)
     async def begin(request: Request) -> Response:
         """Begin a game. The body is a `GameRequest` in JSON.
 
         The answer comes when the bots are ready. It has a key for the game server, the secret of the game, and the game's bundle
         (docs/viewer-format.md) without id and plies.
         """
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Refusal(415, "Send the request as application/json")
         try:
-            wanted = GameRequest.model_validate_json(await read_body(request, limits))
-            secret, game = await host.begin(wanted)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            return _error(f"{dotted(first['loc'])} {explain(first, known=list(GameRequest.model_fields))}".strip())
+            game = await host.begin(await read_json(request, GameRequest))
         except VindibotError as problem:
-            return _error(problem.message)
-        answer = {"secret": secret, "key": game.key.get_secret_value(), "bundle": _bundle(game.setup)}
+            return error(problem.message)
+        (hero,) = game.keys
+        answer = {"secret": game.secret, "key": game.keys[hero].get_secret_value(), "bundle": game.bundle(hero)}
         return JSONResponse(answer, 201, {"Cache-Control": "no-store"})
 
-    @app.get("/challenge/game/votes", dependencies=guarded)
+    @app.get("/challenge/game/votes", dependencies=GUARDED)
     async def votes(request: Request, after: int = 0) -> Response:
         """Return all decisions of the bots except the first `after`, and whether the game is over.
 
@@ -141,7 +115,7 @@ def add_routes(app: FastAPI, host: Host) -> None:
         made = await decisions.after(max(0, after), WAIT_SECONDS)
         return JSONResponse({"turns": [_turn(decision) for decision in made], "over": decisions.over})
 
-    @app.delete("/challenge/game", dependencies=guarded)
+    @app.delete("/challenge/game", dependencies=GUARDED)
     async def leave(request: Request) -> Response:
         """End the game, because the person leaves. The bearer token is the secret of the game."""
         _game(host, request).leave()
@@ -150,19 +124,10 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
 def _game(host: Host, request: Request) -> ChallengeGame:
     """Return the game whose secret is the bearer token of a request. Raises `Refusal`."""
-    kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    game = host.game(secret.strip()) if kind.lower() == "bearer" else None
+    game = host.game(bearer(request))
     if game is None:
         raise Refusal(404, "There is no such game")
     return game
-
-
-def _bundle(setup: GameSetup) -> Bundle:
-    """Return the bundle (docs/viewer-format.md) of the game before the first ply."""
-    players = [Player(name) for name in setup.names()]
-    history = GameHistory("", players, setup.seat, first=setup.first, limit_ms=setup.limit_ms)
-    title = f"{setup.name} against {', '.join(bot.name for bot in setup.bots)}"
-    return empty_bundle(history, title=title, source="server", live=True)
 
 
 def _turn(decision: Decision) -> dict[str, Any]:

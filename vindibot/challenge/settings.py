@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from sim.game import SEATS
 from vindibot.config import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
 #: Largest number of characters in the name of a person.
@@ -19,11 +20,20 @@ class ChallengeSettings(Settings):
         description="the map that the page selects first: a name (m1), SIZE-SEED, or a map file; empty: a new random map",
     )
     rounds: int = Field(default=100, ge=1, le=600, description="number of rounds (moves per hero) that the page selects first")
+    people: int = Field(
+        default=1, ge=1, le=SEATS, description="number of people in the game; with 2 or more, each person gets a link to a hero"
+    )
+    seconds: int = Field(
+        default=10,
+        ge=1,
+        le=3600,
+        description="with several people: seconds for each move of a person; if they take longer, the hero stays for this turn",
+    )
     your_limit_s: int = Field(
         default=60,
         ge=0,
         le=86_400,
-        description="seconds for each move of yours; if you take longer, your hero crashes; 0: no limit",
+        description="if you play alone: seconds for each move of yours; if you take longer, your hero crashes; 0: no limit",
     )
     limit_ms: int = Field(default=1000, ge=100, le=600_000, description="milliseconds per move of the bots")
     margin_ms: float = Field(

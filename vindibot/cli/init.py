@@ -27,7 +27,7 @@ def init_command(folder: Path, learned: bool) -> None:
     width = max(len(short(path)) for path in files)
     for path, what in files.items():
         click.echo(f"{short(path):{width}}  {what}")
-    click.echo("\nNow play with it (the first start compiles the rules, which takes up to a minute):\n")
+    click.echo("\nNow play with it (the first start compiles the rules, up to a minute):\n")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  vindibot play --bot bot.toml --against sparring/hunter")

@@ -17,10 +17,10 @@ PLACEHOLDER = "NAME"
 #: The files of a project, with their descriptions. Their templates are in `_FOLDER`.
 FILES = {
     "README.md": "the first three commands",
-    "bot.toml": "the bot: the traits of seed, one against loops, and a trait of your own",
+    "bot.toml": "the bot: the traits of seed, one more, and yours",
     "coward.py": "your trait, in ten lines",
-    "test_coward.py": "tests of the trait, on a drawn board and on a recorded turn",
-    "pytest.ini": "separates these tests from those of a project around them",
+    "test_coward.py": "tests of the trait, on a board and a turn",
+    "pytest.ini": "separates these tests from other projects",
     "recordings/sample.jsonl": "a recorded game, for the tests",
 }
 #: The files of a project for a bot that plays a net. Their templates are in `_LEARNED_FOLDER`, except the net.

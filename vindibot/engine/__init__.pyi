@@ -29,7 +29,10 @@ from .runner import (
     parse_answer as parse_answer,
     run as run,
 )
-from .warmup import warm as warm
+from .warmup import (
+    Preview as Preview,
+    warm as warm,
+)
 from .worker import (
     RUN as RUN,
     TraitPlan as TraitPlan,

@@ -6,9 +6,11 @@ import _thread
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim import kernels
@@ -20,14 +22,23 @@ from vindibot.processes import ForkServer, Needs, supports_children
 INTERRUPT_DELAY = 0.01
 
 
-def warm(console: Console) -> None:
+@dataclass(frozen=True)
+class Preview:
+    """A picture that a person sees while kernels are compiled. `draw` needs only the kernels of `module`."""
+
+    module: ModuleType
+    draw: Callable[[], RenderableType]
+
+
+def warm(console: Console, preview: Preview | None = None) -> None:
     """Load every kernel (compiled function) of the imported modules from the cache, or compile it. See `sim.kernels.warm`.
 
-    The progress is shown on `console`. Raises `UsageError` for a user's kernel that cannot be compiled.
+    The progress is shown on `console`. If kernels are compiled and `console` is a terminal, the kernels of the preview are the
+    first ones, and then it shows the preview. Raises `UsageError` for a user's kernel that cannot be compiled.
     """
     try:
         with _no_interrupt_lost():
-            _warm(console)
+            _warm(console, preview)
     except kernels.KernelError as problem:
         raise UsageError(str(problem)) from None
 
@@ -57,12 +68,12 @@ def _no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _warm(console: Console) -> None:
+def _warm(console: Console, preview: Preview | None) -> None:
     if kernels.cached():
         kernels.warm()
         return
     with _compilers():
-        _compile(console)
+        _compile(console, preview)
 
 
 @contextlib.contextmanager
@@ -88,7 +99,7 @@ def _compilers() -> Iterator[None]:
             server.close()
 
 
-def _compile(console: Console) -> None:
+def _compile(console: Console, preview: Preview | None) -> None:
     if not console.is_terminal:
         console.print("compiling kernels: only once, up to a minute")
         kernels.warm()
@@ -106,4 +117,16 @@ def _compile(console: Console) -> None:
         def step(done: int, total: int, name: str) -> None:
             progress.update(task, completed=done, total=total, description=name)
 
+        if preview is not None:
+            with contextlib.suppress(Exception):  # if a kernel cannot be compiled, the next line says so
+                progress.console.print(_drawn(preview, step))
         kernels.warm(step)
+
+
+def _drawn(preview: Preview, step: Callable[[int, int, str], None]) -> RenderableType:
+    everything = kernels.entries()
+    for function, signature in everything:
+        if function.__module__ == preview.module.__name__ and not function.signatures:
+            step(0, len(everything), function.__name__)
+            function.compile(signature)
+    return preview.draw()

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, exit_now, name_process, open_files
+from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder
@@ -89,6 +89,7 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
     use_streams(others.pop(0) if request.limits.output else None)
     name_process(request.name)
     adopt_orphans()
+    continue_after_parent()
     if requests is not None:
         from vindibot.processes.server import ForkServer
 

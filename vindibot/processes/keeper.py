@@ -18,7 +18,7 @@ import signal
 import socket
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, children, exit_now, kill_children, name_process
+from vindibot.base import adopt_orphans, children, continue_after_parent, exit_now, kill_children, name_process
 from vindibot.processes.changes import Changes
 
 #: The name of the process, as ``ps`` shows it.
@@ -32,6 +32,7 @@ def main(told: dict[str, Any]) -> NoReturn:
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
+    continue_after_parent()
     requests = told["requests"]
     changes = Changes()
     gone = select.poll()

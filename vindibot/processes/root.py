@@ -25,7 +25,7 @@ from math import inf
 from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, exit_now, name_process, open_files
+from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
 from vindibot.config import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
@@ -61,6 +61,7 @@ def serve_as_root(loaded: int, told: dict[str, Any]) -> NoReturn:
     inside.detach({0, 1, 2, loaded, told["requests"], *([] if gate is None else [gate])})
     name_process(ROOT)
     adopt_orphans()
+    continue_after_parent()
     changes = Changes()
     preload.use_cache(told["cache"])
     wanted = [(run, Needs(tuple(folders), tuple(modules))) for run, (folders, modules) in told["prepared"]]
@@ -324,6 +325,7 @@ def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, 
     template.tell_loaded()
     if os.getppid() == holder:
         os.kill(holder, signal.SIGKILL)
+    continue_after_parent()  # not earlier: a module that stops the template while it is imported ends the holder
     template.serve()
 
 

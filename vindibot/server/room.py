@@ -64,8 +64,8 @@ class RoomSeat:
 
     `waiters` are the open requests of the player. `moved_turn` is the turn of the seat's last move, -1 before the first move.
     `not_before` is the earliest time at which the seat may get its next state. `time_limit_ms` is this seat's own time limit for
-    a move, None for the room's limit; an observer may change it between moves. `withdrawn` says that the hero crashes on its next
-    turn.
+    a move, None for the room's limit; an observer may change it between moves. `stays_when_late` says that the hero stays for a
+    turn if the move is late, instead of a crash. `withdrawn` says that the hero crashes on its next turn.
     """
 
     index: int
@@ -76,6 +76,7 @@ class RoomSeat:
     moved_turn: int = -1
     not_before: float = 0.0
     time_limit_ms: int | None = None
+    stays_when_late: bool = False
     withdrawn: bool = False
 
     def answer(self, outcome: Snapshot | Refusal) -> None:
@@ -205,7 +206,7 @@ class Room:
     def snapshot(self, seat: RoomSeat) -> Snapshot:
         """Return the newest state as a `Snapshot` for the player on this seat."""
         wire, text = self.state()
-        return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
+        return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self.left_ms())
 
     @property
     def _mover(self) -> RoomSeat:
@@ -219,7 +220,8 @@ class Room:
         usual = self._usual_limit_ms(seat)
         return usual if seat.moved_turn >= 0 else max(usual, self.first_limit_ms)
 
-    def _left_ms(self) -> int:
+    def left_ms(self) -> int:
+        """Return the time that is left for the current move in milliseconds, 0 after the end of the game."""
         if self.finished:
             return 0
         spent = 0.0 if self._handed_out is None else self._loop.time() - self._handed_out
@@ -369,8 +371,11 @@ class Room:
     def _time_out(self, rounds: int) -> None:
         if rounds:
             self._after(0.0, self._time_out, rounds - 1)
-        else:
-            self._play_then_advance(CRASH)
+            return
+        seat = self._mover
+        if seat.stays_when_late:
+            seat.moved_turn = self.turn  # a move that comes now is a repeat, which is not played
+        self._play_then_advance(STAY if seat.stays_when_late else CRASH)
 
     def _play_paced(self, pacer: Pacer, move: int) -> None:
         self._cancel_timer()

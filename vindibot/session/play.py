@@ -14,14 +14,17 @@ from typing import Literal
 
 import structlog
 from pydantic import SecretStr
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.segment import SegmentLines
 
-from sim.game import SEATS
+from sim import generator
+from sim.game import PLIES_PER_ROUND, SEATS
 from sim.generator import generate
+from sim.maps import Map
 from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import RUN, Voters, rehearse, voters, warm
+from vindibot.engine import RUN, Preview, Voters, rehearse, voters, warm
 from vindibot.games import Continuation, Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
 from vindibot.server import RANDOM_BOT, GameServer, Room, ServerSettings
@@ -29,7 +32,7 @@ from vindibot.session.advice import next_steps
 from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
-from vindibot.terminal import Display, keyboard
+from vindibot.terminal import Display, Frame, fitting_lines, keyboard
 from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
@@ -44,6 +47,8 @@ OPEN_TIMEOUT = 10.0
 PAUSED_TIMEOUT = 7 * 86_400.0
 #: Number of lines that the command prints after the last board: the result (two lines if names are long) and the recording.
 LINES_BELOW = 4
+#: Number of lines around the board that a person sees while kernels are compiled: a line of text, and the progress bar.
+BAR_LINES = 2
 
 
 @dataclass
@@ -230,15 +235,30 @@ class Session:
         Without rivals, our bot is hero 1 and plays against random bots. Against other bots, our bot has another hero in each
         game. In a game that goes on from a turn, our bot has the hero of this turn.
         """
-        seed = derive_seed(self.seed, "game", number)
         training = not self.rivals
         keys = iter([participant.key.get_secret_value() for participant in participants])
         seats = [next(keys), *(RANDOM_BOT if bot is None else next(keys) for bot in self.rivals or (None,) * (SEATS - 1))]
         hero = 0 if training else number - 1 if self.start is None else self.start.hero
         first = -hero % SEATS
         seats = seats[first:] + seats[:first]
-        board = self.start.first() if self.start is not None else load_map(self.settings.map) or generate(seed)
+        board = self.start.first() if self.start is not None else self._map(number)
+        seed = derive_seed(self.seed, "game", number)
         server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training, pacer=self.pace)
+
+    def _map(self, number: int) -> Map:
+        return load_map(self.settings.map) or generate(derive_seed(self.seed, "game", number))
+
+    def preview(self) -> Preview | None:
+        """Return the first board, which a person sees while kernels are compiled. None if it is not known, or not shown."""
+        on_board = self.console.is_terminal and not self.console.is_dumb_terminal and self.settings.display in ("auto", "board")
+        return Preview(generator, self._draw_first) if on_board and self.settings.embedded and self.start is None else None
+
+    def _draw_first(self) -> RenderableType:
+        names = [bot.name if bot is not None else "random" for bot in (self.bot, *(self.rivals or (None,) * (SEATS - 1)))]
+        frame = Frame(self._map(1).new_game(self.settings.rounds * PLIES_PER_ROUND), 0, names)
+        lines = fitting_lines(frame, self.console, BAR_LINES)
+        text = "the board of the first game, which begins when all is compiled:"
+        return Group(text, SegmentLines(lines, new_lines=True)) if lines is not None else ""
 
     @asynccontextmanager
     async def _shown_in_browser(self) -> AsyncIterator[None]:
@@ -419,7 +439,7 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
             if not settings.embedded:
                 session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
                 log.add_secret(session.key)
-            warm(console)
+            warm(console, session.preview())
         # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.
         gc.collect()
         gc.freeze()

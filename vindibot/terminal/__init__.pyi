@@ -7,6 +7,7 @@ from .board import (
 from .display import (
     Display as Display,
     GameDisplay as GameDisplay,
+    fitting_lines as fitting_lines,
 )
 from .keyboard import keyboard as keyboard
 from .watch import watch_game as watch_game

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TextIO, cast
 
 import structlog
+from rich.console import Console
 from rich.live import Live
 from rich.segment import SegmentLines
 
@@ -293,14 +294,7 @@ class Display:
         self._output.deliver()
 
     def _layout(self, frame: Frame) -> list[Line] | None:
-        width, height = self.console.size
-        colour = self.console.color_system is not None and not self.console.no_color
-        ascii_only = not self._output.encoding.lower().startswith("utf")
-        for lines_below in (self._below, 0):
-            lines = layout(frame, width, height - 1 - lines_below, colour=colour, ascii_only=ascii_only)
-            if lines is not None:
-                return lines
-        return None
+        return fitting_lines(frame, self.console, self._below)
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:
@@ -314,6 +308,18 @@ class Display:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+def fitting_lines(frame: Frame, console: Console, below: int = 0) -> list[Line] | None:
+    """Return the lines of a frame for a terminal, None if the terminal is too small. Leave `below` lines free, if possible."""
+    width, height = console.size
+    colour = console.color_system is not None and not console.no_color
+    ascii_only = not console.encoding.lower().startswith("utf")
+    for lines_below in (below, 0):
+        lines = layout(frame, width, height - 1 - lines_below, colour=colour, ascii_only=ascii_only)
+        if lines is not None:
+            return lines
+    return None
 
 
 def turn_line(frame: Frame) -> str:

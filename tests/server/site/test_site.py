@@ -96,6 +96,7 @@ EXTENT = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (800, 600)])
 @pytest.mark.parametrize("bots", [6, 14, 28, 44, 60])
 async def test_the_page_for_a_projector_fits_the_screen(

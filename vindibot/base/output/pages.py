@@ -49,6 +49,13 @@ def qr_code(text: str) -> Markup:
     return Markup(drawn)  # noqa: S704  # it is drawn here
 
 
+def qr_picture(text: str) -> str:
+    """Return the QR code of a text as the address of a picture (a data URL), black on white."""
+    import segno
+
+    return str(segno.make(text, error="m", micro=False).svg_data_uri(border=2, light="#fff", omitsize=True))
+
+
 class _Loaders(dict[str, "PackageLoader"]):
     """The loaders of templates, by package of `vindibot`. Each loader is created at its first use."""
 

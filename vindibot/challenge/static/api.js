@@ -40,17 +40,17 @@ export const votes = (secret, after, signal) => request(`/challenge/game/votes?a
 /** Leave the game. The request is sent even if the page is being closed. */
 export const leave = (secret) => request('/challenge/game', { method: 'DELETE', headers: bearer(secret), keepalive: true }).catch(() => null);
 
+// ---- The game server ----
+
 /** Take the seat that is reserved for this key; return the state of our first turn. */
 export const join = (key) => request('/api/arena', { method: 'POST', body: new URLSearchParams({ key }) });
 
-/** Send the move of a turn. Return the state of our next turn, or the last state. If the answer is lost, send the move again. The
- *  server sees by the number of the turn that it is the same move. `lost` is called with true when the connection is lost, and
- *  with false when it is back. */
-export async function sendMove(playUrl, dir, turn, lost) {
-  const path = new URL(playUrl, location.href).pathname, until = performance.now() + TIMEOUT_MS;
+/** Send a request until it is answered. `lost` is called with true when the connection is lost, and with false when it is back. */
+async function repeated(send, lost) {
+  const until = performance.now() + TIMEOUT_MS;
   for (;;) {
     try {
-      const answer = await request(path, { method: 'POST', body: new URLSearchParams({ dir, turn }) });
+      const answer = await send();
       lost(false);
       return answer;
     } catch (problem) {
@@ -60,3 +60,36 @@ export async function sendMove(playUrl, dir, turn, lost) {
     }
   }
 }
+
+/** Send the move of a turn to the path of our moves. The answer comes at our next turn. If the answer is lost, send the move
+ *  again. The server sees by the number of the turn that it is the same move. See `repeated` for `lost`. */
+export const sendMove = (path, dir, turn, lost) => repeated(() => request(path, { method: 'POST', body: new URLSearchParams({ dir, turn }) }), lost);
+
+// ---- Several people ----
+
+/** Return a request below /challenge/people with the token of a link, "" for a spectator. `body` is sent as JSON. */
+function ofPeople(token, method, path, body, more) {
+  const headers = { ...(token ? bearer(token) : {}), ...(body ? { 'Content-Type': 'application/json' } : {}) };
+  return request(`/challenge/people${path}`, { method, headers, body: body && JSON.stringify(body), ...more });
+}
+
+/** Return the state. */
+export const people = (token) => ofPeople(token, 'GET', '');
+
+/** Return the links of the people, for the organiser. */
+export const links = (token) => ofPeople(token, 'GET', '/links');
+
+export const come = (token, name) => ofPeople(token, 'POST', '/name', { name });
+
+/** Tell the host that our page is being closed. */
+export const closed = (token) => ofPeople(token, 'POST', '/closed', undefined, { keepalive: true }).catch(() => null);
+
+export const start = (token) => ofPeople(token, 'POST', '/start');
+
+/** Return the bundle of the newest game, without plies. */
+export const newestGame = (token) => ofPeople(token, 'GET', '/game');
+
+export const endGame = (token) => ofPeople(token, 'DELETE', '/game');
+
+/** Send the move of a turn. A second move for the same turn has no effect. See `repeated` for `lost`. */
+export const move = (token, dir, turn, lost) => repeated(() => ofPeople(token, 'POST', '/move', { dir, turn }), lost);

@@ -1,7 +1,8 @@
-// The page of challenges: the form, the game, and the next game.
+// The page of challenges: the form, the game, and the next game. If several people play one game, `People` fills the page.
 
 import * as api from './api.js';
 import { Choice } from './choose.js';
+import { People } from './people.js';
 import { Play } from './play.js';
 import { button, el } from 'viewer/dom.js';
 import { watchMotion, watchTheme } from 'viewer/theme.js';
@@ -12,8 +13,9 @@ class Page {
     this.body = el('div', { class: 'body' });
     main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }), el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
     this.switchTheme = watchTheme((now) => { this.theme = now; this.shown?.setTheme(now); });
-    watchMotion((still) => { this.still = still; if (this.shown?.clock) this.shown.clock.still = still; });
-    this.choose();
+    watchMotion((still) => { this.still = still; this.shown?.setStill?.(still); });
+    if (Number(main.dataset.people) > 1) this.shown = new People(this.body, { theme: this.theme, still: this.still });
+    else this.choose();
   }
 
   /** Show the form. */

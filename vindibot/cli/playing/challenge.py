@@ -48,11 +48,17 @@ def challenge_command(
     name of a bot. The default is "seed". The page also offers all bot files of the current folder. Ctrl-C stops the server.
     With --from, you go on from a turn of an earlier game against its bots.
 
+    With --people 2 to 4, several people play one game. The command prints the address of a start page. This page has a link and
+    a QR code for each person, starts the game, and then shows it, for example on a projector. Bots play the free heroes. A person
+    who is late stays for this turn (--seconds). Use --lan if people play on other devices.
+
     \b
     Examples:
       vindibot challenge --open                 you against three seed bots
       vindibot challenge mybot malvert          the two bots take the three seats in turn
       vindibot challenge --map m1 --lan         on a phone: open the printed address
+      vindibot challenge --people 4 --lan       four people against each other, each on a phone
+      vindibot challenge --people 2 malvert     two people against two bots
       vindibot challenge --from last --turn 212 go on from this turn of the newest recording
     """
     from vindibot.base import terminal

@@ -30,7 +30,7 @@ def kind_of(path: Path) -> Kind:
     if isinstance(value, dict):
         if value.get("format") == FORMAT:
             return "recording"
-        if {"map", "moves", "ending"} <= value.keys():
+        if {"map", "moves", "ending"} <= value.keys() or {"map", "orders", "ending"} <= value.keys():  # version 2, or 1
             return "records"
         if {"init", "moves", "states"} <= value.keys():
             return "original"

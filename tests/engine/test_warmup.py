@@ -1,0 +1,80 @@
+"""What a person sees while kernels are compiled."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from sim import generator, kernels
+from sim.board import draw, picture
+from sim.generator import generate
+from vindibot.config import load_play
+from vindibot.engine import Preview, warm, warmup
+from vindibot.games.files.recording import read_recording
+from vindibot.session.play import Session, play_games
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the kernels seem to be uncompiled, and let nobody else compile them."""
+    monkeypatch.setattr(kernels, "cached", lambda: False)
+    monkeypatch.setattr(warmup, "cores", lambda: 1)
+
+
+def console(*, terminal: bool) -> Console:
+    return Console(file=io.StringIO(), force_terminal=terminal, width=100, height=40, color_system=None)
+
+
+def printed(to: Console) -> str:
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_preview_is_shown_above_the_progress() -> None:
+    shown = console(terminal=True)
+    warm(shown, Preview(generator, lambda: draw(generate(1).new_game())))
+    assert draw(generate(1).new_game()).splitlines()[0] in printed(shown)
+    assert "compiling kernels" in printed(shown)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_preview_that_fails_changes_nothing() -> None:
+    def fails() -> str:
+        raise ZeroDivisionError
+
+    shown = console(terminal=True)
+    warm(shown, Preview(generator, fails))
+    assert "compiling kernels" in printed(shown)
+
+
+def test_compiled_kernels_need_no_preview() -> None:
+    shown = console(terminal=True)
+    warm(shown, Preview(generator, lambda: "a board"))
+    assert not printed(shown)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_the_first_board_is_that_of_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[RenderableType] = []
+    draw_first = Session._draw_first
+
+    def noted(session: Session) -> RenderableType:
+        drawn.append(draw_first(session))
+        return drawn[-1]
+
+    monkeypatch.setattr(Session, "_draw_first", noted)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.chdir(tmp_path)
+    options = {"rounds": 2, "seed": 8, "pace": "none", "pool.in_process": True}
+    shown = console(terminal=True)
+    assert play_games(load_play(None, options), shown) == 0
+    assert "the board of the first game" in printed(shown)
+    board = console(terminal=True)
+    board.print(drawn[0])
+    (path,) = tmp_path.glob("recordings/*.jsonl")
+    first = picture(read_recording(path).turns[0].games)
+    assert all(row[1:-1] in printed(board) for row in first.splitlines()[1:-1])

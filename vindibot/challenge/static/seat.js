@@ -1,0 +1,93 @@
+// One game with a hero to steer.
+
+import { Show } from './show.js';
+import { keys, pad, touches } from './steer.js';
+import { el } from 'viewer/dom.js';
+import { DIRECTIONS } from 'viewer/names.js';
+
+const PLACES = ['', 'first', 'second', 'third', 'fourth'];
+
+export class Seat extends Show {
+  constructor(host, bundle, options) {
+    super(host, bundle, options);
+    this.sends = null; // the function that sends a move, as soon as we have joined
+    this.queued = null; // the direction that was chosen while the opponents moved
+    this.sent = -1; // the last turn for which a move was sent
+    this.pad = pad((direction) => this.move(direction, false));
+    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
+    this.stage.append(this.pad, this.hint);
+    this._steer();
+  }
+
+  _steer() {
+    const { signal } = this.ends, move = (direction, held) => this.move(direction, held);
+    keys(move, signal);
+    touches(this.board, this.game, move, signal);
+    // A clicked button loses the focus. Otherwise the space bar would press it again.
+    let pointed = false;
+    document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
+    document.addEventListener('keydown', () => { pointed = false; }, { signal, capture: true });
+    document.addEventListener('click', (event) => { if (pointed && !event.target.closest?.('input[type=text]')) setTimeout(() => document.activeElement?.blur()); }, { signal });
+  }
+
+  /** Play the game with this id to the end. `sends` sends a move: a direction, the turn, and a function that is called with true
+   *  when the connection is lost, and with false when it is back. */
+  play(id, sends) {
+    this.sends = sends;
+    this.follow(id);
+    this._ask();
+  }
+
+  /** Note whether it is our turn. If a direction was queued, send it. */
+  _ask() {
+    const { game } = this, now = game.turns[game.last];
+    const ours = !this.over && !game.ending && game.mover(game.last) === game.me && !game.hero(game.last, game.me).crashed;
+    if (!ours) this.turn = null;
+    else if (now !== this.turn && now > this.sent) {
+      this.turn = now;
+      this.asked = performance.now();
+      if (this.queued !== null) this._send(this.queued);
+    }
+    this.show();
+  }
+
+  _grow(patch) {
+    super._grow(patch);
+    this._ask();
+  }
+
+  /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held down. */
+  move(direction, held) {
+    if (this.over) return;
+    if (this.turn !== null) this._send(direction);
+    else if (!held) this.queued = direction;
+  }
+
+  _send(direction) {
+    const { turn } = this;
+    this.sent = turn;
+    this.turn = this.queued = null;
+    this.show();
+    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'lost' : 'open')).catch((problem) => this._refused(problem));
+  }
+
+  /** A move was refused. The events of the game show how it goes on. */
+  _refused() {}
+
+  // ---- The end ----
+
+  _end() {
+    const { game } = this, heroes = game.heroes(game.last), { gold } = heroes[game.me];
+    if (game.ending.kind !== 'finished') {
+      super._end();
+      return;
+    }
+    const rank = 1 + heroes.filter((hero) => hero.gold > gold).length, shared = heroes.filter((hero) => hero.gold === gold).length > 1;
+    this._finish(rank === 1 && !shared ? 'You have won!' : `You came ${shared ? 'equal ' : ''}${PLACES[rank]}`, `with ${gold} gold.`);
+  }
+
+  _finish(head, words, acts) {
+    if (!this.over) this.pad.hidden = this.hint.hidden = true;
+    super._finish(head, words, acts);
+  }
+}

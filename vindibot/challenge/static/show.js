@@ -1,0 +1,182 @@
+// One game as everybody sees it: the board, the heroes, whose turn it is, the time that is left, and the result. The server sends
+// the states as events, ply by ply. `Seat` (seat.js) adds the ways to steer a hero.
+
+import { Board } from 'viewer/board.js';
+import { Clock } from 'viewer/clock.js';
+import { el, foreign, set } from 'viewer/dom.js';
+import { follow } from 'viewer/live.js';
+import { Game, describe } from 'viewer/model.js';
+import { Scenes } from 'viewer/scene.js';
+import { HeroTable } from 'viewer/table.js';
+
+/** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown faster. */
+const SPEED = 2;
+/** Milliseconds between two updates of the time that is left. */
+const TICK_MS = 100;
+/** Milliseconds until the page follows the game again after the stream of its plies has ended too early. */
+const RETRY_MS = 1000;
+
+export class Show {
+  /** Show the game of a bundle in the element `host`. */
+  constructor(host, bundle, { theme, still }) {
+    this.game = new Game(bundle);
+    this.id = null; // the id of the game, as soon as it is known
+    this.turn = null; // the number of our turn while the page waits for our move
+    this.connection = '';
+    this.over = false;
+    this.people = null; // who plays and who is away, if several people play (see `update`)
+    this.since = performance.now(); // the time of the last ply
+    this.heard = () => null; // called after each ply
+    this.ends = new AbortController();
+    this.scenes = new Scenes(this.game);
+    this.clock = new Clock(() => this.game.last, () => this.show());
+    this.clock.speed = SPEED;
+    this.clock.still = still;
+    this._build(host);
+    this.board.setTheme(theme);
+    this.clock.follow();
+    this.ticking = setInterval(() => this._tick(), TICK_MS);
+  }
+
+  _build(host) {
+    const { game } = this;
+    const board = el('div', {}), table = el('section', { class: 'panel', 'aria-label': 'Heroes' });
+    this.board = new Board(board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: game.bundle.spawns });
+    this.table = new HeroTable(table, game, (hero) => this._choose(hero));
+    for (const mark of table.querySelectorAll('.ours')) mark.textContent = 'you';
+    if (!this.chooses) for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
+    this.turnNow = el('p', { class: 'turn', role: 'status' });
+    this.seconds = el('span', { class: 'seconds' });
+    this.left = el('span', { class: 'fill' });
+    this.said = el('p', { class: 'said' });
+    this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
+    this.turnRow = el('div', { class: 'row turnrow' }, this.turnNow, this.seconds);
+    const bar = el('div', { class: 'lefttime', 'aria-hidden': 'true' }, this.left);
+    this.stage = el('div', { class: game.me < 0 ? 'stage watched' : 'stage' }, this.turnRow, bar, board, this.said);
+    this.side = el('div', { class: 'side' }, this.result, table);
+    host.append(this.stage, this.side);
+  }
+
+  /** Follow the game with this id to its end. */
+  follow(id) {
+    this.id = id;
+    this.source = follow(`/plies/${id}`, (patch) => this._grow(patch), (connection) => this._connected(connection));
+  }
+
+  _grow(patch) {
+    const before = this.game.last;
+    if (this.game.apply(patch)) this.clock.grown();
+    if (this.game.last > before) {
+      this.since = performance.now();
+      this.heard();
+    }
+    if (this.game.ending && !this.over) this._end();
+  }
+
+  _connected(connection) {
+    this.connection = connection;
+    if (connection === 'ended' && !this.game.ending) setTimeout(() => this.over || this.follow(this.id), RETRY_MS);
+    this.show();
+  }
+
+  /** Whether the heroes of the table can be chosen. Then `_choose` is called with the hero. */
+  get chooses() {
+    return false;
+  }
+
+  _choose() {}
+
+  /** Note who plays and who is away, and the time that is left. `state` is the host's state of several people. */
+  update({ heroes, game }) {
+    const away = heroes.map(({ person, here }) => person && !here);
+    this.people = { ...game, away, at: performance.now() };
+    this.show();
+  }
+
+  // ---- The board and the texts ----
+
+  show() {
+    const { clock, game } = this, state = clock.state;
+    this.board.frame(this.scenes.at(clock.time, clock.still ? 0 : clock.pace));
+    if (state !== this.shownState || game.ending !== this.shownEnding) {
+      [this.shownState, this.shownEnding] = [state, game.ending];
+      this.table.show(state);
+      this.table.finish();
+      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
+      this.said.textContent = said.join('. ');
+      this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
+    }
+    if (!this.over) this._status();
+  }
+
+  _status() {
+    const { game } = this, round = Math.floor(game.turns[game.last] / 4) + 1, rounds = game.bundle.max_turns / 4;
+    const word = this.connection === 'lost' ? 'Connection lost, trying again' : this.turn !== null ? 'Your move' : this.id ? this._moving(game.mover(game.last)) : 'The game begins';
+    const whole = `Round ${Math.min(round, rounds)} of ${rounds}. ${word}`;
+    if (this.turnNow.textContent !== whole) this.turnNow.textContent = whole;
+    this.turnNow.classList.toggle('ours-now', this.turn !== null);
+  }
+
+  /** Return the words for the time in which another hero moves. */
+  _moving(hero) {
+    return this.people?.people.includes(hero) && this.people.away[hero] ? `${this.game.names[hero]} is away` : `${this.game.names[hero]} moves`;
+  }
+
+  /** Return the time for the current move, in seconds: `left` of `whole`. Return null if no time is shown. */
+  _time() {
+    const { game, people } = this, hero = game.mover(game.last), now = performance.now();
+    if (!people?.people.includes(hero)) return null;
+    const whole = people.limits_ms[hero] / 1000;
+    const left = people.turn === game.turns[game.last] ? (people.left_ms - now + people.at) / 1000 : whole - (now - this.since) / 1000;
+    return { left: Math.min(left, Math.max(whole, people.left_ms / 1000)), whole };
+  }
+
+  _tick() {
+    const time = this.over ? null : this._time(), left = time && Math.max(0, time.left);
+    this.left.style.width = time ? `${Math.min(100, (100 * left) / time.whole)}%` : '0';
+    this.left.className = `fill ${time && left < time.whole / 3 ? 'bad' : 'good'}`;
+    this.seconds.textContent = time ? `${Math.ceil(left)} s left` : '';
+  }
+
+  // ---- The end ----
+
+  /** The game has ended on the server. */
+  _end() {
+    const { ending, results, names } = this.game, best = (results ?? []).filter(({ rank }) => rank === 1);
+    const won = best.length === 1 ? [foreign(names[best[0].hero]), ' has won!'] : 'No winner: the best are equal';
+    this._finish(ending.kind === 'finished' && best.length ? won : 'The game has ended', '');
+  }
+
+  /** Show the result. `head` has the parts of the heading, `words` a sentence, `acts` further buttons. */
+  _finish(head, words, acts = []) {
+    if (this.over) return;
+    this.over = true;
+    this.turn = null;
+    this._tick();
+    this.result.replaceChildren(el('h2', { tabindex: -1 }, head), words ? el('p', { text: words }) : '', el('p', { class: 'row' }, acts,
+      this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'View the game' }) : null));
+    this.result.hidden = false;
+    this.turnNow.textContent = this.game.ending?.kind === 'finished' ? 'The game is over.' : 'The game has ended.';
+    this.turnNow.classList.remove('ours-now');
+    // No button gets the focus: a person who still presses the space bar does not want to start another game.
+    this.result.firstChild.focus({ preventScroll: true });
+    this.result.scrollIntoView({ block: 'nearest' });
+    this.show();
+  }
+
+  setTheme(theme) {
+    this.board.setTheme(theme);
+  }
+
+  setStill(still) {
+    this.clock.still = still;
+  }
+
+  remove() {
+    this.over = true;
+    clearInterval(this.ticking);
+    this.ends.abort();
+    this.source?.close();
+    this.board.remove();
+  }
+}
