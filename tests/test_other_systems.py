@@ -206,8 +206,14 @@ def test_every_module_can_be_imported(tmp_path: Path, system: str) -> None:
 @pytest.mark.slow
 @on_each_system
 def test_what_a_recorded_game_is_good_for(tmp_path: Path, system: str) -> None:
-    assert run_on(system, tmp_path, "play", "--in-process", "--rounds", "5", "--seed", "3", "--display", "none").returncode == 0
-    commands = [("replay", "last", "--html", "game.html"), ("turn", "last", "--turn", "4"), ("review", "last", "--rounds", "5")]
+    played = run_on(system, tmp_path, "play", "--in-process", "--rounds", "5", "--seed", "3", "--display", "none")
+    assert played.returncode == 0, played.stdout + played.stderr
+    assert WARNING not in played.stdout + played.stderr
+    commands: list[tuple[str, ...]] = [
+        ("replay", "last", "--html", "game.html"),
+        ("turn", "last", "--turn", "4"),
+        ("review", "last", "--rounds", "5"),
+    ]
     if system == "windows":
         commands += [("replay", "last", "--gif", "game.gif"), ("verify", "last"), ("check", "seed"), ("warm", "seed")]
         commands += [("diff", "seed", "malvert", "last", "--turns", "4", "--worst", "0")]
