@@ -3,7 +3,6 @@
 import atexit
 import os
 import sys
-from posix import _exit  # os._exit is replaced while modules of bots are imported
 
 
 def _leave_current_folder() -> None:
@@ -28,7 +27,7 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import hidden_package, interrupts, streams  # noqa: E402 - after the change of the import path
+from vindibot.base import exit_now, hidden_package, interrupts, streams  # noqa: E402 - after the change of the import path
 
 
 def _end(codes: list[int], output: streams.OutputFile) -> None:
@@ -44,7 +43,7 @@ def _end(codes: list[int], output: streams.OutputFile) -> None:
     except (OSError, ValueError):  # the interpreter says so
         return
     if codes:
-        _exit(codes[0] or int(output.failed))
+        exit_now(codes[0] or int(output.failed))
 
 
 def main() -> None:

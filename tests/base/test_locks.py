@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import TOP
-from vindibot.base.locks import LockedError, LockOwner, WriterLock
+from vindibot.base.system.locks import LockedError, LockOwner, WriterLock
 
 WITHOUT = TOP / "tests" / "support" / "without_locks"
 HOLDER = """

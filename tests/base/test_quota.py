@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vindibot.base.quota import cpu_quota
+from vindibot.base.system.quota import cpu_quota
 
 
 @pytest.mark.parametrize(

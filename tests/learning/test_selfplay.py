@@ -107,9 +107,9 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel does not group processes by session")
     code = (
-        "import atexit, os\nfrom pathlib import Path\nfrom vindibot.cli.measuring.learn import _lower_priority\n"
+        "import atexit, os\nfrom pathlib import Path\nfrom vindibot.base import lower_priority\n"
         "shown = lambda: print(os.nice(0), Path('/proc/self/autogroup').read_text().split()[-1])\n"
-        "atexit.register(shown)\n_lower_priority()\nshown()\n"
+        "atexit.register(shown)\nlower_priority()\nshown()\n"
     )
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, env=environment(), start_new_session=True, capture_output=True, text=True, check=False)

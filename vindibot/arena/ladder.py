@@ -38,7 +38,7 @@ from vindibot.arena.store import Store, StoreError, check_names, logs_path, read
 from vindibot.arena.worker import LocalGames
 from vindibot.base import Output, UsageError, derive_seed
 from vindibot.config import Config, build, cores, digest_of, forget_modules, short
-from vindibot.processes import ForkServer
+from vindibot.processes import ForkServer, require_children
 from vindibot.statistics import RESAMPLES, Rating
 
 #: Two rivals of a bot are drawn from this number of bots with the nearest ratings.
@@ -277,6 +277,7 @@ def prepare_ladder(
     With `mix_versions`, it continues even if vindibot has changed since the last games. `command` is the command line. Raises
     `UsageError`.
     """
+    require_children()
     settings = config.settings
     if not folder.is_dir():
         raise UsageError(f"{short(folder)}: there is no such folder: make it, and put bot files into it")

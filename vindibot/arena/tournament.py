@@ -35,6 +35,7 @@ from vindibot.arena.suites import Suite, read_suite
 from vindibot.arena.worker import LocalGames
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.config import Config, build, cores, look_up, short
+from vindibot.processes import require_children
 
 
 @dataclass
@@ -195,6 +196,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     With `resume`, the tournament continues with the existing results. With `mix_versions`, it continues even if the build or the
     files of bots have changed. `command` is the command line of this tournament, which the report shows.
     """
+    require_children()
     settings = config.settings
     for key, other, problem in settings.conflicts():
         raise config.refuse(key, f"{problem} ({other} is set by {config.origin(other)})")

@@ -19,10 +19,6 @@ from .keys import (
     read_key_file as read_key_file,
     require_key as require_key,
 )
-from .locks import (
-    LockedError as LockedError,
-    WriterLock as WriterLock,
-)
 from .log import add_secret as add_secret
 from .orphans import (
     adopt_orphans as adopt_orphans,
@@ -61,8 +57,22 @@ from .output.text import (
 )
 from .packages import hidden_package as hidden_package
 from .paths import given_path as given_path
-from .quota import cpu_quota as cpu_quota
 from .seeds import derive_seed as derive_seed
+from .system.exit import exit_now as exit_now
+from .system.limits import (
+    allow_many_files as allow_many_files,
+    forbid_core_dumps as forbid_core_dumps,
+    free_files as free_files,
+    limit_files as limit_files,
+    limit_memory as limit_memory,
+    open_files as open_files,
+)
+from .system.locks import (
+    LockedError as LockedError,
+    WriterLock as WriterLock,
+)
+from .system.priority import lower_priority as lower_priority
+from .system.quota import cpu_quota as cpu_quota
 from .writing import (
     LineFile as LineFile,
     Output as Output,

@@ -6,14 +6,16 @@ By default, Ctrl-C makes Python raise an exception at any line. During imports a
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from posix import _exit  # os._exit is replaced while modules of bots are imported
 from types import FrameType
 from typing import TYPE_CHECKING
+
+from vindibot.base.system.exit import exit_now
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -56,15 +58,24 @@ def in_order() -> None:
 def final_line() -> Iterator[None]:
     """Within this block, the command tells the user that it was interrupted. Afterwards, Ctrl-C ends it without another line.
 
-    In the block, Ctrl-C has to wait. A program that has not called `at_once` may tell the user again.
+    In the block, Ctrl-C has to wait, but not on Windows. A program that has not called `at_once` may tell the user again.
     """
     global _words
+    with contextlib.nullcontext() if sys.platform == "win32" else _blocked():
+        try:
+            yield
+        finally:
+            if handled():
+                _words = ""
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Within this block, let Ctrl-C wait."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if handled():
-            _words = ""
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -98,15 +109,17 @@ def saying(words: str) -> Iterator[None]:
 @contextmanager
 def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
     """Within this block, let Ctrl-C and SIGTERM do nothing but call `callback` in the event loop."""
-    before = signal.getsignal(signal.SIGINT)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, callback)
+
+    # Not `loop.add_signal_handler`, which Windows lacks.
+    def called(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(callback)
+
+    before = {number: signal.signal(number, called) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -124,4 +137,4 @@ def _leave(number: int, frame: FrameType | None) -> None:
         os.write(2, f"{shown}{_words}\n".encode() if _words else shown.encode())
     except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
         pass
-    _exit(INTERRUPTED)
+    exit_now(INTERRUPTED)

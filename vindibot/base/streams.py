@@ -52,7 +52,8 @@ def install() -> OutputFile:
     """Replace the standard streams, and return the file of standard output.
 
     If the encoding of a stream lacks a character, the stream writes its escape sequence (``\\u2500``). A standard stream that is
-    closed gets the null device, because the next file that the program opens would take its place.
+    closed gets the null device, because the next file that the program opens would take its place. On Windows, Python's own
+    streams stay, because its terminal needs them.
     """
     closed = [number for number in range(3) if not _is_open(number)]
     for number in closed:
@@ -60,6 +61,8 @@ def install() -> OutputFile:
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
     output = OutputFile(1, closed=1 in closed)
+    if sys.platform == "win32":
+        return output
     sys.stdout = _text(output, sys.stdout)
     sys.stderr = _text(OutputFile(2, closed=2 in closed), sys.stderr)
     return output

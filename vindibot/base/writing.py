@@ -12,11 +12,12 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from io import FileIO
 from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.locks import LockedError, WriterLock
+from vindibot.base.system.locks import LockedError, WriterLock
 
 #: Number of bytes at the start of a file that contain its mark.
 HEAD = 4096
@@ -267,12 +268,12 @@ def _head(path: Path) -> bytes:
 def _draft(path: Path, content: bytes, mode: int) -> Path:
     """Write `content` to a temporary file beside `path`, wait until it is on the disk, and return the temporary file."""
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    file = open(draft, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # pathlib has no opener
     try:
-        with os.fdopen(file, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(file)
+        with file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
     except BaseException:
         with suppress(OSError):
             draft.unlink()

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import platform
 import secrets
-import signal
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,9 +16,10 @@ from distributed.comm import get_address_host
 from distributed.utils import get_ip
 
 from vindibot.arena import ClusterSettings
-from vindibot.base import UsageError, adopt_orphans
+from vindibot.base import UsageError, adopt_orphans, interrupts
 from vindibot.cluster.access import LOCAL, check_cluster, security
 from vindibot.cluster.plugin import NAME_ATTRIBUTE
+from vindibot.processes import require_children
 
 #: Seconds until the next attempt to join: the first and the longest pause.
 PAUSES = (1.0, 15.0)
@@ -35,6 +35,7 @@ def join(settings: ClusterSettings, workers: int, name: str, say: Callable[[str]
     """
     if settings.address == LOCAL:
         raise UsageError(f"{LOCAL} is for `vindibot arena` only: name the scheduler to join, tcp://HOST:PORT or tls://HOST:PORT")
+    require_children()
     check_cluster(settings)
     adopt_orphans()
     logging.getLogger("distributed").setLevel(logging.ERROR)
@@ -43,32 +44,31 @@ def join(settings: ClusterSettings, workers: int, name: str, say: Callable[[str]
 
 
 async def _stay_joined(settings: ClusterSettings, workers: int, name: str, folder: str, say: Callable[[str], None]) -> None:
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
-    pause, told = PAUSES[0], ""
-    while not ended.is_set():
-        try:
-            worker = await asyncio.wait_for(_start(settings, workers, name, folder), CONNECT_TIMEOUT)
-        except (OSError, TimeoutError, RuntimeError, ValueError, KeyError) as problem:
-            text = f"no scheduler answers at {settings.address}; trying again ({_reason(problem)})"
-            if text != told:
-                say(text)
-                told = text
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), pause)
-            pause = min(2 * pause, PAUSES[1])
-            continue
+    ended = asyncio.Event()
+    with interrupts.calling(ended.set, asyncio.get_running_loop()):
         pause, told = PAUSES[0], ""
-        say(f"{name} has joined {settings.address} and plays {workers} at once; Ctrl-C leaves")
-        leaving = asyncio.ensure_future(ended.wait())
-        finished = asyncio.ensure_future(worker.finished())
-        await asyncio.wait((leaving, finished), return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
-        with suppress(Exception):
-            await asyncio.wait_for(worker.close(timeout=CLOSE_TIMEOUT, executor_wait=False), 2 * CLOSE_TIMEOUT)
-        if not ended.is_set():
-            say("the connection to the scheduler is lost")
+        while not ended.is_set():
+            try:
+                worker = await asyncio.wait_for(_start(settings, workers, name, folder), CONNECT_TIMEOUT)
+            except (OSError, TimeoutError, RuntimeError, ValueError, KeyError) as problem:
+                text = f"no scheduler answers at {settings.address}; trying again ({_reason(problem)})"
+                if text != told:
+                    say(text)
+                    told = text
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), pause)
+                pause = min(2 * pause, PAUSES[1])
+                continue
+            pause, told = PAUSES[0], ""
+            say(f"{name} has joined {settings.address} and plays {workers} at once; Ctrl-C leaves")
+            leaving = asyncio.ensure_future(ended.wait())
+            finished = asyncio.ensure_future(worker.finished())
+            await asyncio.wait((leaving, finished), return_when=asyncio.FIRST_COMPLETED)
+            leaving.cancel()
+            with suppress(Exception):
+                await asyncio.wait_for(worker.close(timeout=CLOSE_TIMEOUT, executor_wait=False), 2 * CLOSE_TIMEOUT)
+            if not ended.is_set():
+                say("the connection to the scheduler is lost")
 
 
 async def _start(settings: ClusterSettings, workers: int, name: str, folder: str) -> Worker:

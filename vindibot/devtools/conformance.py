@@ -297,7 +297,7 @@ def _ask(trial: TraitTrial, position: TrialPosition, nodes: int | None, stop_aft
             "look at view.budget in every loop: return when view.budget.expired(), or after view.budget.nodes nodes; pass"
             " view.budget.stop to a kernel, which looks at its first element every few hundred nodes"
         )
-        raise _BrokenError(f"it hung, and its process was killed, on {position}", advice, fatal=True)
+        raise _BrokenError(f"it hung: {response.problem}, on {position}", advice, fatal=True)
     return response
 
 

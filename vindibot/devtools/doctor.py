@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 import platform
-import resource
 import shutil
 import statistics
 import tempfile
@@ -28,14 +27,14 @@ from rich.console import Console
 from sim import kernels
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError, counted, find_key, log, say
+from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError, counted, find_key, free_files, log, say
 from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
 from vindibot.engine import RUN, Agent, Deadline, Pool, rehearse, voters, warm
 from vindibot.games import Ballot, BallotEntry, unwritable_reason
-from vindibot.processes import FIRST_KIND, TEMPLATE, Child, ChildEnded, Needs, loading_beside
+from vindibot.processes import FIRST_KIND, TEMPLATE, Child, ChildEnded, Needs, loading_beside, supports_children
 from vindibot.server import EmbeddedServer
 
 Level = Literal["ok", "note", "broken"]
@@ -103,7 +102,7 @@ def check_machine() -> Finding:
     words = f"vindibot {build()}, {platform.system()}; {cores()} cores"
     try:
         load = os.getloadavg()[0]
-    except OSError:
+    except (AttributeError, OSError):  # Windows does not tell
         return Finding("machine", "ok", words)
     words += f", {load:.1f} busy"
     if load > cores() + 0.5:
@@ -161,6 +160,10 @@ def check_processes(needs: Needs, workers: int) -> Finding:
 
     `needs` are the modules of the bot.
     """
+    if not supports_children():
+        advice = "use Linux, WSL on Windows, or a container: without them a trait that hangs cannot be ended (docs/systems.md)"
+        words = "this system cannot run traits in processes of their own: they run in the process of the command"
+        return Finding("processes", "note", words, advice)
     step = "shared memory"
     try:
         os.close(os.memfd_create("vindibot-doctor"))
@@ -195,10 +198,7 @@ def check_processes(needs: Needs, workers: int) -> Finding:
 
 def _missing_descriptors(workers: int) -> int:
     """Return how many file descriptors are missing for a number of workers, 0 if there are enough."""
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if limit == resource.RLIM_INFINITY:
-        return 0
-    return max(0, len(os.listdir("/proc/self/fd")) + CHILD_DESCRIPTORS * workers + OTHER_DESCRIPTORS - limit)  # noqa: PTH208
+    return max(0, CHILD_DESCRIPTORS * workers + OTHER_DESCRIPTORS - free_files())
 
 
 def _parent_name(pid: int) -> str:
@@ -321,13 +321,16 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return
     try:
-        workers = len(running.workers) if isinstance(running, Pool) else 0
-        count = f"{workers} worker process{'' if workers == 1 else 'es'}"
-        if isinstance(running, Pool) and not running.preloaded:
-            advice = "it takes longer to replace a worker in a game: this system has no fork server, or a trait loads slowly"
-            yield Finding("workers", "note", f"{count}, each loads everything itself", advice)
+        if not isinstance(running, Pool):
+            yield Finding("workers", "ok", "the traits run in this process")
         else:
-            yield Finding("workers", "ok", "the traits run in this process" if pool.in_process else count)
+            workers = len(running.workers)
+            count = f"{workers} worker process{'' if workers == 1 else 'es'}"
+            if running.preloaded:
+                yield Finding("workers", "ok", count)
+            else:
+                advice = "it takes longer to replace a worker in a game, since a trait loads slowly"
+                yield Finding("workers", "note", f"{count}, each loads everything itself", advice)
         limit = (settings.time.limit_ms or 1000) / 1000
         ballots: list[Ballot] = []
         for position in usual():

@@ -43,5 +43,5 @@ def fill_cache(bots: Sequence[str], console: Console) -> int:
 
 def modules_with_kernels() -> list[str]:
     """Return the names of all modules of this project that declare kernels, sorted."""
-    paths = [path for package in _PACKAGES for path in (_TOP / package).rglob("*.py") if _DECLARATION in path.read_text()]
+    paths = [path for package in _PACKAGES for path in (_TOP / package).rglob("*.py") if _DECLARATION in path.read_text("utf-8")]
     return sorted(".".join(path.relative_to(_TOP).with_suffix("").parts) for path in paths)

@@ -29,6 +29,7 @@ from vindibot.engine.pool import Pool
 from vindibot.engine.runner import Vote, run
 from vindibot.engine.worker import TraitPlan
 from vindibot.games import Ballot, BallotEntry, NoteLimit, tally
+from vindibot.processes import supports_children, warn_of_traits_here
 
 log = structlog.get_logger("vindibot.engine.agent")
 
@@ -187,10 +188,14 @@ def voters(
 ) -> Voters:
     """Return voters that run a bot's traits in `workers` worker processes, or in this process if `in_process` is True.
 
+    On a system that cannot run child processes, the traits run in this process, and a warning says so.
     Start the voters before the first turn, and close them at the end. A worker is killed if it has not answered `grace` seconds
     after the deadline. A trait is benched after `strikes` failures. With `all_prints`, the terminal shows everything that traits
     in worker processes print.
     """
+    if not in_process and not supports_children():
+        warn_of_traits_here()
+        in_process = True
     if in_process:
         return in_process_voters(bot, strikes)
     records = health_records(bot, strikes, all_prints=all_prints)

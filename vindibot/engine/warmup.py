@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sim import kernels
 from vindibot.base import UsageError
 from vindibot.config import cores
-from vindibot.processes import ForkServer, Needs
+from vindibot.processes import ForkServer, Needs, supports_children
 
 #: Seconds after which a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01
@@ -79,14 +78,15 @@ def _warm(console: Console, preview: Preview | None) -> None:
 
 @contextlib.contextmanager
 def _compilers() -> Iterator[None]:
-    """Let the fork server compile kernels too within the block, unless there is only one core.
+    """Let the fork server compile kernels too within the block, unless there is only one core or no fork server.
 
     A fork server that was started for this purpose ends after the block.
     """
-    server = ForkServer.of_process()
-    if cores() == 1 or not hasattr(os, "fork"):
+    if cores() == 1 or not supports_children():
         yield
-    elif server.is_running():
+        return
+    server = ForkServer.of_process()
+    if server.is_running():
         server.open_gate()
         yield
     else:

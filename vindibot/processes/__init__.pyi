@@ -26,6 +26,11 @@ from .server import (
     ForkServer as ForkServer,
     loading_beside as loading_beside,
 )
+from .support import (
+    require_children as require_children,
+    supports_children as supports_children,
+    warn_of_traits_here as warn_of_traits_here,
+)
 from .tasks import (
     TaskError as TaskError,
     Tasks as Tasks,

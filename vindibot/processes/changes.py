@@ -6,10 +6,9 @@ import contextlib
 import os
 import select
 import signal
-from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import NoReturn
 
-from vindibot.base import kill_children
+from vindibot.base import exit_now, kill_children
 
 
 class Changes:
@@ -40,4 +39,4 @@ class Changes:
                 if not os.waitpid(-1, os.WNOHANG)[0]:
                     select.select([self.descriptor], [], [], 0.05)
                     self.take()
-        _exit(0)
+        exit_now(0)

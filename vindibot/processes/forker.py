@@ -15,11 +15,10 @@ import struct
 import time
 from collections.abc import Iterable
 from math import inf
-from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from selectors import EVENT_READ, PollSelector, SelectorKey
 from typing import NoReturn
 
-from vindibot.base import children, kill_children
+from vindibot.base import children, exit_now, kill_children
 from vindibot.processes import inside
 from vindibot.processes.changes import Changes
 from vindibot.processes.requests import CONTROL, Request, close_all, receive
@@ -124,7 +123,7 @@ class Forker:
                 try:
                     inside.run(request, descriptors, theirs)
                 finally:
-                    _exit(1)
+                    exit_now(1)
             self._note(request.number, pid)
             _tell(descriptors[CONTROL], PID.pack(pid))
             self._add(ForkedChild(pid, request, socket.socket(fileno=descriptors.pop(CONTROL))))

@@ -15,17 +15,13 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Collection, Iterator
-from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, continue_after_parent, name_process
+from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder
 from vindibot.processes.requests import Request
-
-#: Ctrl-C, which the command handles, and the signals that Python ignores, so that a write to a closed pipe raises an error.
-_IGNORED = frozenset({signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ})
 
 
 def from_owner(data: bytes) -> Any:
@@ -124,18 +120,20 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
         with contextlib.suppress(BaseException):
             sys.stdout.flush()
             sys.stderr.flush()
-        _exit(code & 0xFF)
+        exit_now(code & 0xFF)
 
 
 def detach(keep: Collection[int]) -> None:
     """Separate this forked process from its parent: own session, default signals, no descriptors but `keep` and 0 to 2."""
     os.setsid()
     signal.set_wakeup_fd(-1)
+    # Ctrl-C, which the command handles, and the signals that Python ignores, so that a write to a closed pipe raises an error.
+    ignored = {signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ}
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError, ValueError):
-            signal.signal(number, signal.SIG_IGN if number in _IGNORED else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for descriptor in preload.open_descriptors() - {0, 1, 2, *keep}:
+    for descriptor in open_files() - {0, 1, 2, *keep}:
         os.close(descriptor)
 
 

@@ -16,10 +16,9 @@ import os
 import select
 import signal
 import socket
-from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, children, continue_after_parent, kill_children, name_process
+from vindibot.base import adopt_orphans, children, continue_after_parent, exit_now, kill_children, name_process
 from vindibot.processes.changes import Changes
 
 #: The name of the process, as ``ps`` shows it.
@@ -94,4 +93,4 @@ def _start_root(requests: int, told: dict[str, Any]) -> tuple[int, int]:
 
         serve_as_root(tell, told)
     finally:
-        _exit(1)
+        exit_now(1)

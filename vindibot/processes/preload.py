@@ -12,6 +12,8 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from vindibot.base import open_files
+
 #: The file descriptors that imported modules have opened. Children inherit them.
 descriptors: set[int] = set()
 
@@ -71,17 +73,7 @@ def load_kernels() -> None:
 @contextlib.contextmanager
 def _silently() -> Iterator[None]:
     """Drop errors and printed text of the block, and note the file descriptors that it opens."""
-    before = open_descriptors()
+    before = open_files()
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield
-    descriptors.update(open_descriptors() - before)
-
-
-def open_descriptors() -> set[int]:
-    """Return the file descriptors that are open in this process."""
-    found = set()
-    for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208  # names alone
-        with contextlib.suppress(OSError):  # the folder itself
-            os.fstat(number)
-            found.add(number)
-    return found
+    descriptors.update(open_files() - before)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
-import resource
 import socket
 from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from vindibot.base import limit_files, limit_memory
 
 #: The packages of this project. A module of another package is foreign.
 OURS = frozenset({"sim", "behaviours", "vindibot"})
@@ -56,16 +58,9 @@ class ChildLimits:
         """Limit the memory and the descriptors of this process. The process cannot raise these limits again."""
         if self.memory_mb is not None:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
-            _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + (self.memory_mb << 20))
+            limit_memory(pages * mmap.PAGESIZE + (self.memory_mb << 20))
         if self.descriptors is not None:
-            _limit(resource.RLIMIT_NOFILE, self.descriptors)
-
-
-def _limit(what: int, value: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    with contextlib.suppress(ValueError):
-        resource.setrlimit(what, (value, value))
+            limit_files(self.descriptors)
 
 
 @dataclass(frozen=True)

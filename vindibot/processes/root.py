@@ -22,11 +22,10 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from math import inf
-from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, continue_after_parent, name_process
+from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
 from vindibot.config import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
@@ -95,7 +94,7 @@ def _load_kernels() -> None:
             try:
                 preload.load_kernels()
             finally:
-                _exit(0)
+                exit_now(0)
         forked.append(pid)
     preload.load_kernels()
     for pid in forked:
@@ -183,7 +182,7 @@ class _Root(Forker):
                     try:
                         _hold_template(theirs, Needs() if needs in self._failed else needs, gate)
                     finally:
-                        _exit(1)
+                        exit_now(1)
             self._templates[needs] = _Template(holder, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
 
@@ -301,11 +300,11 @@ def _hold_template(requests: socket.socket, needs: Needs, gate: int | None) -> N
         try:
             _serve_as_template(requests, needs, gate, holder)
         finally:
-            _exit(1)
-    close_all([*preload.open_descriptors() - {0, 1, 2}])
+            exit_now(1)
+    close_all([*open_files() - {0, 1, 2}])
     name_process(HOLDER)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)  # the template ends it if all modules are imported
-    _exit(0)
+    exit_now(0)
 
 
 def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, holder: int) -> NoReturn:

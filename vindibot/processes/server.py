@@ -23,6 +23,7 @@ from vindibot.base import VindibotError
 from vindibot.config import import_path
 from vindibot.processes import requests
 from vindibot.processes.requests import ROOT, Needs, Request
+from vindibot.processes.support import require_children, supports_children
 
 #: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the root.
 END_TIMEOUT = 1.5
@@ -38,12 +39,14 @@ class ForkServer:
     """Handle of the fork server of this process: its keeper (see `vindibot.processes.keeper`) and its root.
 
     Only `start` and `close` can block. Any thread may call the methods. `path` is the import path of its processes, None if it is
-    unknown. Its processes have the environment variables of this process, and those of `environment`.
+    unknown. Its processes have the environment variables of this process, and those of `environment`. Raises
+    `UsageError` on a system that cannot run child processes.
     """
 
     _of_process: ClassVar[ForkServer | None] = None
 
     def __init__(self, environment: Mapping[str, str] | None = None, *, inherited: socket.socket | None = None) -> None:
+        require_children()
         self._environment = dict(environment or {})
         self._prepared: deque[tuple[str, Needs]] = deque(maxlen=MOST_PREPARED)
         self._keeper: subprocess.Popen[bytes] | None = None
@@ -189,8 +192,12 @@ def loading_beside(run: str, *needs: Needs) -> Iterator[None]:
     """Let the fork server import the modules `needs` while the ``with`` block imports the same modules in this process.
 
     `run` is the function of the later children. The server loads the kernels after the block, or as soon as `open_gate` is called
-    in it. Then both processes compile missing kernels together, and this process can show the progress.
+    in it. Then both processes compile missing kernels together, and this process can show the progress. On a system that cannot
+    run child processes, there is no server.
     """
+    if not supports_children():
+        yield
+        return
     server = ForkServer.of_process()
     for one in needs or (Needs(),):
         server.prepare(run, one)

@@ -20,6 +20,7 @@ from vindibot.processes.ending import ChildEnded, ChildEnding
 from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY, ChildFrame
 from vindibot.processes.inside import Owner
 from vindibot.processes.server import ForkServer
+from vindibot.processes.support import require_children
 
 #: The kind of a frame with a task.
 TASK = FIRST_KIND
@@ -57,6 +58,7 @@ class Tasks:
     def __init__(
         self, workers: int, child: Callable[[], Child], timeout: Callable[[bytes], float | None] = lambda task: None
     ) -> None:
+        require_children()
         self._child, self._timeout = child, timeout
         self._waiting: deque[tuple[bytes, Future[Any], Callable[[bytes], Any]]] = deque()
         self._slots = [_Slot() for _ in range(workers)]

@@ -20,7 +20,7 @@ from vindibot.base import VindibotError, printable, short
 from vindibot.config import Bot, build, cores, digest_of, name_to_load
 from vindibot.engine import warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
-from vindibot.processes import Child, ChildEnded, Needs, Tasks, loading_beside
+from vindibot.processes import Child, ChildEnded, Needs, Tasks, loading_beside, supports_children, warn_of_traits_here
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
 from vindibot.review.turns import RUN, Reviewer, review_turn
@@ -114,10 +114,14 @@ def reviewing(
 ) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
     """Yield a function that yields the reviews of positions in their order, by `workers` processes (None: one per core).
 
-    Instead of a single one, this process reviews the turns, if the bot has only traits of this project.
+    Instead of a single one, this process reviews the turns, if the bot has only traits of this project. On a system that cannot
+    run child processes, it always reviews them.
     """
     needs, count = _needs(reviewer.bot), cores() if workers is None else workers
-    if count == 1 and not needs.foreign:
+    if not supports_children():
+        warn_of_traits_here()
+        count = 0
+    elif count == 1 and not needs.foreign:
         count = 0
     with loading_beside(RUN, needs) if count else nullcontext():
         warm(console)

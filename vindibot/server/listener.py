@@ -7,11 +7,11 @@ import os
 import socket
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import structlog
 
+from vindibot.base import free_files
 from vindibot.server.limits import Share, network_of
 
 #: Number of open files that are left for the database, pages and pictures.
@@ -41,7 +41,7 @@ class Listener(socket.socket):
         self.connections = 0
         self._told = self._paused = False
         self._again = 0.0  # no warning before this time
-        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._spare = os.open(os.devnull, os.O_RDONLY)
 
     def respect_open_files(self) -> None:
         """Lower `most` so that all connections together never use all open files that the system allows this process."""
@@ -84,7 +84,7 @@ class Listener(socket.socket):
             os.close(self._accept()[0])  # type: ignore[attr-defined]
             dropped = True
         with suppress(OSError):
-            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._spare = os.open(os.devnull, os.O_RDONLY)
         return dropped
 
     def _tell(self, reason: str) -> None:
@@ -123,14 +123,3 @@ class AcceptedSocket(socket.socket):
         if self._listener is not None:
             self._listener.ended(self.address)
             self._listener = None
-
-
-def free_files() -> int:
-    """Return the number of files that this process may still open. It is large if the system does not tell."""
-    try:
-        import resource
-
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return 2**31 if most == resource.RLIM_INFINITY else most - len(list(Path("/proc/self/fd").iterdir()))
-    except (ImportError, OSError):
-        return 2**31

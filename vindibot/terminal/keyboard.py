@@ -43,23 +43,34 @@ def keyboard(
 ) -> Iterator[bool]:
     """Within the ``with`` block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
 
-    If standard input is no terminal, nothing is read or changed. After Ctrl-Z, the program calls `stopping`, then it stops.
-    `resumed` is called when the program goes on. There must be a running event loop.
+    If standard input is no terminal, nothing is read or changed. So it is on Windows, whose terminal works in another way. After
+    Ctrl-Z, the program calls `stopping`, then it stops. `resumed` is called when the program goes on. There must be a running
+    event loop.
     """
-    try:
-        import termios
-
-        number = sys.stdin.fileno()
-        mode = termios.tcgetattr(number)
-    except (AttributeError, ImportError, OSError, ValueError, termios.error):
+    terminal = _terminal()
+    if terminal is None:
         yield False
         return
+    number, mode = terminal
     keys = _Keys(number, mode, press, stopping, resumed)
     keys.begin()
     try:
         yield True
     finally:
         keys.end()
+
+
+def _terminal() -> tuple[int, list[Any]] | None:
+    """Return the file descriptor and the mode of the terminal on standard input; None if there is no terminal."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        return None
+    try:
+        number = sys.stdin.fileno()
+        return number, termios.tcgetattr(number)
+    except (AttributeError, OSError, ValueError, termios.error):
+        return None
 
 
 class _Keys:

@@ -25,6 +25,7 @@ import tomli_w
 from vindibot.arena import ArenaSettings, Tournament, evidence, prepare, summarise, unique_label
 from vindibot.base import Output, VindibotError, counted, short
 from vindibot.config import Bot, digest_of, load_bot, load_config, standard_maps
+from vindibot.processes import require_children
 from vindibot.tuning.attempts import AttemptFile, AttemptOutcome, PromotionAttempt
 from vindibot.tuning.bot_files import Family, family_name
 from vindibot.tuning.settings import PromoteSettings
@@ -77,6 +78,7 @@ class Promotion:
 
         Raises `UsageError` for an unknown rival.
         """
+        require_children()
         identity = digest_of(
             {
                 "candidate": self.candidate.digest,

@@ -25,6 +25,7 @@ from vindibot.arena import (
 )
 from vindibot.base import UsageError, short
 from vindibot.config import Bot, build, load_bot, standard_maps
+from vindibot.processes import require_children
 from vindibot.tuning.blocks import MINUS, PLUS, BlockMaker, BlockResult, result_of
 from vindibot.tuning.methods.search import BlockPlan, Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
@@ -165,6 +166,7 @@ def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
 
     Raises `UsageError` if the bot, a parameter, a rival, a map or the file is wrong, or if there are too few games.
     """
+    require_children()
     bot = load_bot(name)
     space = space_of(bot, settings.parameters, settings.exclude, settings.ranges, settings.step)
     seed = settings.seed if settings.seed is not None else secrets.randbits(32)
@@ -189,6 +191,7 @@ def resume(path: Path, settings: TuneSettings) -> TuneStudy:
 
     Raises `UsageError` if the bot, a rival, the maps or vindibot have changed since the study began.
     """
+    require_children()
     file = StudyFile.resume(path)
     try:
         setup = file.setup

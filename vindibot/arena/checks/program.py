@@ -13,6 +13,7 @@ from vindibot.arena.checks.case import Case, CaseRun, middle_game, new_game, own
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.base import Redactor, counted, printable
 from vindibot.games import Outcome, Reason
+from vindibot.processes import require_children
 
 #: Number of moves of the program in each game, unless the user wants another number.
 ROUNDS = 8
@@ -133,6 +134,7 @@ def check_program(entrant: Entrant, rounds: int = ROUNDS) -> Iterator[CheckResul
     `rounds` is the number of moves of the program in each game. If the program does not play the first game, the other checks are
     left out.
     """
+    require_children()
     play = _player(entrant)
     times: list[float] = []
     first: CaseRun | None = None

@@ -45,8 +45,6 @@ LONGEST_ANSWER, MOVES, ATTEMPTS = 1 << 16, 5, 3
 LONGEST_LABEL = 80
 #: The reasons for which a bot file may forfeit.
 _REASONS = (Reason.TIMEOUT, Reason.MEMORY, Reason.CRASH, Reason.STALL)
-#: Codes of the ends that the system or a user may cause, too.
-_BY_USERS = (-signal.SIGKILL, -signal.SIGSTOP)
 
 _OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Outcome)
 
@@ -165,7 +163,7 @@ class ChildSeat(Seat):
                 return Forfeit(Reason.CRASH, "its process wrote bytes that are no answer")
             case "memory":
                 return Forfeit(Reason.MEMORY, "its process had no memory left" + (f": {error}" if error else ""))
-            case "killed" if ending.code in _BY_USERS and not self._forfeits_if_killed:
+            case "killed" if ending.code in (-signal.SIGKILL, -signal.SIGSTOP) and not self._forfeits_if_killed:
                 return SeatKilled()
         return Forfeit(Reason.CRASH, f"its process ended with {ending}" + (f": {error}" if error else ""))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from behaviours.notes import Note, Notes
 from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Forfeit
-from vindibot.base import Redactor, die_with_parent
+from vindibot.base import Redactor, die_with_parent, forbid_core_dumps, limit_memory
 from vindibot.games import Reason
 from vindibot.processes import code_words
 
@@ -63,8 +62,8 @@ class Program:
             die_with_parent()
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             if limit is not None:
-                resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+                limit_memory(limit << 20)
+            forbid_core_dumps()
 
         try:
             self.process = subprocess.Popen(

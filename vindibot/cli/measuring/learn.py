@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import shlex
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from vindibot.base import UsageError, interrupts
+from vindibot.base import UsageError, interrupts, lower_priority
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.imitating import imitate
 from vindibot.cli.measuring.netmatches import match
@@ -108,7 +106,7 @@ def selfplay(
     if resume and (options or rivals or start or changes):
         raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
     if idle:
-        _lower_priority()
+        lower_priority()
     from vindibot.base import terminal
     from vindibot.config import load_bot
 
@@ -116,20 +114,6 @@ def selfplay(
     with ExitStack() as stack:
         run = _prepare(stack, out, minutes, decisions, options, rivals, start, changes, resume)
         sys.exit(_train(run, rival, terminal()))
-
-
-def _lower_priority() -> None:
-    """Give this process the lowest priority, and also the group of its session, until this process ends.
-
-    Linux shares the processors among sessions first ("autogroup" in sched(7)). So without the second step, this process would
-    get as much time as all processes of another terminal.
-    """
-    os.nice(19)
-    group = Path("/proc/self/autogroup")
-    with suppress(OSError, IndexError):
-        before = group.read_text().split()[-1]
-        group.write_text("19")
-        atexit.register(group.write_text, before)
 
 
 def _prepare(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -76,16 +75,6 @@ def _print_league(console: Console, league: League, server: EmbeddedServer, addr
         say(console, f"    {play_command(league.settings, address)}", "bold")
 
 
-def allow_many_files() -> None:
-    """Raise this process's limit of open files to the system's maximum, because each waiting client needs a socket."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 @click.command("serve", short_help="Run a game server with the original protocol.")
 @config_option
 @click.option("--lan", is_flag=True, help="listen on all network interfaces, and print the address for other machines")
@@ -108,7 +97,7 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
       vindibot serve --lan                for all machines in this network
       vindibot serve --lan --limit-ms 3000 --pace original
     """
-    from vindibot.base import log, terminal
+    from vindibot.base import allow_many_files, log, terminal
     from vindibot.engine import warm
     from vindibot.server import run_server
     from vindibot.session import filling
@@ -129,7 +118,7 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
     settings = loaded.settings.model_copy(update=defaults)
     console = terminal()
     warm(console)
-    allow_many_files()
+    allow_many_files()  # each waiting client needs a socket
     log.add_secret(settings.admin_key)
     with log.configured(console=console):
         run_server(settings, lambda server: _print_address(console, server), filling)

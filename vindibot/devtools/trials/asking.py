@@ -6,6 +6,7 @@ import faulthandler
 import math
 import pdb  # noqa: T100  # what `vindibot turn --pdb` starts
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -154,9 +155,10 @@ def _time_limit(limit: float | None) -> Iterator[None]:
     """Raise `OutOfTime` in the code of the ``with`` block if it runs for more than `limit` seconds (None: never).
 
     The timer stops when a debugger opens. Compiled code cannot be interrupted. If it does not return, the process prints its
-    stack, which shows the line of the trait, and ends with exit code 1. Outside the main thread there is no limit.
+    stack, which shows the line of the trait, and ends with exit code 1. Outside the main thread, and on Windows, there is no
+    limit.
     """
-    if limit is None or threading.current_thread() is not threading.main_thread():
+    if limit is None or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -1,6 +1,7 @@
 """Test runs of traits in another process: the traits vote on one position after the other.
 
-If the process hangs or ends, the trial reports the failure and starts a new process.
+If the process hangs or ends, the trial reports the failure and starts a new process. On a system that cannot run child processes,
+the traits run in this process (see `vindibot.devtools.trials.thread`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from vindibot.devtools.trials import answering, asking
 from vindibot.devtools.trials.answering import ASK, ASK_ALL, CLOCK, DEBUGGER, NAME, RUN, VOTE, TrialClock
 from vindibot.devtools.trials.asking import Traits
 from vindibot.devtools.trials.response import Response, TrialPosition
+from vindibot.devtools.trials.thread import ask_in_thread, votes_in_thread
 from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of
 from vindibot.games import Ballot, Status, VoteLine
 from vindibot.processes import (
@@ -37,6 +39,8 @@ from vindibot.processes import (
     ChildLimits,
     ForkServer,
     Needs,
+    supports_children,
+    warn_of_traits_here,
 )
 
 #: Largest number of seconds for building traits in another process. The build may have to compile kernels.
@@ -86,7 +90,7 @@ class Trial:
         return Needs(self._folders, tuple(dict.fromkeys(plan.module for plan in self._plans if plan.module != "__main__")))
 
     def __enter__(self) -> Self:
-        self._running()
+        self._begin()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -95,7 +99,7 @@ class Trial:
     def restart(self) -> None:
         """Replace the process by a new one."""
         self._end()
-        self._running()
+        self._begin()
 
     # -- all answers of one trait --
 
@@ -104,6 +108,8 @@ class Trial:
 
         `stop_after` is as in `response.ask`. If the trait has not answered after `timeout` seconds, its process is killed.
         """
+        if not supports_children():
+            return ask_in_thread(self._behaviours[0], position, nodes=nodes, stop_after=stop_after, timeout=timeout)
         request = _request(position, nodes=nodes, stop_after=stop_after)
         killed = False
         while True:
@@ -145,6 +151,9 @@ class Trial:
         process, its vote says so, and the traits without a vote are asked again. With `has_map`, the view has its map before the
         first trait runs. If a trait calls `breakpoint`, the traits are asked in this process.
         """
+        if not supports_children():
+            asked = [(number, self._behaviours[number]) for number in traits]
+            return votes_in_thread(asked, position, nodes=nodes, seconds=seconds, limit=limit)
         found: dict[int, Vote] = {}
         killed = False
         while left := [number for number in traits if number not in found]:
@@ -201,6 +210,12 @@ class Trial:
                 child.receive(0.02)
 
     # -- the process --
+
+    def _begin(self) -> None:
+        if supports_children():
+            self._running()
+        else:
+            warn_of_traits_here()
 
     def _running(self) -> Child:
         """Return the process. Start it if it does not run."""

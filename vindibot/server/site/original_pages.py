@@ -55,7 +55,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     async def starter(folder: str, name: str) -> Response:
         """A starter: the source of a whole bot."""
         path = f"{folder}/{name}"
-        return PlainTextResponse(shipped(f"starters/{path}").read_text()) if path in STARTERS else not_found()
+        return PlainTextResponse(shipped(f"starters/{path}").read_text(encoding="utf-8")) if path in STARTERS else not_found()
 
     @app.get("/tv", response_class=HTMLResponse)
     async def tv(request: Request) -> Response:

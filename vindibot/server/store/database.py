@@ -248,7 +248,7 @@ class _LockedFile:
                 raise DatabaseError(f"{short(path)}: this is {kind}; name a file")
             if WriterLock.is_held(path):
                 raise LockedError("this process")
-            self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
             try:
                 self._lock = WriterLock(path, self._descriptor)
             except BaseException:

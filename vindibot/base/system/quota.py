@@ -13,7 +13,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     """
     with suppress(OSError, ValueError):
         found: list[float] = []
-        for line in (root / "proc/self/cgroup").read_text().splitlines():
+        for line in (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
             _, controllers, group = line.split(":", 2)
             found += _quotas(root / "sys/fs/cgroup", controllers, group)
         return min(found, default=None)
@@ -38,7 +38,7 @@ def _quota(folder: Path) -> float | None:
     """Return the quota of one group in cores, None if it has no quota."""
     for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
         with suppress(OSError, ValueError):
-            allowed, period = " ".join((folder / name).read_text() for name in names).split()
+            allowed, period = " ".join((folder / name).read_text(encoding="utf-8") for name in names).split()
             if int(allowed) > 0 and int(period) > 0:
                 return int(allowed) / int(period)
     return None

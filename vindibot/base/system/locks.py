@@ -3,23 +3,28 @@
 The kernel holds the lock of an open file. So two names of one file (links) have one lock, and the lock ends with its process.
 Some file systems have no such locks (NFS without a lock service, Lustre without the option ``flock``). There the lock is a
 symbolic link beside the file, ``FILE.lock``. Its target names the process that made it. If this process has ended, the link has
-no effect.
+no effect. Systems other than Linux have no locks of open files. There a file in the user's cache folder is locked instead (see
+the package `filelock`), so the lock holds on this machine, for this user.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import socket
 import struct
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
 from vindibot.base.errors import VindibotError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 #: The byte that is locked. It lies far behind the bytes that SQLite locks, and behind the end of every file.
 BYTE = 2**62
@@ -93,17 +98,14 @@ class WriterLock:
         Raises `LockedError` if another process has locked the file, and `OSError` if the file cannot be locked at all.
         """
         self._link: Path | None = None
+        self._instead: BaseFileLock | None = None
         status = os.fstat(file)
         self._file = status.st_dev, status.st_ino
         if self._file in _held:
             raise LockedError("this process")
-        try:
-            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0))
-        except OSError as problem:
-            if problem.errno in HELD:
-                raise LockedError(UNKNOWN) from None
-            if problem.errno not in UNSUPPORTED:
-                raise
+        if sys.platform != "linux":
+            self._instead = _lock_instead(*self._file)
+        elif not _lock(file):
             self._link = _make_link(path, status.st_nlink)
         _held.add(self._file)
 
@@ -119,10 +121,42 @@ class WriterLock:
     def close(self) -> None:
         """Give the lock back. Close the descriptor of the file afterwards: this ends the lock of the kernel."""
         _held.discard(self._file)
+        if self._instead is not None:
+            self._instead.release()
         if self._link is not None:
             with contextlib.suppress(OSError):
                 if str(self._link.readlink()) == str(LockOwner.current()):
                     self._link.unlink()
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file on Linux. Return False if its file system has no locks. Raises `LockedError`."""
+    import fcntl
+
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0))
+    except OSError as problem:
+        if problem.errno in HELD:
+            raise LockedError(UNKNOWN) from None
+        if problem.errno not in UNSUPPORTED:
+            raise
+        return False
+    return True
+
+
+def _lock_instead(device: int, inode: int) -> BaseFileLock:
+    """Lock a file that stands for the file with this device and inode, and return its lock. Raises `LockedError`."""
+    from filelock import FileLock, Timeout
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("vindibot", appauthor=False) / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{device:x}-{inode:x}.lock", thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise LockedError(UNKNOWN) from None
+    return lock
 
 
 def _make_link(path: Path, names: int) -> Path:

@@ -1,0 +1,1 @@
+"""What the operating system offers to a process: each module says what it does where a system lacks something."""
