@@ -431,7 +431,8 @@ def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) 
     finally:
         process.kill()
         for one in servers:
-            one.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
         process.communicate(timeout=20)
     assert_interrupted(output, process.returncode, tmp_path)
 

@@ -247,9 +247,9 @@ def running(program: str, *words: str) -> subprocess.Popen[str]:
     [
         (["owner"], []),
         (["owner"], [ROOT]),
-        (["owner"], [ROOT, KEEPER]),
+        (["owner"], [KEEPER, ROOT]),
         ([KEEPER, "owner"], []),
-        ([KEEPER, "owner"], [ROOT]),
+        ([KEEPER, "owner"], [KEEPER, ROOT]),  # a keeper that runs kills a stopped root
         ([], []),
     ],
 )
