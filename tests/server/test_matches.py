@@ -262,7 +262,7 @@ async def test_many_games_at_once() -> None:
         await bot.join("training", turns=5, map=MAP)
         await bot.play_on("East")
 
-    async with serving(time_limit_ms=10_000) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+    async with serving(time_limit_ms=60_000) as server, httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         key = server.register("seed")
         bots = [Bot(server, key, client) for _ in range(40)]
         await asyncio.gather(*(play(bot) for bot in bots))
