@@ -122,6 +122,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
         yield server.url, {"finished": four[0].game["id"], "running": five.game["id"], "bot": four[0].state["hero"]["userId"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site

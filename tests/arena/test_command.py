@@ -86,6 +86,7 @@ def golds(path: Path) -> dict[str, tuple[int, ...]]:
 # ---- The whole command ----
 
 
+@pytest.mark.slow
 def test_a_tournament_is_played_stored_and_extended(tmp_path: Path) -> None:
     done = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr

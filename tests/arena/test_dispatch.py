@@ -210,6 +210,7 @@ def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
     }
 
 
+@pytest.mark.slow
 def test_one_worker_and_four_play_the_same_games(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Improves", pause=0.0)
     plan = schedule("seed", "malvert", f"any={bot}", "random", blocks=3, rounds=25, limits__nodes=8)
@@ -220,6 +221,7 @@ def test_one_worker_and_four_play_the_same_games(tmp_path: Path) -> None:
     assert len({digest for _, digest, _ in one.values()}) == 12
 
 
+@pytest.mark.slow
 def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
     notes = tmp_path / "numbers"
     plan = schedule(line_bot("forks", notes), web_bot("forks", notes), "stay", "random")

@@ -37,6 +37,7 @@ def bot(folder: Path, name: str, trait: str = "stay") -> None:
     (folder / f"{name}.toml").write_text(f"[traits.{trait}]\n")
 
 
+@pytest.mark.slow
 def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_path: Path) -> None:
     folder, table = tmp_path / "bots", tmp_path / "table.toml"
     folder.mkdir()

@@ -253,6 +253,7 @@ def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
     assert set(gamerecord.loads(played.record).moves[12::4]) == {STAY}
 
 
+@pytest.mark.slow
 def test_no_seat_is_at_fault_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker kills a game whose bot hangs. A bot that waits for the start of the game does not hang."""
     monkeypatch.setattr("vindibot.arena.seats.child_seat.HANG_SECONDS", 1.0)

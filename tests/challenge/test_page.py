@@ -61,6 +61,7 @@ async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
         await play(page, NASTY, You_are="hero 3")
@@ -102,6 +103,7 @@ async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp
         assert only_game(host) is not game
 
 
+@pytest.mark.slow
 async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
     about = {"size": PHONE, "has_touch": True, "is_mobile": True}
     async with opened(browser, tmp_path, about=about, rounds=14) as (host, page):
@@ -149,6 +151,7 @@ async def test_at_a_pace_the_hero_stays_without_a_move(browser: Any, tmp_path: P
         assert "ann came" in host.notes[0]
 
 
+@pytest.mark.slow
 async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Path) -> None:
     about = {"expected": ["400 (Bad Request)"]}
     async with opened(browser, tmp_path, about=about, your_limit_s=1) as (host, page):
@@ -169,6 +172,7 @@ async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> N
         await other.close()
 
 
+@pytest.mark.slow
 async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page draws the selected map, shows an error for a broken bot, and stores the choice."""
     monkeypatch.chdir(tmp_path)
@@ -196,6 +200,7 @@ async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:
         assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"
 
 
+@pytest.mark.slow
 async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_path: Path) -> None:
     states = states_of(5, plies=60)
     history = GameHistory.of(record(tmp_path, states, 2))

@@ -127,6 +127,7 @@ async def test_the_organiser_starts_and_bots_play_for_the_others(tmp_path: Path)
         assert host.notes[1] == "the game was ended early"
 
 
+@pytest.mark.slow
 async def test_a_person_who_is_late_stays_for_this_turn_only(tmp_path: Path) -> None:
     async with hosting(tmp_path, people=2, rounds=2, seconds=1) as (host, server, client):
         organiser, (ann, bob) = await visitors(host, client)

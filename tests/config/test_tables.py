@@ -170,6 +170,7 @@ def test_a_long_chain_is_no_circle(length: int) -> None:
         load_bot(f"c{length - 1}")
 
 
+@pytest.mark.slow
 def test_a_bot_has_a_limited_number_of_traits() -> None:
     def bot(count: int) -> str:
         Path("many.toml").write_text("".join(f'[traits.t{number}]\nuse = "stay"\n' for number in range(count)))

@@ -64,6 +64,7 @@ def test_all_is_well_with_a_new_project(project: Path) -> None:
     assert "broken" not in done.stdout
 
 
+@pytest.mark.slow
 async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     (project / "mine.py").write_text(
         "import time\nfrom behaviours import Behaviour\n\n\nclass Raises(Behaviour):\n    def vote(self, view):\n"
@@ -88,6 +89,7 @@ async def test_a_bot_that_cannot_be_built_does_not_end_the_examination(project: 
     assert found["server"].level == "ok"
 
 
+@pytest.mark.slow
 async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
     async with EmbeddedServer() as server:
         found = await findings(server=server.url, bot="stay")
@@ -102,6 +104,7 @@ async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
     assert "secret42" not in str(found)
 
 
+@pytest.mark.slow
 async def test_recordings_that_cannot_be_written_are_found(project: Path) -> None:
     (project / "file").write_text("")
     found = await findings(bot="stay", recording__folder="file")

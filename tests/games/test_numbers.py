@@ -93,6 +93,7 @@ def test_wrong_numbers_in_games_of_the_original_server(tmp_path: Path) -> None:
         run("verify", tmp_path / "old.jsonl")
 
 
+@pytest.mark.slow
 def test_wrong_numbers_in_results_are_refused(folder: Path, tmp_path: Path) -> None:
     lines = (folder / "cup.jsonl").read_text().splitlines()[:2]
     count = len(read_results(folder / "cup.jsonl"))

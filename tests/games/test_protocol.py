@@ -284,6 +284,7 @@ def tampered(draw: st.DrawFn) -> bytes:
     return body[:at] + draw(st.binary(max_size=3)) + body[at + draw(st.integers(0, 3)) :]
 
 
+@pytest.mark.slow
 @given(body=tampered())
 @settings(max_examples=400)
 def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(body: bytes) -> None:

@@ -85,6 +85,7 @@ def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -
     assert "VINDIBOT_KERNEL_CACHE" not in told["environment"]
 
 
+@pytest.mark.slow
 def test_a_child_has_the_environment_of_its_server() -> None:
     server = ForkServer({"VINDIBOT_WORD": "word"})
     try:
@@ -122,6 +123,7 @@ async def test_a_child_can_be_watched_by_an_event_loop() -> None:
                 asyncio.get_running_loop().remove_reader(descriptor)
 
 
+@pytest.mark.slow
 def test_the_output_of_a_child_is_stored_up_to_a_limit() -> None:
     with child("prints", b"2") as one:
         assert ending(one).last_lines == "line 0\nline 1\nthe end"
@@ -308,6 +310,7 @@ async def test_children_go_on_without_their_server_and_new_ones_start(
     await until(lambda: not {KEEPER, ROOT} & {process.name() for process in psutil.Process().children(recursive=True)})
 
 
+@pytest.mark.slow
 async def test_a_stopped_server_and_a_stopped_child_end() -> None:
     with child("ends", b"stops") as one:
         while not one.pid:
@@ -334,6 +337,7 @@ def needs(tmp_path: Path) -> Callable[..., Needs]:
     return make
 
 
+@pytest.mark.slow
 def test_a_template_has_imported_its_modules_before_it_forks(needs: Callable[..., Needs]) -> None:
     first, second = needs("FOUND = 1"), needs("FOUND = 2", folder="b")
     found = []

@@ -125,6 +125,7 @@ def test_answers_are_read_and_an_error_of_the_reader_fails_its_task_only(pool: C
         bad.result(WAIT)
 
 
+@pytest.mark.slow
 def test_a_child_whose_forker_has_ended_gets_no_more_tasks(pool: Callable[..., Tasks]) -> None:
     tasks = pool(workers=1)
     getpid, getppid = (f"__import__('os').{name}()".encode() for name in ("getpid", "getppid"))

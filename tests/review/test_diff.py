@@ -63,6 +63,7 @@ def test_turns_are_chosen_at_random_once_for_all(games: Path) -> None:
     assert len(list(chosen_turns(histories(games, (0,)), 10_000))) == 120, "no more than there are"
 
 
+@pytest.mark.slow
 def test_the_command_shows_links_and_commands_that_work(games: Path) -> None:
     done = CliRunner().invoke(main, ["diff", "seed", "malvert", games.name, "--turns", "30", "--worst", "3", *FAST])
     assert done.exit_code == 0, done.output

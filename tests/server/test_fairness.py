@@ -257,6 +257,7 @@ async def test_one_new_key_that_is_sent_at_once_many_times_is_one_bot(tmp_path: 
         assert len(server.lobby.users) == 1
 
 
+@pytest.mark.slow
 async def test_wrong_keys_of_the_administrator_are_limited() -> None:
     async with serving(admin_key="a long secret") as server, client_at(server) as bad:
 

@@ -122,6 +122,7 @@ async def test_tokens_are_long_and_all_different() -> None:
         assert all(re.fullmatch("[0-9a-z]{24}", token) for token in tokens)
 
 
+@pytest.mark.slow
 async def test_wrong_tokens_are_slowed_down_and_right_ones_are_not() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
         await bot.join(turns=20, map=MAP)

@@ -158,6 +158,7 @@ def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> 
     assert quiet(out), out
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_module_of_a_bot_is_imported(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time; time.sleep(60)\n")
     (tmp_path / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')

@@ -68,6 +68,7 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     assert f"mine as hero 1: {mean:+.1f} gold compared with the earlier game (95 % " in done.stdout
 
 
+@pytest.mark.slow
 def test_one_game_from_a_saved_answer(tmp_path: Path) -> None:
     """The rivals are named, for nobody knows the players of this game. Its end is not known."""
     game = raw(states_of(5, plies=40)[26])

@@ -27,6 +27,7 @@ def test_one_block_has_no_interval() -> None:
     assert np.isnan(jackknife(lambda kept: 3.0, 1)[1])
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_the_mean() -> None:
     rng = np.random.default_rng(9)
     held = [low <= 0 <= high for _, low, high in (mean_interval(rng.normal(size=8)) for _ in range(2000))]

@@ -294,6 +294,7 @@ def test_a_game_of_a_file_of_records(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["watch", str(path)]).exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_recording_in_a_terminal_by_keys(tmp_path: Path) -> None:
     path = record(tmp_path, states_of(5, plies=40), 2).path
     with TerminalProgram("watch", str(path), folder=tmp_path, size=(100, 40)) as terminal:

@@ -62,6 +62,7 @@ def test_a_bot_is_tuned(tmp_path: Path) -> None:
     assert tomllib.loads((tmp_path / "small-tuned.toml").read_text())["extends"] == "small.toml"
 
 
+@pytest.mark.slow
 def test_a_bot_with_a_trait_of_its_own_is_tuned_from_another_folder(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         assert CliRunner().invoke(main, ["init", "mine"]).exit_code == 0

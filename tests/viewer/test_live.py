@@ -78,6 +78,7 @@ async def heroes(page: Any, state: int) -> list[list[int]]:
     return [[hero["square"], hero["life"], hero["gold"], hero["mines"]] for hero in found]
 
 
+@pytest.mark.slow
 async def test_a_running_game_is_followed_through_broken_connections(browser: Any) -> None:
     async with serving() as server, playing(server, NASTY) as [bot]:
         cuts = Cuts(server.port)
@@ -112,6 +113,7 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
             assert await page.locator("#viewer b").count() == 0
 
 
+@pytest.mark.slow
 async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=5)
@@ -245,6 +247,7 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
             assert not viewer.copies.exists()
 
 
+@pytest.mark.slow
 async def test_the_list_of_games_waits_for_the_first_game(browser: Any) -> None:
     state = states_of(7, 8)[0]
     async with LiveViewer() as viewer, visiting(browser, viewer.address) as page:

@@ -102,6 +102,7 @@ def test_turns_are_chosen(game: Path, turns: str, count: int) -> None:
     assert len(gif(game, "--turns", turns)) == count
 
 
+@pytest.mark.slow
 def test_a_long_game_is_shown_round_by_round(tmp_path: Path) -> None:
     plies, path = MOST_PLIES + 4, tmp_path / "long.jsonl"
     pictures = gif(game_file(path, plies // 4))

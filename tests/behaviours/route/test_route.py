@@ -121,6 +121,7 @@ class Oracle:
         return now + self.best(place, life, gold, 1, owned, taken, True, True)
 
 
+@pytest.mark.slow
 @given(odd_games(), st.integers(1, 11), st.data())
 @settings(max_examples=150, deadline=None)
 def test_it_equals_brute_force(games: Games, plies: int, data: st.DataObject) -> None:

@@ -73,6 +73,7 @@ def by_name(rows: Sequence[StandingsRow]) -> dict[str, StandingsRow]:
     return {row.name: row for row in rows}
 
 
+@pytest.mark.slow
 async def test_a_round_robin_at_tables_of_four(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", "cid", "dot", "eve") as (director, bots):
         games = await asyncio.gather(*(play_until_over(bot) for bot in bots))
@@ -166,6 +167,7 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
         assert (table["ann"].points, table["bob"].points, table["bob"].timeouts) == (1.0, 0.0, 1)
 
 
+@pytest.mark.slow
 async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
@@ -177,6 +179,7 @@ async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch
         assert table["ann"].points == 2.0  # two draws and a win
 
 
+@pytest.mark.slow
 async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
     ghost = "<script>\"'&"

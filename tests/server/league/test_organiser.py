@@ -352,6 +352,7 @@ async def test_the_administrator_starts_and_undoes(tmp_path: Path) -> None:
         assert (await client.post("/api/admin/leagues/cup/undo", params={"bot": "<b>"})).json()["absences"] == {}
 
 
+@pytest.mark.slow
 async def test_the_log_names_the_bot_that_timed_out(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", reruns=1, seatings=1, time_limit_ms=60) as (_, bots):
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 THEME = "document.documentElement.dataset.theme"
 
 
+@pytest.mark.slow
 async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)
@@ -34,6 +35,7 @@ async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browse
                 assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
+@pytest.mark.slow
 async def test_boards_of_running_games_move_in_place(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
         await bot.join(turns=50, map=MAP)
@@ -57,6 +59,7 @@ async def test_boards_of_running_games_move_in_place(browser: Browser) -> None:
             assert not await page.locator("button.copy").first.is_visible()
 
 
+@pytest.mark.slow
 async def test_a_button_copies_the_command(browser: Browser) -> None:
     async with (
         serving() as server,
@@ -118,6 +121,7 @@ async def test_the_page_for_a_projector_fits_the_screen(
             server.leagues.directors["cup"].set_state("running")
 
 
+@pytest.mark.slow
 async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_path: Path) -> None:
     path = league_file(tmp_path / "cup.league.json", 2)
     async with (

@@ -180,6 +180,7 @@ async def test_a_bot_with_two_seats_counts_once(tmp_path: Path) -> None:
         assert users["twice"].elo in (1216, 1217)
 
 
+@pytest.mark.slow
 async def test_the_bonus_comes_from_the_seed_in_about_one_game_of_ten() -> None:
     async def elos(seed: int, games: int) -> list[int]:
         async with serving(rounds=1, seed=seed) as server, playing(server, *(f"bot {n}" for n in range(4))) as bots:
