@@ -17,7 +17,7 @@ from vindibot.games import GameHistory, GameNote, GameRecord, game_record
 from vindibot.viewer.bundle import bundle_of
 
 SCRIPT = "</script><script>alert(1)</script>"
-#: A program that says the number of its turn in its message and on its standard error, and dies on the third turn.
+#: A program that says the number of its turn in its message and on its standard error, and dies on the fourth turn.
 PROGRAM = f"""
 import sys
 print("before the start", file=sys.stderr, flush=True)
@@ -29,9 +29,9 @@ for turn in range(3):
         input()
     print("thinks", turn, "token=abcdefgh", file=sys.stderr, flush=True)
     print("WAIT says", turn, {SCRIPT!r} if turn else "EXPERT_INPUT", flush=True)
-    if turn < 2:
-        for _ in range(3):
-            input()
+    for _ in range(3):
+        input()
+input()  # the fourth turn has begun
 print("unfinished", end="", file=sys.stderr, flush=True)
 """
 
