@@ -72,20 +72,16 @@ class Program:
         (folder / "good" / "good.toml").write_text('[traits.good]\nuse = "goodtrait:Good"\n')
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        process = subprocess.Popen(
+        return subprocess.run(
             command(*words),
             cwd=self.folder,
             env=environment(**{MARKER: self.word}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            timeout=LONGEST,
+            check=False,
         )
-        try:
-            output, _ = process.communicate(timeout=LONGEST)
-        finally:
-            process.kill()
-            process.wait()
-        return subprocess.CompletedProcess(words, process.returncode, output, "")
 
     def left(self) -> list[psutil.Process]:
         """Return the processes of the program that still run."""
@@ -129,7 +125,7 @@ def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> Non
     words += ["--max-forfeits", "1"]  # otherwise the tournament ends, and prints what the bot printed
     done = program.run("arena", *bots, *words, "--results", "cup.jsonl")
     assert done.returncode in (0, 6), done.stdout
-    assert "Traceback" not in done.stdout
+    assert "Traceback" not in done.stdout, done.stdout
     lines = read_results(program.folder / "cup.jsonl")
     harmed = [f"{seat.bot}: {seat.outcome.reason}: {seat.outcome.message}" for line in lines for seat in line.seats]
     harmed = [text for text in harmed if not text.startswith("bad") and ": finished" not in text]
@@ -145,7 +141,7 @@ def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> Non
 def test_in_a_game_of_ours_it_harms_no_other_trait(program: Program) -> None:
     done = program.run("play", "--bot", "bad/among.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")
     assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
+    assert "Traceback" not in done.stdout, done.stdout
     (path,) = recordings(program.folder)
     recording = read_recording(path)
     assert recording.outcome is not None

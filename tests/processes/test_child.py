@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -251,7 +252,6 @@ def running(program: str, *words: str) -> subprocess.Popen[str]:
         (["owner"], [ROOT]),
         (["owner"], [KEEPER, ROOT]),
         ([KEEPER, "owner"], []),
-        ([KEEPER, "owner"], [KEEPER, ROOT]),  # a keeper that runs kills a stopped root
         ([], []),
     ],
 )
@@ -308,6 +308,17 @@ async def test_children_go_on_without_their_server_and_new_ones_start(
         assert not is_alive(one.pid)
     ForkServer.of_process().close()
     await until(lambda: not {KEEPER, ROOT} & {process.name() for process in psutil.Process().children(recursive=True)})
+
+
+def test_a_keeper_that_is_stopped_goes_on() -> None:
+    with child("echo") as one:
+        assert asked(one, b"before") == b"before"
+        keeper, root = process_called(KEEPER), process_called(ROOT)
+        for _ in range(3):
+            keeper.suspend()
+        root.kill()
+        assert new_child_answers()
+        assert process_called(KEEPER) == keeper
 
 
 @pytest.mark.slow
@@ -402,6 +413,20 @@ async def test_a_child_that_ends_its_template_harms_nobody(number: int, needs: C
         assert not any(map(is_alive, daemons))
         one.kill()
         assert ending(one) == ChildEnding("stopped", -signal.SIGKILL, one.ending.seconds)
+
+
+def test_a_template_that_dies_at_any_time_loses_no_request(needs: Callable[..., Needs]) -> None:
+    wanted = needs("")
+    for number in range(6):
+        with child("echo", needs=wanted) as one:
+            assert asked(one, b"word") == b"word"
+            template = psutil.Process(one.pid).parent()
+        with contextlib.ExitStack() as stack:
+            children = [stack.enter_context(child("echo", needs=wanted)) for _ in range(6)]
+            if number:
+                asked(children[number - 1], b"word")
+            template.kill()
+            assert [asked(one, b"word") for one in children] == [b"word"] * 6
 
 
 async def test_the_children_of_a_template_whose_root_ends_are_still_reported(needs: Callable[..., Needs]) -> None:

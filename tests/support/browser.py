@@ -58,6 +58,7 @@ async def visiting(
             strangers.append(request.url)
 
     context.on("request", watch)
+    context.set_default_timeout(60_000)  # a busy machine may need more than the usual 30 s
     page = await context.new_page()
     page.on("console", hear)
     page.on("pageerror", lambda error: complaints.append(f"raised: {error}"))

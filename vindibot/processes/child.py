@@ -234,8 +234,8 @@ class Child:
         except ConnectionError:
             data = b""
         self._told += data
-        if not self.pid and len(self._told) >= PID.size:
-            (pid,) = PID.unpack_from(self._told)
+        if len(self._told) >= PID.size and (pid := PID.unpack_from(self._told)[0]):
+            self._told = self._told[PID.size :]
             if pid < 0:
                 self._end("not started", -pid)
                 return
@@ -244,8 +244,8 @@ class Child:
                 self._pidfd = os.pidfd_open(pid)
             if self._killed:
                 self.kill()
-        if len(self._told) >= PID.size + END.size:
-            code, late = END.unpack_from(self._told, PID.size)
+        if len(self._told) >= END.size:
+            _, code, late = END.unpack(self._told)
             self._end_with(code, late=bool(late))
         elif not data:  # the forker has ended
             if self._pidfd >= 0:

@@ -1,6 +1,6 @@
 """Forkers: processes that load modules once, and fork children that have these modules at once.
 
-A forker sends the process id of a child to the child's control socket, later its exit code and 1 if its time limit was over. When
+A child sends its process id to its control socket, and the forker later its exit code and 1 if its time limit was over. When
 the owner closes the control socket, the forker kills the child. It also kills a child that is stopped. When a child has ended,
 the forker kills its descendants before it reports the end.
 """
@@ -23,9 +23,9 @@ from vindibot.processes import inside
 from vindibot.processes.changes import Changes
 from vindibot.processes.requests import CONTROL, Request, close_all, receive
 
-#: What a control socket carries: first the process id, or the negative number of the error that prevented the start. Then the
-#: exit code, and 1 if the time limit was over.
-PID, END = struct.Struct("<i"), struct.Struct("<ii")
+#: What a control socket carries: the process id, or the negative number of the error that prevented the start. Then 0, the exit
+#: code, and 1 if the time limit was over. The process id is missing if the child was killed before it could tell it.
+PID, END = struct.Struct("<i"), struct.Struct("<iii")
 
 
 class Timed:
@@ -121,11 +121,12 @@ class Forker:
         else:
             if not pid:
                 try:
+                    # Not the forker: an older child may have killed it.
+                    self._note(request.number, os.getpid())
+                    _tell(descriptors[CONTROL], PID.pack(os.getpid()))
                     inside.run(request, descriptors, theirs)
                 finally:
                     exit_now(1)
-            self._note(request.number, pid)
-            _tell(descriptors[CONTROL], PID.pack(pid))
             self._add(ForkedChild(pid, request, socket.socket(fileno=descriptors.pop(CONTROL))))
             if ours is not None:
                 self._listen(ours)
@@ -156,10 +157,10 @@ class Forker:
         for pid, status in changed:
             if (child := self._children.get(pid)) is not None:
                 self._note_change(child, status)
-        if kill_children(keep={*self._children, *self._own, *self._others()}):
+        if kill_children(keep=self._known()):
             return  # when these have ended, this method is called again
         for child, code in self._ended:
-            _tell(child.control.fileno(), END.pack(code, child.late))
+            _tell(child.control.fileno(), END.pack(0, code, child.late))
             self._release(child)
             self._note(child.number, 0)
         self._ended.clear()
@@ -180,6 +181,10 @@ class Forker:
 
     def _look_at(self, changed: list[tuple[int, int]]) -> None:
         """Handle processes other than `_children` that have ended or stopped: process ids and wait statuses."""
+
+    def _known(self) -> set[int]:
+        """Return the process ids of the children that are not to be killed."""
+        return {*self._children, *self._own, *self._others()}
 
     def _others(self) -> list[int]:
         """Return the process ids of further children that are not to be killed."""

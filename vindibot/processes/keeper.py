@@ -1,9 +1,9 @@
 """The keeper: the parent of the fork server.
 
 The keeper is a child of the process that wants children, its owner. It starts the fork server, called the root (see
-`vindibot.processes.root`), and starts a new one if the root dies or is stopped. It adopts the children of a dead root. When the
-owner has ended, the keeper kills the root and all children. Keeper and root are in another session than the owner, so Ctrl-C on a
-terminal does not reach them.
+`vindibot.processes.root`), and starts a new one if the root dies or is stopped. It adopts the children of a dead root. If the
+keeper itself is stopped, the owner continues it. When the owner has ended, the keeper kills the root and all children. Keeper and
+root are in another session than the owner, so Ctrl-C on a terminal does not reach them.
 
 The owner sends requests on a socket (see `vindibot.processes.requests`), which only the root reads. On the same socket, the
 keeper sends the process id of each root that it starts.

@@ -7,8 +7,9 @@ for these needs imports nothing. Its children import the modules themselves.
 Foreign code may kill its parent. The parent of a template that imports modules is a **holder**, a process that only waits. It
 ends when the modules are imported, and the root becomes the parent. The parent of a child with foreign code is a template.
 
-The root holds a copy of each control socket that it has passed on, and a template tells the root the process ids of its children.
-So the root takes over the children of a template that dies. A template whose root dies ends after its last child.
+The root holds copies of the descriptors of a request that it has passed on, until the child tells it its process id, and of the
+control socket until the end of the child. So the root takes over the children of a template that dies, and passes on the other
+requests again. A template whose root dies ends after its last child.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from math import inf
 from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
+from vindibot.base import adopt_orphans, continue_after_parent, exit_now, kill_children, name_process, open_files
 from vindibot.config import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
@@ -46,7 +47,7 @@ COMPILERS, MOST_COMPILERS = 2, 6
 #: If there is this number of templates, an unused one ends before there is another.
 MOST_TEMPLATES = 16
 
-#: What a template tells the root: the number of a request, and the process id of its child, or 0 for the end of this child.
+#: What a template tells the root: the number of a request, and 0 at the end of its child. The child itself tells its process id.
 #: First the number is 0, and the process id is that of the template. Both are 0 when the template has imported its modules.
 _NEWS = struct.Struct("<ii")
 
@@ -107,17 +108,17 @@ def _modules(run: str, needs: Needs) -> list[str]:
 
 
 class _Template(Timed):
-    """The root's handle of a template. Until the template has imported its modules, `waiting` has the requests for it.
-
-    `holder` is the process id of its holder, 0 if the holder has ended. `lent` has the template's children by the numbers of
+    """The root's handle of a template: its requests without a process in `waiting`, and its children in `lent`, by the numbers of
     their requests.
+
+    `holder` is the process id of its holder, 0 if the holder has ended.
     """
 
     def __init__(self, holder: int, socket: socket.socket) -> None:
         super().__init__(0, LOAD_SECONDS)
         self.holder, self.socket = holder, socket
         self.loaded = False
-        self.waiting: list[tuple[Request, list[int]]] = []
+        self.waiting: dict[int, tuple[Request, list[int]]] = {}
         self.lent: dict[int, ForkedChild] = {}
 
     def kill(self) -> None:
@@ -151,7 +152,11 @@ class _Template(Timed):
         elif not number:
             self.loaded, self.limit = True, inf
         elif pid:
-            self.lent[number].pid = pid
+            request, descriptors = self.waiting.pop(number)
+            self.lent[number] = ForkedChild(pid, request, socket.socket(fileno=descriptors.pop(CONTROL)))
+            close_all(descriptors)
+        elif number in self.waiting:  # it could not be forked
+            close_all(self.waiting.pop(number)[1])
         else:
             self.lent.pop(number).control.close()
 
@@ -196,7 +201,7 @@ class _Root(Forker):
     def _end_unused_template(self) -> None:
         """End the oldest template that has no children and no requests, if there is one."""
         for needs, template in self._templates.items():
-            if template.loaded and not template.lent:
+            if template.loaded and not template.lent and not template.waiting:
                 del self._templates[needs]
                 self._selector.unregister(template.socket)
                 template.kill()
@@ -213,19 +218,17 @@ class _Root(Forker):
             return
         if template is None:
             self._fork(request, descriptors)
-        elif template.loaded:
-            self._pass_on(template, request, descriptors)
-        else:
-            template.waiting.append((request, descriptors))
-
-    def _pass_on(self, template: _Template, request: Request, descriptors: list[int]) -> None:
-        self._number += 1
-        numbered = replace(request, number=self._number)
-        if not send(template.socket, numbered, descriptors):
-            self._fork(request, descriptors)
             return
-        template.lent[self._number] = ForkedChild(0, numbered, socket.socket(fileno=descriptors.pop(CONTROL)))
-        close_all(descriptors)
+        self._number += 1
+        template.waiting[self._number] = replace(request, number=self._number), descriptors
+        if template.loaded:
+            self._pass_on(template, self._number)
+
+    def _pass_on(self, template: _Template, number: int) -> None:
+        request, descriptors = template.waiting[number]
+        if not send(template.socket, request, descriptors):
+            del template.waiting[number]
+            self._fork(request, descriptors)
 
     def _lost(self, requests: socket.socket) -> None:
         if requests is self._requests:
@@ -234,19 +237,27 @@ class _Root(Forker):
     def _hear(self, key: SelectorKey) -> None:
         """Handle the news of a template, or the end of its socket."""
         template = next(one for one in self._templates.values() if one.socket is key.fileobj)
-        if not template.read_news():
+        if not self._read_news(template):
             self._selector.unregister(template.socket)
             template.kill()
-        elif template.loaded:
-            while template.waiting:
-                self._pass_on(template, *template.waiting.pop(0))
+
+    def _read_news(self, template: _Template) -> bool:
+        """Read the news of a template, and pass the waiting requests on when it has imported its modules.
+
+        Return False if it has closed its socket, or has told nonsense.
+        """
+        was_loaded, is_sound = template.loaded, template.read_news()
+        if template.loaded and not was_loaded:
+            for number in [*template.waiting]:
+                self._pass_on(template, number)
+        return is_sound
 
     def _look_at(self, changed: list[tuple[int, int]]) -> None:
         statuses = dict(changed)
         for needs, template in list(self._templates.items()):
             status = statuses.get(template.holder)
             if status is not None:
-                template.read_news()
+                self._read_news(template)
                 template.holder = 0 if not os.WIFSTOPPED(status) else template.holder
                 if not template.loaded:
                     template.kill()
@@ -266,12 +277,13 @@ class _Root(Forker):
         for child in template.lent.values():
             if child.pid in statuses or _is_child(child.pid):
                 self._add(child)
-            else:  # it was not forked, or nobody knows its exit code
+            else:  # nobody knows its exit code
                 child.control.close()
+        kill_children(keep=self._known())  # one that has not told its process id, since its request is passed on again
         handle = self._handle if template.loaded or needs not in self._failed else self._fork
         if not template.loaded:
             self._failed.add(needs)
-        for request, descriptors in template.waiting:
+        for request, descriptors in template.waiting.values():
             handle(request, descriptors)
 
     def _others(self) -> list[int]:

@@ -116,6 +116,8 @@ class ForkServer:
                 theirs.close()
                 requests.close_all(inherited[1:])
             self._socket, self.path = ours, told["path"]
+            watch = threading.Thread(target=_keep_running, args=(os.pidfd_open(self._keeper.pid),), name="keeper", daemon=True)
+            watch.start()
 
     def open_gate(self) -> None:
         """Let the root load the kernels."""
@@ -160,6 +162,17 @@ class ForkServer:
 def parameters() -> dict[str, Any]:
     """Return what a fork server needs to import the same modules as this process: folders, and that of the compiled kernels."""
     return {"top": str(_TOP), "path": import_path(), "cache": str(kernels.cache_folder())}
+
+
+def _keep_running(keeper: int) -> None:
+    """Continue a keeper whenever it is stopped, until it ends. Otherwise nobody would start a new root. `keeper` is a pidfd."""
+    with contextlib.suppress(OSError):
+        while True:
+            changed = os.waitid(os.P_PIDFD, keeper, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if changed is None or changed.si_code != os.CLD_STOPPED:
+                break
+            signal.pidfd_send_signal(keeper, signal.SIGCONT)
+    os.close(keeper)
 
 
 def _root_pids(ours: socket.socket) -> list[int]:

@@ -33,6 +33,7 @@ async def test_the_page_of_a_bot_has_its_games(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_a_review_is_made_when_a_visitor_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.site.reviews.NODES", 2000)
     async with league_of(tmp_path, "ann", "bob", seatings=1, rounds=12) as (director, bots):
@@ -46,7 +47,7 @@ async def test_a_review_is_made_when_a_visitor_asks(tmp_path: Path, monkeypatch:
         hero = fixture.seats.index(0)
         review = bots[0].server.reviews.find(game, hero)
         assert review is not None
-        await until(lambda: review.state in ("ready", "failed"), 60)
+        await until(lambda: review.state in ("ready", "failed"), 240)  # it has the lowest priority
         assert review.state == "ready"
         page = (await client.get(PAGE)).text
         assert "12 moves are reviewed" in page
