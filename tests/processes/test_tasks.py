@@ -90,7 +90,7 @@ def test_a_child_without_memory_ends_and_says_so(pool: Callable[..., Tasks]) -> 
 
 
 @pytest.mark.slow
-async def test_a_fork_server_that_does_not_answer_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_does_not_answer_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 3.0)
     monkeypatch.setattr("vindibot.processes.tasks.START_ATTEMPTS", 20)
     assert done(pool().submit(b"1")) == "1"  # the server runs
