@@ -170,6 +170,7 @@ def test_a_game_in_the_process_names_the_danger_once(tmp_path: Path, system: str
     assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
 
 
+@pytest.mark.slow
 def test_a_command_that_needs_children_says_so(tmp_path: Path) -> None:
     done = run_on("macos", tmp_path, "arena", "seed", "malvert", "random", "stay")
     assert done.returncode == 2

@@ -166,6 +166,7 @@ def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_printed(tmp_path: 
     assert (tmp_path / "r.logs" / "b00000g000-1-bad.log").read_text() == JAVA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["stdio", "http"])
 def test_a_program_that_cannot_be_started_ends_the_tournament(tmp_path: Path, protocol: str) -> None:
     script = tmp_path / "bot.sh"

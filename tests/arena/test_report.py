@@ -81,6 +81,7 @@ def tournament(blocks: int = 8) -> list[GameLine]:
     return made_up(rotations("abcd"), {"a": 150.0, "b": 0.0, "c": 0.0, "d": -150.0}, blocks, np.random.default_rng(1))
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_else() -> None:
     games = tournament()
     page = report(summarise(games), games)
@@ -117,6 +118,7 @@ def test_the_charts_agree_with_the_table() -> None:
     assert at == sorted(at, reverse=True)
 
 
+@pytest.mark.slow
 def test_many_bots_and_odd_tournaments() -> None:
     names = [f"bot-{number}" for number in range(14)]
     games = [

@@ -112,6 +112,7 @@ def test_every_bot_has_its_own_stream_in_every_game() -> None:
     assert {seat.entrant.label for task in tasks for seat in task.seats} == {"seed", "seed-2"}
 
 
+@pytest.mark.slow
 def test_a_bot_against_itself_plays_different_games() -> None:
     tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14).tasks())
     assert len({gamerecord.loads(play_task(task).record).moves for task in tasks}) == 6

@@ -39,6 +39,7 @@ def games(draw: st.DrawFn) -> list[Place]:
     return places
 
 
+@pytest.mark.slow
 @given(games())
 def test_stalled_rounds_are_those_in_any_long_run_within_a_small_square(places: list[Place]) -> None:
     assert counted(places) == brute(places)

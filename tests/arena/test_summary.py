@@ -133,6 +133,7 @@ def test_the_size_is_estimated_only_from_a_fixed_number_of_blocks() -> None:
         assert "a is stronger than b" in shown(summary)
 
 
+@pytest.mark.slow
 def test_a_against_a_of_fixed_play_has_no_verdict() -> None:
     games = ab(
         [

@@ -93,6 +93,7 @@ def test_a_process_that_was_killed_keeps_nobody_out(tmp_path: Path, error: str |
         assert word == "locked"
 
 
+@pytest.mark.slow
 def test_a_hard_link_is_the_same_file(tmp_path: Path) -> None:
     path, other = tmp_path / "results", tmp_path / "other"
     path.touch()

@@ -137,6 +137,7 @@ async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> No
         assert room._limit_ms(room.seats[3]) == 86_400_000, "no limit is a day"
 
 
+@pytest.mark.slow
 async def test_a_late_move_crashes_the_hero_and_ends_the_game(tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=1) as (host, server, client):
         person = await challenging(client, rounds=50)
@@ -153,6 +154,7 @@ async def test_a_late_move_crashes_the_hero_and_ends_the_game(tmp_path: Path) ->
         assert (await again.move("Stay")).json()["game"]["finished"]
 
 
+@pytest.mark.slow
 async def test_leaving_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with hosting(tmp_path) as (host, server, client):
         person = await challenging(client, rounds=50)

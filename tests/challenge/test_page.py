@@ -161,6 +161,7 @@ async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Pa
         await page.get_by_role("heading", name="You were too late").wait_for()
 
 
+@pytest.mark.slow
 async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path) as (host, page):
         await play(page)

@@ -152,6 +152,7 @@ async def test_four_people_in_the_tabs_of_one_browser(browser: Any, tmp_path: Pa
         assert host.people.game.room.moves == [1] * 8
 
 
+@pytest.mark.slow
 async def test_a_wrong_link_says_so(browser: Any, tmp_path: Path) -> None:
     expected = ["404 (Not Found)"]
     async with (

@@ -146,7 +146,7 @@ def children_when(is_busy: Callable[[], bool], process: subprocess.Popen[str]) -
     return psutil.Process(process.pid).children(recursive=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "program",
     [

@@ -263,6 +263,7 @@ def test_an_unknown_bot() -> None:
 # Importing
 
 
+@pytest.mark.slow
 def test_a_bot_is_built_in_another_process(folder: Path) -> None:
     mine = bot('[traits.a]\nuse = "coward:Coward"\nfear = 3')
     program = "import pickle, sys; print(pickle.load(sys.stdin.buffer).build()[0][1])"
@@ -310,6 +311,7 @@ def test_a_trait_hidden_by_another_module_is_told(folder: Path, monkeypatch: pyt
     assert "shadow.py is hidden by" in refusal('[traits.a]\nuse = "shadow:Coward"')
 
 
+@pytest.mark.slow
 @given(weight=st.floats(-1e6, 1e6), fear=st.floats(0, 10), steps=st.integers(-(2**62), 2**62))
 def test_numbers_come_through_exactly(weight: float, fear: float, steps: int) -> None:
     mine = bot(f'[traits.a]\nuse = "coward:Coward"\nweight = {weight!r}\nfear = {fear!r}\nsteps = {steps}')

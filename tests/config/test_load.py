@@ -340,6 +340,7 @@ def test_a_value_refused_later_names_its_origin() -> None:
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.text("abcXYZ_-09", min_size=1, max_size=6),

@@ -164,6 +164,7 @@ def test_every_line_of_results_tells_build_and_bots(tmp_path: Path) -> None:
     assert f"vindibot {build()}" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

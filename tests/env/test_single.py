@@ -148,6 +148,7 @@ def test_a_record_can_be_replayed_and_watched():
     env.close()
 
 
+@pytest.mark.slow
 def test_many_resets_and_closes_leave_nothing():
     """A thousand resets: no thread, no file, no process, and no object more than after the first ten."""
     me, rng = psutil.Process(), np.random.default_rng(0)

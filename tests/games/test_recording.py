@@ -115,7 +115,7 @@ def test_a_state_that_does_not_follow_is_a_gap(tmp_path: Path) -> None:
     assert [ply.turn for ply in GameHistory.of(read_recording(recording.path)) if ply.gap] == [20, 24]
 
 
-@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("share", [6, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("name", ["generated", "handmade", "scenario", "odd"])
 def test_the_plies_of_the_original_servers_games(name: str, share: int) -> None:
     source = ORACLE / f"{name}.jsonl.gz"

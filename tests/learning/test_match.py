@@ -40,6 +40,7 @@ def rows(folder: Path, *words: str) -> list[list[str]]:
     return [line.split() for line in lines[begin:]]
 
 
+@pytest.mark.slow
 def test_two_nets_are_compared_on_the_same_maps(folder: Path) -> None:
     head, near, far = rows(folder, "near.npz", "far.npz", "--against", "stay")
     assert head[:4] == ["net", "three", "rivals", "games"]
@@ -61,6 +62,7 @@ def test_a_net_plays_the_same_games_in_compiled_code_and_as_a_bot(folder: Path) 
     assert compiled[3:] == bots[2:]
 
 
+@pytest.mark.slow
 def test_each_net_of_a_file_is_a_rival(folder: Path) -> None:
     found = rows(folder, "player.toml", "--against", "both.npz", "--against", "stay")
     assert [row[:2] for row in found[1:]] == [["player", "first"], ["player", "second"], ["player", "stay"]]

@@ -62,6 +62,7 @@ def test_a_saved_run_continues_as_without_a_pause() -> None:
         assert np.array_equal(array, resumed.state()[name]), name
 
 
+@pytest.mark.slow
 def test_a_run_with_other_features_is_refused() -> None:
     state = begun().state()
     state["parameters"] = state["parameters"][:-34]
@@ -69,6 +70,7 @@ def test_a_run_with_other_features_is_refused() -> None:
         Trainer.restore(SETTINGS, state)
 
 
+@pytest.mark.slow
 def test_means_are_means() -> None:
     row = iterate(begun(), 2).row()
     assert 0 < row["entropy"] <= np.log(5)
@@ -77,6 +79,7 @@ def test_means_are_means() -> None:
     assert 0 <= row["clipped"] < 1
 
 
+@pytest.mark.slow
 def test_snapshots_keep_the_oldest_and_the_newest() -> None:
     trainer = begun()
     for number in range(SNAPSHOTS + 2):

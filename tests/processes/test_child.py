@@ -444,6 +444,7 @@ async def test_the_children_of_a_template_whose_root_ends_are_still_reported(nee
 # ---- Children of children ----
 
 
+@pytest.mark.slow
 async def test_a_child_that_spawns_has_children_which_die_with_it(needs: Callable[..., Needs]) -> None:
     wanted = needs("")
     for setup in (Needs(), wanted):

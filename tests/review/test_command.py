@@ -120,6 +120,7 @@ def test_more_heroes_are_added_to_a_review(records: Path, console: Console) -> N
     assert {turn.hero for turn in found.turns} == {1, 2}
 
 
+@pytest.mark.slow
 def test_many_games_are_a_table_of_bots(records: Path, console: Console) -> None:
     printed = review(console, records)
     assert "in 3 games" in printed

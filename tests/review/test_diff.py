@@ -40,6 +40,7 @@ def histories(path: Path, heroes: tuple[int, ...] = (0, 1, 2, 3)) -> list[Game]:
     return [Game(GameHistory.of(record), block, heroes) for block, record in enumerate(read_records(path))]
 
 
+@pytest.mark.slow
 def test_a_change_of_one_trait_decides_each_difference(games: Path) -> None:
     Path("mine.toml").write_text('extends = "seed"\n[traits.combat]\nenabled = false\n')
     bots = load_bot("seed"), load_bot("mine.toml")
@@ -107,6 +108,7 @@ def test_tests_of_the_moves_that_lose_gold_against_the_other_bot(games: Path) ->
             one()
 
 
+@pytest.mark.slow
 def test_a_recording_is_compared_on_the_turns_of_its_hero(recording: Path, console: Console) -> None:
     same = DiffRequest("seed", "seed", recording, REVIEWER, nodes=1000, value_nodes=3000)
     run_diff(console, same)

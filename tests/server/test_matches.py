@@ -157,6 +157,7 @@ async def test_a_client_that_leaves_a_game_crashes_on_its_first_turn() -> None:
 # ---- Private matches ----
 
 
+@pytest.mark.slow
 async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None:
     async def play(seed: int) -> MatchResult:
         async with serving() as server, playing(server, "one", "two", "third") as [one, two, third]:

@@ -30,6 +30,7 @@ from tests.support.serving import (
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.server import Room
+from vindibot.server.room import BOT_SECONDS, MIN_PLY_SECONDS
 
 
 class Watcher:
@@ -206,6 +207,7 @@ async def test_a_finished_game_is_forgotten_after_a_while() -> None:
 # ---- The clock ----
 
 
+@pytest.mark.slow
 async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
     late = []
     for _ in range(4):
@@ -440,7 +442,9 @@ async def test_a_move_for_another_turn_is_refused() -> None:
 # ---- Pace ----
 
 
-async def test_the_original_pace_keeps_minimum_times() -> None:
+async def test_the_original_pace_keeps_minimum_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (MIN_PLY_SECONDS, BOT_SECONDS) == (0.060, 0.150)
+    monkeypatch.setattr("vindibot.server.room.BOT_SECONDS", 0.5)  # a busy machine may take long to send the second move
     watcher = Watcher()
     async with serving((watcher,), pace="original") as server, playing(server, "seed") as [bot]:
         await bot.join(turns=1, map=MAP)
@@ -453,7 +457,7 @@ async def test_the_original_pace_keeps_minimum_times() -> None:
         times = [watcher.handed[0], *(moment for moment, _ in watcher.plies)]
         waits = [after - before for before, after in pairwise(times)]
         assert waits[0] >= 0.059
-        assert min(waits[1:]) >= 0.149
+        assert min(waits[1:]) >= 0.499
         assert watcher.plies[0][1] == 2
 
 

@@ -190,9 +190,8 @@ def stay(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "how", [pytest.param("input", marks=pytest.mark.slow), "kill", pytest.param("term", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["input", "kill", "term"])
 def test_no_process_is_left(tmp_path: Path, how: str) -> None:
     with started(stay(tmp_path), "stay.toml") as process:
         assert answer_line(process).split()[0].decode() in WORDS

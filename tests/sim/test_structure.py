@@ -121,6 +121,7 @@ def test_it_equals_its_definition_on_generated_maps(games: Games) -> None:
     agrees(map_of(games))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(odd_games(), st.integers(0, 2**32))
 def test_it_equals_its_definition_on_odd_boards(games: Games, seed: int) -> None:

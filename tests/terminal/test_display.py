@@ -141,6 +141,7 @@ def test_the_layout_fits_the_terminal(size: int, width: int, height: int, seen: 
         assert seen in text_of(lines, width)
 
 
+@pytest.mark.slow
 @given(
     st.integers(10, 140),
     st.integers(2, 60),

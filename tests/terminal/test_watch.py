@@ -205,6 +205,7 @@ async def followed(url: str) -> tuple[list[GameState], GameHistory, list[str]]:
     return states, history, notes
 
 
+@pytest.mark.slow
 async def test_a_live_game_is_followed_through_broken_connections() -> None:
     async with serving() as server, playing(server, "one") as (bot,):
         await bot.join("training", turns=10)

@@ -109,6 +109,7 @@ async def test_the_board_looks_as_in_pictures(page: Any) -> None:
 # ---- Time ----
 
 
+@pytest.mark.slow
 async def test_the_keys_move_the_time(page: Any, bundle: dict[str, Any]) -> None:
     last = len(bundle["plies"])
     shown = []
@@ -397,6 +398,7 @@ async def test_distances_are_those_of_the_kernels(page: Any, bundle: dict[str, A
         assert lands == np.where(soonest == 10**6, -1, np.argmin(ways, axis=0)).tolist()
 
 
+@pytest.mark.slow
 async def test_overlays_by_key_and_by_mouse(page: Any) -> None:
     for key, label in (("c", "Combat map"), ("s", "Distances"), ("r", "Territory"), ("x", "Dead ends"), ("g", "Goals")):
         box = page.get_by_label(label)
@@ -492,6 +494,7 @@ async def test_the_board_is_as_large_as_the_window_allows(browser: Any, address:
         assert box["y"] + box["height"] <= height
 
 
+@pytest.mark.slow
 async def test_everything_can_be_reached_by_keyboard_and_has_a_name(page: Any) -> None:
     controls = "#viewer :is(button, select, input, a):not(dialog *)"
     wanted = await page.locator(controls).evaluate_all(

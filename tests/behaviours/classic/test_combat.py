@@ -247,6 +247,7 @@ def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
     return total
 
 
+@pytest.mark.slow
 @given(odd_games(), st.booleans())
 @settings(max_examples=150)
 def test_the_map_equals_its_description(games: Games, duel: bool) -> None:

@@ -149,6 +149,7 @@ def slow_sides(where: Map) -> dict[int, int]:
         blocked = after
 
 
+@pytest.mark.slow
 @given(odd_games())
 @settings(max_examples=100)
 def test_the_trap_map_equals_its_definition(games: Games) -> None:
@@ -173,6 +174,7 @@ def test_stay_stays() -> None:
     assert Stay().vote(view("|@1$-|\n|    |")) == STAY
 
 
+@pytest.mark.slow
 def test_random_goes_anywhere_and_bumps_are_stay() -> None:
     board = """
         |##    |

@@ -139,6 +139,7 @@ def plain_max_n(game: Reference, twin: Evaluation, dead_ends: dict[tuple[int, in
     return best
 
 
+@pytest.mark.slow
 def test_max_n_by_kernels_and_by_second_opinions_agree() -> None:
     rng = np.random.default_rng(6)
     for number in range(16):

@@ -144,6 +144,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         load_nets(tmp_path)
 
 
+@pytest.mark.slow
 def test_damage_is_never_an_unexpected_error(tmp_path: Path) -> None:
     """A file with wrong or missing bytes gives the nets or a `NetError`, nothing else."""
     rng, path = np.random.default_rng(4), tmp_path / "nets.npz"

@@ -33,6 +33,7 @@ def basic_net(weights: np.ndarray) -> Net:
     return Net(Network.linear_only(np.rint(weights * UNIT).astype(np.int16)))
 
 
+@pytest.mark.slow
 def test_the_policy_makes_the_move_with_the_largest_score() -> None:
     rng, moves = np.random.default_rng(3), set()
     for games in small_positions(8, 200):

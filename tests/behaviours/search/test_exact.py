@@ -90,6 +90,7 @@ def test_it_finds_what_minimax_finds(mode: int, count: int) -> None:
         agrees(games, params, depth, weights[int(rng.integers(3))])
 
 
+@pytest.mark.slow
 @given(odd_games())
 @settings(max_examples=100, deadline=None)
 def test_it_finds_what_minimax_finds_on_odd_boards(games: Games) -> None:

@@ -136,6 +136,7 @@ def cheapest(games: Games, me: int, blocked: np.ndarray, life: int) -> int:
     return best(int(games[0]["hero"][me]["pos"]), frozenset(), life, 0)
 
 
+@pytest.mark.slow
 @given(odd_games(), st.integers(0, 2**32), st.sampled_from([1, 20, 21, 43, 62, 75, 100]))
 @settings(max_examples=100)
 def test_it_equals_trying_every_route(games: Games, seed: int, life: int) -> None:

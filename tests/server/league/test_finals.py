@@ -109,6 +109,7 @@ def test_settings_that_are_refused(tmp_path: Path, options: tuple[str, str], wor
     assert not (tmp_path / "cup.league.json").exists()
 
 
+@pytest.mark.slow
 async def test_a_league_is_played_to_the_winner_of_its_final(tmp_path: Path) -> None:
     names = ("ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal")
     wanted = {"system": "swiss", "days": 1, "seatings": 1, "final": 8, "rounds": 3}

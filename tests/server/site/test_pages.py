@@ -318,6 +318,7 @@ async def test_the_table_of_bots_and_recent_players() -> None:
             await get(bots[0].client, f"/ai?days={odd}&page={odd}")
 
 
+@pytest.mark.slow
 async def test_many_bots_and_games_come_in_pages() -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "seed") as [bot]:
         for number in range(BOTS_PER_PAGE + 5):

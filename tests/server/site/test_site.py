@@ -150,6 +150,7 @@ async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
         await asyncio.gather(*joins)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_no_page_is_wider_than_the_window(browser: Browser, size: tuple[int, int]) -> None:
     async with serving(rounds=1) as server, playing(server, *("W" * 19 + sign for sign in "abcd")) as bots:

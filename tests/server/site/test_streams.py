@@ -97,6 +97,7 @@ async def test_every_turn_once_from_the_first_to_the_finished_state() -> None:
         assert events == await archived_events(server, game_id)
 
 
+@pytest.mark.slow
 async def test_late_readers_see_the_same_events() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=20)
