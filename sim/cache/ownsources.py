@@ -73,8 +73,12 @@ def _imports(name: str, path: Path) -> set[str]:
 
 
 def digest_of(sources: Mapping[str, Path]) -> str:
-    """Return a digest of the contents and the paths of the files in `sources`: 16 hexadecimal digits."""
-    text = "".join(f"{path} {_read(path)[0]} " for path in sorted(set(sources.values())))
+    """Return a digest of the contents and the paths of the files in `sources`: 16 hexadecimal digits.
+
+    The paths of our own files begin at `TOP`. So each copy of the project has the same digests.
+    """
+    paths = {path.relative_to(TOP) if path.is_relative_to(TOP) else path: path for path in sources.values()}
+    text = "".join(f"{name} {_read(paths[name])[0]} " for name in sorted(paths))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

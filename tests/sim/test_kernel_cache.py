@@ -284,6 +284,27 @@ def test_folders_of_older_sources_are_removed(program: Path, filled: tuple[Path,
     assert {f"kernels-{age:016x}-{cpu}" for age in (6, 7, 8)} < set(kept)
 
 
+FILES = """
+import vindibot.env.stepping, vindibot.learning.gradient
+from sim import kernels
+print(*(dispatcher._cache.file.path for dispatcher, _ in kernels.entries()), sep="\\n")
+"""
+
+
+@pytest.mark.slow
+def test_each_copy_of_the_project_has_the_same_files(tmp_path: Path) -> None:
+    found = []
+    for copy in (tmp_path / "one", tmp_path / "two"):
+        for package in ("sim", "behaviours", "vindibot"):
+            shutil.copytree(TOP / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+        (copy / "files.py").write_text(FILES)
+        lines, complaints = run(copy / "files.py", tmp_path / "cache", PYTHONPATH=str(copy))
+        assert complaints == ""
+        found.append(lines)
+    assert len(found[0]) > 20
+    assert found[0] == found[1]
+
+
 # Kernels of a user's own
 
 BESIDE = """
