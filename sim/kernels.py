@@ -25,7 +25,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +38,7 @@ from filelock import FileLock, Timeout
 from sim.cache.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
 from sim.cache.ownsources import digest_of, own_sources
 
-__all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
+__all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm", "warm_module"]
 
 #: For mypy, a kernel has the signature of its Python source.
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -205,12 +205,11 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     _without_blas()
     if not cached():
         _warn_of_damage()
-        if writable(_folder):
-            _compile_together(progress)
-        _load_or_compile(progress)
+        _compile_together(progress, _entries)
+        _load_or_compile(progress, _entries)
         _warn_if_not_stored()
     else:
-        _load_or_compile(progress)
+        _load_or_compile(progress, _entries)
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
@@ -219,6 +218,15 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
             for folder in _folders():
                 os.utime(folder)
         remove_old_folders(_folder)
+
+
+def warm_module(name: str, progress: Callable[[int, int, str], None] | None = None) -> None:
+    """Load or compile the entry kernels of one module, as `warm` does for all. `warm` may be called later."""
+    if not _jit_is_off():
+        _without_blas()
+        entries = [entry for entry in _entries if entry.dispatcher.__module__ == name]
+        _compile_together(progress, entries)
+        _load_or_compile(None, entries)
 
 
 def _warn_of_damage() -> None:
@@ -253,9 +261,12 @@ def _without_blas() -> None:
             del sys.modules[blas]
 
 
-def _compile_together(progress: Callable[[int, int, str], None] | None) -> None:
-    """Compile the kernels of each module that no other process compiles. Then wait until the others have compiled theirs."""
-    missing = [entry for entry in _entries if not entry.is_ready()]
+def _compile_together(progress: Callable[[int, int, str], None] | None, entries: Sequence[_Entry]) -> None:
+    """Compile the kernels of each module that no other process compiles. Then wait until the others have compiled theirs.
+
+    Do nothing if the cache cannot be written.
+    """
+    missing = [entry for entry in entries if not entry.is_ready()] if writable(_folder) else []
     waiting = {path: [entry for entry in missing if entry.lock == path] for path in {entry.lock: None for entry in missing}}
     timeout = 0.0
     while waiting:
@@ -282,11 +293,11 @@ def _tell_progress(progress: Callable[[int, int, str], None] | None, entry: _Ent
         progress(done, len(_entries), entry.dispatcher.py_func.__name__)
 
 
-def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
-    for done, entry in enumerate(_entries):
+def _load_or_compile(progress: Callable[[int, int, str], None] | None, entries: Sequence[_Entry]) -> None:
+    for done, entry in enumerate(entries):
         if progress is not None:
-            progress(done, len(_entries), entry.dispatcher.py_func.__name__)
+            progress(done, len(entries), entry.dispatcher.py_func.__name__)
         if not entry.dispatcher.signatures:
             entry.load_or_compile()
     if progress is not None:
-        progress(len(_entries), len(_entries), "")
+        progress(len(entries), len(entries), "")

@@ -284,6 +284,14 @@ def test_folders_of_older_sources_are_removed(program: Path, filled: tuple[Path,
     assert {f"kernels-{age:016x}-{cpu}" for age in (6, 7, 8)} < set(kept)
 
 
+@pytest.mark.slow
+def test_the_kernels_of_a_module_come_before_the_others(program: Path, tmp_path: Path) -> None:
+    program.write_text(PROGRAM.replace("told = []", 'kernels.warm_module("__main__")\nassert double(21) == 42\ntold = []'))
+    assert run(program, tmp_path / "cache")[0][:3] == ["not cached", "closed", "miss"]
+    program.write_text(program.read_text().replace('"__main__"', '"another"').replace("assert double(21) == 42", "", 1))
+    assert run(program, tmp_path / "cache")[0][:2] == ["not cached", "closed"], "the source has changed"
+
+
 FILES = """
 import vindibot.env.stepping, vindibot.learning.gradient
 from sim import kernels

@@ -119,14 +119,6 @@ def _compile(console: Console, preview: Preview | None) -> None:
 
         if preview is not None:
             with contextlib.suppress(Exception):  # if a kernel cannot be compiled, the next line says so
-                progress.console.print(_drawn(preview, step))
+                kernels.warm_module(preview.module.__name__, step)
+                progress.console.print(preview.draw())
         kernels.warm(step)
-
-
-def _drawn(preview: Preview, step: Callable[[int, int, str], None]) -> RenderableType:
-    everything = kernels.entries()
-    for function, signature in everything:
-        if function.__module__ == preview.module.__name__ and not function.signatures:
-            step(0, len(everything), function.__name__)
-            function.compile(signature)
-    return preview.draw()
