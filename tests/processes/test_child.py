@@ -429,6 +429,21 @@ def test_a_template_that_dies_at_any_time_loses_no_request(needs: Callable[..., 
             assert [asked(one, b"word") for one in children] == [b"word"] * 6
 
 
+async def test_templates_that_die_together_lose_no_child(needs: Callable[..., Needs]) -> None:
+    wanted = [needs("", folder=name) for name in "abc"]
+    for _ in range(3):
+        with contextlib.ExitStack() as stack:
+            children = [stack.enter_context(child("echo", needs=one)) for one in wanted]
+            assert [asked(one, b"word") for one in children] == [b"word"] * 3
+            templates = [psutil.Process(one.pid).parent() for one in children]
+            for template in templates:
+                template.kill()
+            await until(lambda templates=templates: not any(is_alive(template.pid) for template in templates))
+            with child("echo", needs=wanted[0]) as another:
+                assert asked(another, b"word") == b"word"
+            assert [asked(one, b"more") for one in children] == [b"more"] * 3
+
+
 async def test_the_children_of_a_template_whose_root_ends_are_still_reported(needs: Callable[..., Needs]) -> None:
     with child("starts_daemons", needs=needs("")) as one:
         daemons = json.loads(one.receive(WAIT).payload)

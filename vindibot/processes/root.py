@@ -254,10 +254,11 @@ class _Root(Forker):
 
     def _look_at(self, changed: list[tuple[int, int]]) -> None:
         statuses = dict(changed)
+        for template in self._templates.values():
+            self._read_news(template)
         for needs, template in list(self._templates.items()):
             status = statuses.get(template.holder)
             if status is not None:
-                self._read_news(template)
                 template.holder = 0 if not os.WIFSTOPPED(status) else template.holder
                 if not template.loaded:
                     template.kill()
@@ -287,7 +288,10 @@ class _Root(Forker):
             handle(request, descriptors)
 
     def _others(self) -> list[int]:
-        return [pid for template in self._templates.values() for pid in (template.pid, template.holder)]
+        found: list[int] = []
+        for template in self._templates.values():
+            found += (template.pid, template.holder, *(child.pid for child in template.lent.values()))  # it may have just died
+        return found
 
 
 def _is_child(pid: int) -> bool:
