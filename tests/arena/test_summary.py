@@ -34,6 +34,13 @@ def forfeited(line: GameLine, seat: int, reason: Reason) -> GameLine:
     return line.model_copy(update={"seats": tuple(seats)})
 
 
+def test_a_block_without_a_game_is_not_counted() -> None:
+    games = made_up(rotations("abcd"), dict.fromkeys("abcd", 0.0), 3, np.random.default_rng(1))
+    lost = [game.model_copy(update={"ending": Reason.ABORTED}) if game.block == 0 else game for game in games]
+    summary = summarise(lost)
+    assert (summary.blocks, summary.games, summary.given_up) == (2, 8, 4)
+
+
 def test_the_figures_of_a_bot_count_its_games_and_seats() -> None:
     games = [
         game_line("abcd", (10, 20, 30, 40), block=0, map={"name": "m", "size": 8}),

@@ -139,7 +139,7 @@ def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool
         first.wait()
     assert second.returncode == 2
     owner = "" if locks else f": process {first.pid} on {os.uname().nodename}"
-    assert second.stderr == f"error: game.review.jsonl: another review is writing to this file{owner}\n"
+    assert second.stderr == f"error: game.review.jsonl: another review is writing to this file{owner}; wait until it has ended\n"
     assert shown.returncode == 0, shown.stderr
     assert first.returncode == 0, printed
     found = read_review(output)

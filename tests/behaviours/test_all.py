@@ -107,6 +107,7 @@ def test_every_trait_survives_random_boards(games: Games) -> None:
         conforms(trait, games, mover(games))
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("share", [10, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "more"])
 @pytest.mark.parametrize("name", ["odd", "scenario", "generated"])
 def test_every_trait_survives_recorded_games(name: str, share: int) -> None:

@@ -46,7 +46,11 @@ def test_a_file_of_settings_that_numba_cannot_use_is_named(text: str, tmp_path: 
 
 @pytest.mark.slow
 def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path) -> None:
-    (tmp_path / "dask.yaml").write_text("a: [1")
+    (tmp_path / "dask.yaml").write_text("a: 1\nb: [1")
+    assert (
+        "line 2, column 4"
+        in run(tmp_path, "cluster", "join", "tcp://127.0.0.1:1", DASK_CONFIG=str(tmp_path / "dask.yaml")).stderr
+    )
     for variables in ({"DASK_CONFIG": str(tmp_path / "dask.yaml")}, {"DASK_DISTRIBUTED__LOGGING": "foo"}):
         for words in (("cluster", "join", "tcp://127.0.0.1:1"), (*ARENA, "--nodes", "10", "--dask", "tcp://127.0.0.1:1")):
             done = run(tmp_path, *words, **variables)

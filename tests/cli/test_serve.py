@@ -147,7 +147,8 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
-    async with command("serve", "--port", "0", "--db", path) as (_, said):
+    # Three programs start between the two turns of the game.
+    async with command("serve", "--port", "0", "--db", path, "--limit-ms", "300000") as (_, said):
         (tmp_path / "symbolic.db").symlink_to(path)
         (tmp_path / "hard.db").hardlink_to(path)
         async with httpx.AsyncClient(base_url=said[-1].split()[2]) as client:

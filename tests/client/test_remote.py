@@ -69,8 +69,11 @@ def network() -> Iterator[Network]:
         (httpx.RemoteProtocolError("peer sent an illegal status line"), "illegal status line"),
         (httpx.LocalProtocolError("too many headers"), "too many headers"),
         (httpx.Response(407, text="Proxy Authentication Required"), "Proxy Authentication Required"),
-        (httpx.Response(502, text="Bad Gateway"), "Bad Gateway"),
-        (httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}), "an HTML page"),
+        (httpx.Response(502, text="Bad Gateway"), "Bad Gateway (status 502)"),
+        (
+            httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}),
+            "error</html>' (status 520)",
+        ),
         (httpx.Response(204), "status 204 without text"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",

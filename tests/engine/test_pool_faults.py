@@ -154,7 +154,7 @@ async def test_what_a_trait_starts_ends_with_its_worker_wherever_it_has_fled(tmp
     notes = tmp_path / "numbers"
     async with pool_of(trait("StartsDaemons", notes=str(notes)), STAY) as pool:
         await ask(pool, seconds=20.0)
-        await until(lambda: notes.exists() and len(notes.read_text().split()) == 2)
+        await until(lambda: notes.exists() and len(notes.read_text().split()) == 2, 60)
         numbers = [int(word) for word in notes.read_text().split()]
         assert all(is_alive(number) for number in numbers)
         await replaced(pool)

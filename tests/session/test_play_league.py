@@ -93,6 +93,8 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
             out = await ended(process)
             assert process.returncode == 0, out
             assert f"{name} came" in out
+        over = (await client.get("/leagues/spring/standings.json")).json()
+        assert (over["present"], over["missing"]) == ([], [])
     server.send_signal(signal.SIGINT)
     told = await ended(server)
     assert "a game is decided against absent bots" in told

@@ -28,6 +28,7 @@ def recorded(folder: Path) -> Recording:
     return read_recording(path)
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
     with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "1000", "--margin-ms", "100", folder=tmp_path) as terminal:

@@ -122,7 +122,7 @@ class LineFile:
             return cls._open_locked(path)
         except LockedError as held:
             owner = f": {held.message}" if held.message.startswith("process ") else ""
-            raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}") from None
+            raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}; wait until it has ended") from None
         except OSError as problem:
             raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
 

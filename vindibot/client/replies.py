@@ -114,7 +114,9 @@ def _words(reply: Reply, redact: Redactor) -> str:
     text = redact.excerpt(reply.body, 300)
     if "html" in reply.headers.get("content-type", "") or text.startswith("<"):
         text = f"an HTML page that begins {text[:80]!r}"
-    return text or f"status {reply.status} without text"
+    if not text:
+        return f"status {reply.status} without text"
+    return f"{text} (status {reply.status})" if reply.status >= 500 else text
 
 
 def _limit(reply: Reply) -> float | None:

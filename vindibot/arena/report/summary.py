@@ -183,7 +183,7 @@ def summarise(
     return Summary(
         format=kind,
         games=len(played),
-        blocks=len({game.block for game in games}),
+        blocks=len({game.block for game in played}),
         whole=len(whole),
         given_up=len(games) - len(played),
         distinct=distinct_share(played),

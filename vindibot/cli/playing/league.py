@@ -209,7 +209,7 @@ def _organise(file: Path, server: str, key_file: Path | None, action: str, bot: 
     key = read_key_file(key_file or file.parent / f"{league.name}{ORGANISER_SUFFIX}")
     log.add_secret(key)
     state = asyncio.run(_send(ServerAddress.parse(server), league.name, key, action, bot))
-    here, bots = len(league.names) - len(state["missing"]), len(league.names)
+    here, bots = len(state["present"]), len(league.names)
     console = terminal()
     say(console, f"{league.name}: {state['state']}, day {state['day']} of {state['days']}; {here} of {bots} bots are here")
     if state["missing"]:
@@ -235,7 +235,7 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
         raise VindibotError(f"{address} refuses: {text}")
     try:
         state = json.loads(reply.body)
-        return {key: state[key] for key in ("state", "day", "days", "missing")}
+        return {key: state[key] for key in ("state", "day", "days", "present", "missing")}
     except (ValueError, KeyError, TypeError):
         raise VindibotError(f"{address} is not a server of a league; its answer begins {text[:80]!r}") from None
 

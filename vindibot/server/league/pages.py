@@ -107,6 +107,7 @@ def overview(director: Director) -> dict[str, Any]:
         "played": len(league.fixtures) - len(league.pending()),
         "running": [room for fixture in league.fixtures if (room := director.room_id(fixture))],
         "waiting": director.waiting(),
+        "present": director.present(),
         "missing": director.missing(),
         "absences": director.reversible(),
         "standings": [asdict(row) for row in league.table()],
