@@ -302,7 +302,7 @@ async def test_one_line_per_problem_with_joining_and_exit_code_0_when_the_league
     assert server.joins == len(faults), "no game is asked for after the league is over"
     waiting, full, reset, over = out.splitlines()
     assert waiting == f"waiting for a game on {server.url}: it begins when four clients wait"
-    assert "The server is full; trying again in" in full
+    assert "The server is full (status 503); trying again in" in full
     assert "; trying again in" in reset
     assert over == f"the league on {server.url} has no more games"
 
