@@ -203,13 +203,13 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     if _jit_is_off():
         return
     _without_blas()
-    if not cached():
-        _warn_of_damage()
+    complete = cached()
+    _warn_of_damage()
+    if not complete:
         _compile_together(progress, _entries)
-        _load_or_compile(progress, _entries)
+    _load_or_compile(progress, _entries)
+    if not complete:
         _warn_if_not_stored()
-    else:
-        _load_or_compile(progress, _entries)
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
@@ -230,10 +230,12 @@ def warm_module(name: str, progress: Callable[[int, int, str], None] | None = No
 
 
 def _warn_of_damage() -> None:
-    damaged = sum(entry.file.damaged for entry in _entries)
+    damaged = [entry.file for entry in _entries if entry.file.damaged]
     if damaged:
-        kernels = "1 kernel is" if damaged == 1 else f"{damaged} kernels are"
+        kernels = "1 kernel is" if len(damaged) == 1 else f"{len(damaged)} kernels are"
         _tell(f"the kernel cache {_folder} is damaged: {kernels} compiled again")
+    for file in damaged:
+        file.damaged = False  # so that there is one warning
 
 
 def _warn_if_not_stored() -> None:

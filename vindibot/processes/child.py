@@ -245,7 +245,7 @@ class Child:
             if self._killed:
                 self.kill()
         if len(self._told) >= END.size:
-            _, code, late = END.unpack(self._told)
+            _, code, late = END.unpack_from(self._told)
             self._end_with(code, late=bool(late))
         elif not data:  # the forker has ended
             if self._pidfd >= 0:

@@ -280,7 +280,8 @@ class _Root(Forker):
                 self._add(child)
             else:  # nobody knows its exit code
                 child.control.close()
-        kill_children(keep=self._known())  # one that has not told its process id, since its request is passed on again
+        if template.waiting:  # a child may not have told its process id, and its request is passed on again
+            kill_children(keep=self._known())
         handle = self._handle if template.loaded or needs not in self._failed else self._fork
         if not template.loaded:
             self._failed.add(needs)

@@ -116,8 +116,9 @@ class ForkServer:
                 theirs.close()
                 requests.close_all(inherited[1:])
             self._socket, self.path = ours, told["path"]
-            watch = threading.Thread(target=_keep_running, args=(os.pidfd_open(self._keeper.pid),), name="keeper", daemon=True)
-            watch.start()
+            with contextlib.suppress(OSError, RuntimeError):  # no descriptor or no thread is left: a stopped keeper stays stopped
+                watched = os.pidfd_open(self._keeper.pid)
+                threading.Thread(target=_keep_running, args=(watched,), name="keeper", daemon=True).start()
 
     def open_gate(self) -> None:
         """Let the root load the kernels."""
