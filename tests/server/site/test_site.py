@@ -99,6 +99,14 @@ EXTENT = """() => {
 }"""
 
 
+#: The edges of the QR code, and whether all texts beside the bots are whole.
+CODE = """() => {
+  const edges = document.querySelector(".code svg").getBoundingClientRect();
+  return [edges.left, edges.top, edges.right, edges.bottom];
+}"""
+UNCUT = """() => [...document.querySelectorAll(".now > p, .now > pre")].every((part) => part.scrollWidth <= part.clientWidth)"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (800, 600)])
 @pytest.mark.parametrize("bots", [6, 14, 28, 44, 60])
@@ -118,6 +126,12 @@ async def test_the_page_for_a_projector_fits_the_screen(
             assert right <= size[0]
             assert name >= 60
             assert (width, height) == size
+            if state == "not started":
+                left, top, right, bottom = await page.evaluate(CODE)
+                assert min(right - left, bottom - top) >= 100, "a phone can read it"
+                assert right <= size[0]
+                assert bottom <= size[1]
+                assert await page.evaluate(UNCUT)
             server.leagues.directors["cup"].set_state("running")
 
 
