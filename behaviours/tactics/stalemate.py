@@ -47,7 +47,8 @@ class Stalemate(Behaviour):
             return None
         votes: dict[int, float] = {}
         now = _situation(view.games, 0, view.me)
-        same = [turn for turn in range(len(past)) if _situation(past, turn, view.me) == now]
+        here = (past["hero"]["pos"][:, view.me] == view.pos).nonzero()[0].tolist()
+        same = [turn for turn in here if _situation(past, turn, view.me) == now]
         if len(same) >= self.min_repeats:
             for turn in same:
                 move = _move_of(view, past, turn)
@@ -55,8 +56,8 @@ class Stalemate(Behaviour):
                     votes[move] = votes.get(move, 0.0) - self.push
         if self.retake:
             for move in view.moves:
-                lost = _times_lost(view, past, view.pos + int(OFFSET[move])) if move != STAY else 0
-                if lost:
+                square = view.pos + int(OFFSET[move])
+                if move != STAY and view.cells.item(square) & TILE_BITS >= MINE and (lost := _times_lost(view, past, square)):
                     votes[move] = votes.get(move, 0.0) - self.retake * lost
         return votes or None
 

@@ -102,6 +102,7 @@ class Agent:
         All times are in seconds. `received_at` is the time (of `time.monotonic`) at which the state was received. `limit` is the
         server's time limit for the move. `network` is the part of this limit that the network needs for the move and the answer.
         """
+        self._past = self._past.copy()  # traits may still read the old one
         view = self._view(games)
         prepared = fallback(view)
         deadline = self.deadline.moment(received_at, limit, network)
@@ -140,7 +141,6 @@ class Agent:
         self._seen[number : number + 1] = games
         self._count = number + 1
         if len(recent):
-            self._past = self._past.copy()  # traits may still read the old one
             observe(self._past, recent, len(recent) - 1, self._seen, number)
         if self._map is None:
             self._map = map_of(games)
