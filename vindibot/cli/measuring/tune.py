@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vindibot.base import UsageError, VindibotError, interrupts
-from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring import machines
-from vindibot.cli.measuring.parameters import PATH, config_option
+from vindibot.cli.measuring.parameters import PATH, config_option, map_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.tuning import PromoteSettings, TuneSettings
 
@@ -34,15 +34,6 @@ LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "s
 SPELLED = {"move_ms": "--move-ms", **machines.SPELLED}
 #: Defaults of these commands that differ from the defaults of the models of settings.
 DEFAULTS = {"log.level": "warning"}
-
-map_option = click.option(
-    "--map",
-    "maps",
-    multiple=True,
-    metavar="MAP",
-    help="play on this map (a name or a file); repeatable",
-    shell_complete=complete_maps,
-)
 
 
 @click.group(name="tune", short_help="Learn the parameters of a bot from games, and test the result.")
