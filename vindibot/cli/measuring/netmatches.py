@@ -63,7 +63,7 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
         for rival in opponents:
             base = None
             for number, (name, net) in enumerate(players):
-                result = rival.meet(net, seed, blocks, nodes, lambda: stop.soon)
+                result = rival.meet(net.policy, seed, blocks, lambda: stop.soon, nodes=nodes)
                 if result is None:
                     break
                 table.add_row(*match_row(name, rival.name, result, base))
