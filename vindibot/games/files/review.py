@@ -30,9 +30,9 @@ REVIEW_SUFFIX = ".review.jsonl"
 LONGEST_LINE = 48
 
 Direction = Literal["Stay", "North", "South", "East", "West"]
-#: The class of a move: "" if its loss does not count.
+#: The class of a move: "" if its loss does not count. The smallest losses are first.
 Mark = Literal["", "inaccuracy", "mistake", "blunder"]
-#: What was wrong with a move: "" if no rule applies.
+#: What was wrong with a move: "" if no rule applies. Reports have this order.
 Kind = Literal[
     "",
     "walked into a fight",
@@ -72,12 +72,8 @@ class Thresholds(_ReviewLine):
         count."""
         if loss < self.errors * error:
             return ""
-        marks: tuple[tuple[Mark, float], ...] = (
-            ("blunder", self.blunder),
-            ("mistake", self.mistake),
-            ("inaccuracy", self.inaccuracy),
-        )
-        return next((mark for mark, least in marks if loss >= least and loss > 0), "")
+        marks: tuple[Mark, ...] = ("blunder", "mistake", "inaccuracy")
+        return next((mark for mark in marks if loss >= getattr(self, mark) and loss > 0), "")
 
     def mark_of(self, turn: ReviewedTurn) -> Mark:
         """Return the class of the played move of a reviewed turn. A move that the reviewing bot itself may play is never bad."""
