@@ -34,7 +34,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.option(
     "--errors", type=click.FloatRange(min=0), metavar="N", help="least loss that counts, in standard errors  [default: 3]"
 )
-@click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show the N worst moves  [default: 10]")
+@click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show the N worst moves")
 @click.option(
     "--tests", type=PATH, metavar="FILE.py", help="write tests of the worst moves, which fail until the bot plays better"
 )

@@ -12,8 +12,8 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, reco
 @click.command("tree", short_help="Show the top of a search tree.")
 @click.argument("recording", type=RECORDING)
 @turn_options
-@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
-@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
+@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep")
+@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies")
 @recorded_bot_option
 @click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
 def tree_command(

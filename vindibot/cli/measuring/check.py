@@ -18,7 +18,7 @@ LIMITS = {"move_ms": "--move-ms", "first_ms": "--first-ms", "start_s": "--start-
 @click.command("check", short_help="Check whether a bot is fit for a tournament.")
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="a configuration of a tournament; BOT may be the name of one of its tables")
-@click.option("--rounds", type=click.IntRange(3, 300), default=8, show_default=True, help="moves of the program in each game")
+@click.option("--rounds", type=click.IntRange(3, 300), default=8, help="moves of the program in each game")
 @click.option("--move-ms", type=int, metavar="N", help="milliseconds per move  [default: 1000]")
 @click.option("--first-ms", type=int, metavar="N", help="milliseconds for the first move of a game  [default: same as --move-ms]")
 @click.option("--start-s", type=float, metavar="N", help="seconds for a program to start and join  [default: 20]")

@@ -62,7 +62,6 @@ learn_command.add_command(value)
 @click.option(
     "--against",
     default="seed",
-    show_default=True,
     metavar="BOT",
     shell_complete=complete_bots,
     help="the bot of the short matches",

@@ -143,7 +143,6 @@ holdout_option = click.option(
     "--holdout",
     type=click.FloatRange(0.05, 0.9),
     default=0.3,
-    show_default=True,
     metavar="SHARE",
     help="share of the maps that are for validation only",
 )
