@@ -4,8 +4,8 @@
   cut at the beginning. Field `extra` has the `hero` (0..3) that stalls and the `round`.
 - ``leave [--file FILE] [--nodes N]`` plays `ROUNDS` rounds from each beginning, twice: the hero plays on, or it first goes to the
   best goal at least `FAR` moves away.
-- ``stuck BOT ... [--file FILE] [--nodes N] [--every N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the beginning, and
-  plays `LATER` rounds.
+- ``stuck BOT ... [--file FILE] [--nodes N] [--every N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the
+  beginning, and plays `LATER` rounds. With ``--every``, it takes only each N-th beginning.
 
 The names in the records are names of bot files. A stand-off is a run of stalled rounds (`vindibot.arena.stalls`).
 """
