@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
     "bots": "BOTS",
-    "limits.move_ms": "--move-ms",
-    "limits.first_ms": "--first-ms",
-    "limits.nodes": "--nodes",
-    "limits.start_s": "--start-s",
-    "limits.grace_ms": "--grace-ms",
-    "limits.memory_mb": "--memory-mb",
-    "limits.wall_s": "--wall-s",
     "maps.set": "--maps",
     "maps.names": "--map",
     "maps.sizes": "--size",
-    **machines.SPELLED,
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
