@@ -45,8 +45,7 @@ Kind = Literal[
     "kept up a stand-off",
     "swapped mines",
 ]
-_Gold = Annotated[float, Field(allow_inf_nan=False)]
-_Four = tuple[_Gold, _Gold, _Gold, _Gold]
+_Four = tuple[float, float, float, float]
 _Moves = Annotated[str, Field(pattern=rf"^[{PV_LETTERS}]*$", max_length=LONGEST_LINE)]
 
 
@@ -92,8 +91,8 @@ class MoveValue(_ReviewLine):
     move: Direction
     gold: _Four
     gold_error: _Four
-    less: _Gold
-    less_error: _Gold
+    less: float
+    less_error: float
 
 
 class ReviewedTurn(_ReviewLine):
@@ -115,8 +114,8 @@ class ReviewedTurn(_ReviewLine):
     hero: int = Field(ge=1, le=4)
     move: Direction
     best: Direction
-    loss: _Gold
-    loss_error: _Gold
+    loss: float
+    loss_error: float
     choice: tuple[Direction, ...] = ()
     mark: Mark = ""
     kind: Kind = ""
