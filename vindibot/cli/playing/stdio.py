@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from vindibot.cli.completion import complete_bots
@@ -49,17 +51,7 @@ from vindibot.cli.completion import complete_bots
     default=True,
     help="ask for the last moves of the other heroes, by the message EXPERT_INPUT",
 )
-def stdio_command(
-    bot: str,
-    limit_ms: float,
-    first_ms: float,
-    margin_ms: float,
-    rounds: int,
-    nodes: int | None,
-    workers: int | None,
-    seed: int | None,
-    expert: bool,
-) -> None:
+def stdio_command(bot: str, **options: Any) -> None:
     """Play a bot by the line protocol.
 
     The BOT plays one game for a referee that speaks the protocol of the CodinGame port. States come on standard input, moves go
@@ -73,4 +65,4 @@ def stdio_command(
     """
     from vindibot.session import StdioSettings, play_stdio
 
-    play_stdio(bot, StdioSettings(limit_ms, first_ms, margin_ms, rounds, nodes, workers, seed, expert))
+    play_stdio(bot, StdioSettings(**options))
