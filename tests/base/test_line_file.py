@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 from collections import Counter
@@ -12,14 +11,12 @@ from typing import Any
 
 import psutil
 import pytest
-from click.testing import CliRunner
 
-from tests.support.commands import command, environment, run
+from tests.support.commands import command, environment, invoke, run
 from tests.support.paths import DATA, TOP
 from vindibot.arena.results import read_results
 from vindibot.arena.store import records_path
 from vindibot.base import LineFile, UsageError, VindibotError, writing
-from vindibot.cli.main import main
 from vindibot.games.files.review import is_review_line, read_review
 from vindibot.games.game_record import read_records
 from vindibot.review import run as reviewing
@@ -29,15 +26,6 @@ BOTS = ["stay", "stay", "random", "random"]
 CUP = [*BOTS, "--map", "m1", "--rounds", "3", "--seed", "3", "--results", "cup.jsonl"]
 #: Number of turns of the recording that the tests review: the first ones of a game.
 TURNS = 10
-
-
-def invoke(folder: Path, *words: str) -> tuple[int, str]:
-    """Run a command in this process."""
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "200")
-        result = CliRunner().invoke(main, words)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result.exit_code, result.output
 
 
 @pytest.fixture

@@ -10,14 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from sim.generator import generate
+from tests.support.commands import invoke
 from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import Output, begins_with, create, replace
-from vindibot.cli.main import main
 from vindibot.games.files.recording import Recorder, TraitHeader
 
 MINE = "# written by hand, and dear to me\n"
@@ -25,14 +24,6 @@ MINE = "# written by hand, and dear to me\n"
 
 def output(path: Path) -> Output:
     return Output(path, "made by me", "the test", "--out names another file")
-
-
-def run(folder: Path, *words: object) -> tuple[int, str]:
-    """The exit code and all that is said; the command's files are in `folder`."""
-    with contextlib.chdir(folder):
-        result = CliRunner().invoke(main, [str(word) for word in words])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output + (result.stderr if result.stderr not in result.output else "")
 
 
 # ---- The helper ----
@@ -137,20 +128,20 @@ STAY = ["stay", "stay", "stay", "stay"]
 def test_a_configuration_of_the_user_s_is_left_alone(tmp_path: Path) -> None:
     text = f'# my cup\nbots = {STAY}\nblocks = 1\nrounds = 2  # short\nmaps.names = ["m1"]\n'
     (tmp_path / "cup.toml").write_text(text)
-    code, said = run(tmp_path, "arena", "--config", "cup.toml", "--results", "cup.jsonl")
+    code, said = invoke(tmp_path, "arena", "--config", "cup.toml", "--results", "cup.jsonl")
     assert code == 0, said
     assert (tmp_path / "cup.toml").read_text() == text
     effective = tmp_path / "cup.effective.toml"
     assert "rounds = 2" in effective.read_text()
-    code, said = run(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)
+    code, said = invoke(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)
     assert code == 0, said
     assert len(read_results(tmp_path / "cup.jsonl")) == 8
     # an arena's own file is written anew, but not while it is what is read
     for file in ("cup.jsonl", "cup.games.jsonl"):
         (tmp_path / file).unlink()
-    code, said = run(tmp_path, "arena", "--config", "cup.effective.toml", "--results", "cup.jsonl")
+    code, said = invoke(tmp_path, "arena", "--config", "cup.effective.toml", "--results", "cup.jsonl")
     assert (code, "cup.effective.toml is read" in said) == (2, True), said
-    code, said = run(tmp_path, "arena", "--config", "cup.toml", "--results", "cup.jsonl", "--rounds", 3)
+    code, said = invoke(tmp_path, "arena", "--config", "cup.toml", "--results", "cup.jsonl", "--rounds", 3)
     assert code == 0, said
     assert "rounds = 3" in effective.read_text()
 
@@ -176,22 +167,22 @@ def test_nothing_beside_the_results_is_written_over(tmp_path: Path, file: str, c
         words = more or ["--results", "cup.jsonl"]
         if more and file == "cup.logs/mine":
             continue  # logs of the games of before, as far as anybody can tell
-        code, said = run(tmp_path, "arena", *STAY, *GAMES, *words)
+        code, said = invoke(tmp_path, "arena", *STAY, *GAMES, *words)
         assert (code, file.partition("/")[0] in said) == (2, True), said
         assert "there already" in said
         assert path.read_text() == content
         assert [one for one in tmp_path.rglob("*") if one.is_file()] == [path], "nothing is begun"
     if file == "cup.html":
-        assert run(tmp_path, "arena", *STAY, *GAMES, "--results", "cup.jsonl", "--no-report")[0] == 0
+        assert invoke(tmp_path, "arena", *STAY, *GAMES, "--results", "cup.jsonl", "--no-report")[0] == 0
         assert path.read_text() == content
 
 
 def test_a_report_is_written_anew(tmp_path: Path) -> None:
-    assert run(tmp_path, "arena", *STAY, *GAMES, "--results", "cup.jsonl")[0] == 0
+    assert invoke(tmp_path, "arena", *STAY, *GAMES, "--results", "cup.jsonl")[0] == 0
     first = (tmp_path / "cup.html").read_text()
     assert "vindibot arena stay stay stay stay --map m1 " in first
     assert 'href="cup.games/block0-game3.html"' in first
-    assert run(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)[0] == 0
+    assert invoke(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)[0] == 0
     assert (tmp_path / "cup.html").read_text() != first, "its own is replaced"
 
 
@@ -200,7 +191,7 @@ def test_a_report_is_written_anew(tmp_path: Path) -> None:
 )
 def test_results_are_not_called_as_what_lies_beside_them(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "sub").mkdir()
-    code, told = run(tmp_path, "arena", *STAY, *GAMES, "--results", name)
+    code, told = invoke(tmp_path, "arena", *STAY, *GAMES, "--results", name)
     assert (code, said in told) == (2, True), told
     assert [path.name for path in tmp_path.iterdir()] == ["sub"]
 
@@ -221,12 +212,12 @@ def recording(tmp_path: Path) -> Path:
 def test_replay_replaces_its_own_pages_only(tmp_path: Path, recording: Path) -> None:
     page = tmp_path / f"{recording.stem}.html"
     for words in ([], [], ["--html", "page.html"], ["--html", "page.html"]):
-        code, said = run(tmp_path, "replay", recording, *words)
+        code, said = invoke(tmp_path, "replay", recording, *words)
         assert code == 0, said
     page.write_text(MINE)
     (tmp_path / "notes.md").write_text(MINE)
     for path, words in ((page, []), (tmp_path / "notes.md", ["--html", "notes.md"])):
-        code, said = run(tmp_path, "replay", recording, *words)
+        code, said = invoke(tmp_path, "replay", recording, *words)
         assert (code, f"{path.name} is there already and was not made by vindibot replay" in said) == (2, True), said
         assert path.read_text() == MINE
 
@@ -234,10 +225,10 @@ def test_replay_replaces_its_own_pages_only(tmp_path: Path, recording: Path) -> 
 def test_tree_replaces_its_own_drawings_only(tmp_path: Path, recording: Path) -> None:
     words = ["tree", recording, "--turn", "0", "--depth", "2", "--dot", "tree.out"]
     for _ in range(2):
-        code, said = run(tmp_path, *words)
+        code, said = invoke(tmp_path, *words)
         assert code == 0, said
     (tmp_path / "tree.out").write_text(MINE)
-    code, said = run(tmp_path, *words)
+    code, said = invoke(tmp_path, *words)
     assert (code, "tree.out is there already" in said) == (2, True), said
     assert (tmp_path / "tree.out").read_text() == MINE
 
@@ -245,9 +236,9 @@ def test_tree_replaces_its_own_drawings_only(tmp_path: Path, recording: Path) ->
 def test_a_log_is_appended_to_logs_only(tmp_path: Path) -> None:
     words = ["arena", *STAY, *GAMES, "--log-file", "log.jsonl", "--results"]
     (tmp_path / "log.jsonl").write_text('{"time": "2026-01-01", "level": "info", "event": "x"}\n')
-    assert run(tmp_path, *words, "one.jsonl")[0] == 0
+    assert invoke(tmp_path, *words, "one.jsonl")[0] == 0
     (tmp_path / "log.jsonl").write_text(MINE)
-    code, said = run(tmp_path, *words, "two.jsonl")
+    code, said = invoke(tmp_path, *words, "two.jsonl")
     assert (code, "log.jsonl exists and is no log of vindibot" in said) == (2, True), said
     assert (tmp_path / "log.jsonl").read_text() == MINE
     assert not (tmp_path / "two.jsonl").exists()
@@ -257,13 +248,13 @@ def test_league_new_writes_over_nothing(tmp_path: Path) -> None:
     (tmp_path / "class.csv").write_text("ann\nbob\n")
     for file in ("spring.league.json", "spring-keys.csv"):
         (tmp_path / file).write_text(MINE)
-        code, said = run(tmp_path, "league", "new", "spring", "class.csv")
+        code, said = invoke(tmp_path, "league", "new", "spring", "class.csv")
         assert (code, f"{file} already exists" in said) == (2, True), said
         assert sorted(path.name for path in tmp_path.iterdir()) == ["class.csv", file]
         assert (tmp_path / file).read_text() == MINE
         (tmp_path / file).unlink()
     (tmp_path / "spring.league.json").symlink_to("nowhere")
-    code, said = run(tmp_path, "league", "new", "spring", "class.csv")
+    code, said = invoke(tmp_path, "league", "new", "spring", "class.csv")
     assert (code, "spring.league.json exists" in said) == (2, True), said
     assert not (tmp_path / "spring-keys.csv").exists(), "no keys are left of a league that was not made"
 
@@ -277,7 +268,7 @@ def test_serve_leaves_what_is_no_database_of_its_own(tmp_path: Path, what: str) 
     else:
         path.write_text(MINE)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    code, said = run(tmp_path, "serve", "--port", "0", "--db", "games.db")
+    code, said = invoke(tmp_path, "serve", "--port", "0", "--db", "games.db")
     assert code in (1, 2), said
     assert "games.db" in said
     for name, content in before.items():

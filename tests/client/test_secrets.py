@@ -30,27 +30,26 @@ from vindibot.client.transport import Reply, Transport, TransportError, Within
 # ---- Keys ----
 
 
-def test_the_variable_comes_before_the_file_and_the_file_before_the_configuration(tmp_path: Path) -> None:
+def test_the_file_comes_before_the_settings(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("# of my bot\n\n  fromfile \r\n")
     file.chmod(stat.S_IRUSR)
 
-    def found(**given: object) -> str | None:
-        key = find_key(**{"environ": {}, **given})
-        return key.get_secret_value() if key is not None else None
+    def found(key: str | None = None, key_file: Path | None = None) -> str | None:
+        secret = find_key(None if key is None else SecretStr(key), key_file)
+        return secret.get_secret_value() if secret is not None else None
 
-    assert found(environ={KEY_VARIABLE: " fromenvi\n"}, key_file=file, key="fromconf") == "fromenvi"
-    assert found(environ={KEY_VARIABLE: "  "}, key_file=file, key="fromconf") == "fromfile"
-    assert found(key_file=str(file)) == "fromfile"
-    assert found(key=SecretStr("fromconf")) == "fromconf"
-    assert found(key="") is None
+    assert found("fromconf", file) == "fromfile"
+    assert found(None, file) == "fromfile"
+    assert found(" fromconf\n") == "fromconf"
+    assert found("  ") is None
     assert found() is None
 
 
 def test_a_missing_key_names_the_ways_to_give_one() -> None:
     with pytest.raises(UsageError, match=KEY_VARIABLE):
-        require_key(environ={})
-    assert require_key(environ={KEY_VARIABLE: KEY}).get_secret_value() == KEY
+        require_key(None, None)
+    assert require_key(SecretStr(KEY), None).get_secret_value() == KEY
 
 
 @pytest.mark.parametrize("key", ["s3cretk", "s3cretkey", "s", "s3cretk8" * 9])
@@ -58,9 +57,9 @@ def test_a_key_of_a_wrong_length_is_refused_with_its_length(key: str, tmp_path: 
     file = tmp_path / "key"
     file.write_text(key)
     file.chmod(0o600)
-    for place in ({"environ": {KEY_VARIABLE: key}}, {"key_file": file}, {"key": SecretStr(key)}):
+    for place in ((None, file), (SecretStr(key), None)):
         with pytest.raises(UsageError, match=f"has {len(key)} characters, but a key has 8: copy the whole key") as caught:
-            find_key(**{"environ": {}, **place})
+            find_key(*place)
         assert "s3cret" not in caught.value.message
     with pytest.raises(UsageError, match="the key has"):
         GameClient(ClientSettings(server="http://localhost:9", key=SecretStr(key)))

@@ -10,13 +10,13 @@ from sim.game import CELLS, MAX_LIFE, MINE, OFFSET, SEATS, STRIDE, TILE_BITS, ro
 from sim.maps import map_of
 from tests.env import reference
 from tests.support.recorded import states_of
-from vindibot.env.observing import ALL, MASK, NOTHING, Lookout, Rows
+from vindibot.env.observing import ALL, MASK, NOTHING, Lookout, Observations, Rows
 
 STATES = [state for seed in range(4) for state in states_of(seed, 200, crashes=0.01)[seed::23]]
 
 
 def look(kind, game, heroes, wanted, side=9):
-    rows = Lookout(kind, side).rows(len(heroes))
+    rows = Observations(Lookout(kind, side), len(heroes))
     rows.observations[:], rows.masks[:] = 77, 77
     numbers, zeros = np.arange(len(heroes)), np.zeros(len(heroes), np.int64)
     tables = map_tables_of(map_of(game))

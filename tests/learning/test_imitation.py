@@ -15,7 +15,7 @@ from behaviours.net.scoring import UNITS, net_move
 from behaviours.rollout import Rollout
 from behaviours.rollout.policy_params import LIBRARY
 from sim.rules import step
-from tests.support.learned import run
+from tests.support.commands import invoke
 from tests.support.nets import random_network
 from vindibot import __version__
 from vindibot.config import load_bot
@@ -40,7 +40,7 @@ def rollout(path: Path) -> Rollout:
 
 @pytest.mark.slow
 def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
-    code, said = run(tmp_path, "learn", "imitate", "versions/strong-1", games, "--out", "more.toml")
+    code, said = invoke(tmp_path, "learn", "imitate", "versions/strong-1", games, "--out", "more.toml")
     assert code == 0, said
     rows = table(said)
     share = {bot: float(row[2].rstrip("%")) for bot, row in rows.items()}
@@ -55,16 +55,16 @@ def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
     assert rollout(tmp_path / "more.toml").learned == (str(tmp_path / "more.npz"),)
     assert 'learned = [\n    "more.npz",\n]' in (tmp_path / "more.toml").read_text()
     # the models of a bot are kept, and new ones follow them, also those of a built-in bot
-    code, said = run(tmp_path, "learn", "imitate", "more.toml", games, "--only", "hunter", "--out", "again.toml")
+    code, said = invoke(tmp_path, "learn", "imitate", "more.toml", games, "--only", "hunter", "--out", "again.toml")
     assert code == 0, said
     assert rollout(tmp_path / "again.toml").learned == (str(tmp_path / "more.npz"), str(tmp_path / "again.npz"))
     (again,) = load_nets(tmp_path / "again.npz")
     assert (again.policy.linear == nets[1].policy.linear).all()
-    code, said = run(tmp_path, "learn", "imitate", "versions/strong-3", games, "--only", "stay", "--out", "sub/last.toml")
+    code, said = invoke(tmp_path, "learn", "imitate", "versions/strong-3", games, "--only", "stay", "--out", "sub/last.toml")
     assert code == 0, said
     assert '"versions/models.npz",\n    "last.npz"' in (tmp_path / "sub" / "last.toml").read_text()
     assert len(rollout(tmp_path / "sub" / "last.toml").policies()) == 1 + len(LIBRARY) + 9 + 1
-    code, said = run(tmp_path, "arena", "--match", "again.toml", "seed", "--blocks", 1, "--rounds", 3, "--nodes", 500)
+    code, said = invoke(tmp_path, "arena", "--match", "again.toml", "seed", "--blocks", 1, "--rounds", 3, "--nodes", 500)
     assert code == 0, said
 
 
@@ -72,7 +72,7 @@ def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("hidden", [0, 16])
 def test_a_net_plays_like_a_bot(games: Path, tmp_path: Path, hidden: int) -> None:
     words = [games, "--only", "hunter", "--net", "copy.npz", "--hidden", hidden, "--near", 3]
-    code, said = run(tmp_path, "learn", "imitate", *words)
+    code, said = invoke(tmp_path, "learn", "imitate", *words)
     assert code == 0, said
     row = table(said)["hunter"]
     (net,) = load_nets(tmp_path / "copy.npz")
@@ -85,9 +85,9 @@ def test_a_net_plays_like_a_bot(games: Path, tmp_path: Path, hidden: int) -> Non
     assert share > 0.6
     (spec,) = load_bot(str(tmp_path / "copy.toml")).traits
     assert (spec.use, spec.parameters["net"]) == ("learned", str(tmp_path / "copy.npz"))
-    code, said = run(tmp_path, "arena", "copy.toml", "random", "--blocks", 1, "--rounds", 3, "--nodes", 10)
+    code, said = invoke(tmp_path, "arena", "copy.toml", "random", "--blocks", 1, "--rounds", 3, "--nodes", 10)
     assert code == 0, said
-    again, said = run(tmp_path, "learn", "imitate", *words)
+    again, said = invoke(tmp_path, "learn", "imitate", *words)
     assert again == 0, said
     assert (load_nets(tmp_path / "copy.npz")[0].policy.linear == net.policy.linear).all()
 
@@ -279,7 +279,7 @@ def test_wrong_words_are_refused(games: Path, tmp_path: Path) -> None:
         ([games, "--near", "0", "--net", "a.npz"], "0<x<=1000"),
         (["own.toml", games, "--out", "own.toml"], "--out: own uses own.toml or own.npz itself; name another file"),
     ):
-        code, said = run(tmp_path, "learn", "imitate", *words)
+        code, said = invoke(tmp_path, "learn", "imitate", *words)
         assert code == 2, said
         assert message in " ".join(said.split())
     assert {path.name for path in tmp_path.iterdir()} == {"own.npz", "own.toml"}
@@ -287,7 +287,7 @@ def test_wrong_words_are_refused(games: Path, tmp_path: Path) -> None:
     lines = games.read_bytes().splitlines(keepends=True)
     for kept, message in ((lines[:1], "at least two maps"), ([lines[0], lines[-1]], "at least 1000 are needed")):
         few.write_bytes(b"".join(kept))
-        code, said = run(tmp_path, "learn", "imitate", "strong", few, "--out", "few.toml")
+        code, said = invoke(tmp_path, "learn", "imitate", "strong", few, "--out", "few.toml")
         assert code == 2
         assert message in said.replace("\n", " ")
 
@@ -295,7 +295,7 @@ def test_wrong_words_are_refused(games: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["strong-learned.toml", "strong-learned.npz"])
 def test_files_of_the_user_stay(games: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('name = "mine"\n')
-    code, said = run(tmp_path, "learn", "imitate", "strong", games, "--only", "stay")
+    code, said = invoke(tmp_path, "learn", "imitate", "strong", games, "--only", "stay")
     assert code == 2, said
     assert f"{name} is there already and was not made by vindibot learn imitate" in " ".join(said.split())
     assert (tmp_path / name).read_text() == 'name = "mine"\n'
@@ -312,7 +312,7 @@ def test_an_interrupted_fit_keeps_what_is_ready(games: Path, tmp_path: Path, mon
 
     monkeypatch.setattr("vindibot.learning.imitation.fit_net", one_then_interrupt)
     monkeypatch.setattr("vindibot.learning.fit_net", one_then_interrupt, raising=False)
-    code, said = run(tmp_path, "learn", "imitate", "strong", games)
+    code, said = invoke(tmp_path, "learn", "imitate", "strong", games)
     assert code == 130, said
     assert "careful" in (tmp_path / "strong-learned.toml").read_text()
     assert [net.name for net in load_nets(tmp_path / "strong-learned.npz")] == ["careful"]

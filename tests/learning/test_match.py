@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from behaviours.net.network import Net, Network, save_nets
-from tests.support.learned import run
+from tests.support.commands import invoke
 
 
 def takes_mines(sign: int) -> Network:
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows(folder: Path, *words: str) -> list[list[str]]:
     """Return the rows of the table that the command prints, as words. The first has the heads."""
-    code, said = run(folder, "learn", "match", *words, "--blocks", "2")
+    code, said = invoke(folder, "learn", "match", *words, "--blocks", "2")
     assert code == 0, said
     lines = said.splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("net "))
@@ -81,6 +81,6 @@ def test_each_net_of_a_file_is_a_rival(folder: Path) -> None:
     ],
 )
 def test_wrong_usage_is_refused(folder: Path, words: list[str], message: str) -> None:
-    code, said = run(folder, "learn", "match", *words)
+    code, said = invoke(folder, "learn", "match", *words)
     assert code == 2, said
     assert message in said

@@ -10,7 +10,7 @@ import pytest
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.network import Net
 from sim.game import SEATS
-from vindibot.learning.matches import against_net, interval, match_map
+from vindibot.learning.matches import MatchRival, interval, match_map
 from vindibot.learning.network import first_parameters, parameters_of, rounded, split
 from vindibot.learning.settings import SelfplaySettings
 from vindibot.learning.trainer import SNAPSHOTS, Means, Trainer, training_map
@@ -105,7 +105,7 @@ def test_a_run_from_a_net_begins_with_its_weights() -> None:
 
 def test_a_net_against_itself_is_even() -> None:
     policy, _ = rounded(first_parameters(16, 8), 16)
-    result = against_net(policy, policy, 5, 40, rounds=30)
+    result = MatchRival("itself", policy).meet(policy, 5, 40, lambda: False, rounds=30)
     assert result is not None
     assert result.games == 40 * SEATS
     low, high = interval(result.ahead)
@@ -118,7 +118,7 @@ def test_a_net_that_takes_mines_beats_one_that_stays() -> None:
     found = split(takes, 16, 0)[1]
     found[21:31] = 5.0  # takes a mine
     found[44:84] = np.repeat(np.linspace(2, -2, 8), 5)  # nearer to a mine is better
-    result = against_net(rounded(takes, 16)[0], rounded(stays, 16)[0], 5, 10, rounds=100)
+    result = MatchRival("stays", rounded(stays, 16)[0]).meet(rounded(takes, 16)[0], 5, 10, lambda: False, rounds=100)
     assert result is not None
     assert result.won.mean() > 0.7
     assert result.ahead.mean() > 0.8

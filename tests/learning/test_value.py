@@ -13,7 +13,7 @@ from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import LEAD, NO_POLICY, REWARDS, UNIT, Net, NetError, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, features_in, net_value
 from sim.game import SEATS
-from tests.support.learned import run
+from tests.support.commands import invoke
 from tests.support.nets import random_network
 from vindibot import __version__
 from vindibot.games import GameHistory, read_records
@@ -173,7 +173,7 @@ def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, 
 @pytest.mark.slow
 def test_the_command_fits_a_value(games: Path, tmp_path: Path) -> None:
     """The table is that of the net in the file, whose values are those of `net_value`."""
-    code, said = run(tmp_path, "learn", "value", games, "--out", "sub/v.npz", "--every", 4)
+    code, said = invoke(tmp_path, "learn", "value", games, "--out", "sub/v.npz", "--every", 4)
     assert code == 0, said
     (net,) = load_nets(tmp_path / "sub" / "v.npz", to_play=False)
     assert (net.plays, net.target, net.about["vindibot"]) == (False, LEAD, __version__)
@@ -202,7 +202,7 @@ def test_a_net_gets_a_value_beside_its_policy(games: Path, tmp_path: Path) -> No
     policy = Net(random_network(np.random.default_rng(1), 32, 300), None, "clever")
     (tmp_path / "policy.npz").write_bytes(save_nets([policy]))
     words = [games, "--out", "both.npz", "--hidden", 16, "--from", "policy.npz", "--every", 4]
-    code, said = run(tmp_path, "learn", "value", *words)
+    code, said = invoke(tmp_path, "learn", "value", *words)
     assert code == 0, said
     assert "on other maps" in said
     (net,) = load_nets(tmp_path / "both.npz")
@@ -210,10 +210,10 @@ def test_a_net_gets_a_value_beside_its_policy(games: Path, tmp_path: Path) -> No
     assert (net.name, net.target, net.value.hidden) == ("clever", LEAD, 16)
     assert all(np.array_equal(getattr(net.policy, name), getattr(policy.policy, name)) for name in ("rows", "linear", "out"))
     (tmp_path / "bot.toml").write_text('[traits.learned]\nnet = "both.npz"\n')
-    code, said = run(tmp_path, "arena", "bot.toml", "random", "--blocks", 1, "--rounds", 3, "--nodes", 10)
+    code, said = invoke(tmp_path, "arena", "bot.toml", "random", "--blocks", 1, "--rounds", 3, "--nodes", 10)
     assert code == 0, said
     before = (tmp_path / "both.npz").read_bytes()
-    code, said = run(tmp_path, "learn", "value", *words)
+    code, said = invoke(tmp_path, "learn", "value", *words)
     assert code == 0, said
     assert (tmp_path / "both.npz").read_bytes() == before, "an equal fit gives an equal net"
 
@@ -242,7 +242,7 @@ def test_a_net_without_a_policy_does_not_play(games: Path, tmp_path: Path) -> No
         ("learn", "selfplay", "run", "--from", "v.npz"),
         ("learn", "value", games, "--out", "w.npz", "--from", "v.npz"),
     ):
-        code, said = run(tmp_path, *words)
+        code, said = invoke(tmp_path, *words)
         assert code == 2, said
         assert "has a net that only values positions, and no policy" in " ".join(said.split())
     assert {path.name for path in tmp_path.iterdir()} == {"v.npz", "alone.toml", "models.toml"}
@@ -270,7 +270,7 @@ def test_wrong_words_are_refused(games: Path, tmp_path: Path) -> None:
         ([few, "--out", "a.npz"], "at least 1000 are needed: record more games on more maps"),
         ([one, "--out", "a.npz"], "these games are on one map"),
     ):
-        code, said = run(tmp_path, "learn", "value", *words)
+        code, said = invoke(tmp_path, "learn", "value", *words)
         assert code == 2, said
         assert message in " ".join(said.split()), said
     assert {path.name for path in tmp_path.iterdir()} == names

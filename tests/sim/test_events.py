@@ -15,7 +15,7 @@ from sim.game import CRASH, DIRECTIONS, EAST, RUNNING, STAY, Games, equal
 from sim.generator import generate
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from tests.support.reference_events import Event, reference_events
+from tests.support.reference import Event, reference
 from tests.support.worlds import ORACLE, SAMPLE, moves as any_moves, odd_games
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
@@ -33,11 +33,11 @@ def compare(start: Games, moves: list[int]) -> Counter[int]:
     found, ends = events_of(start, moves)
     assert equal(start, first), "the game is left alone"
     kinds: Counter[int] = Counter()
-    games, begin = start.copy(), 0
+    games, second, begin = start.copy(), reference(start), 0
     for move, end in zip(moves, ends.tolist(), strict=False):
-        expected = reference_events(games, move)
-        assert listed(found[begin:end]) == expected
-        kinds.update(event[0] for event in expected)
+        second.play(move)
+        assert listed(found[begin:end]) == second.events
+        kinds.update(event[0] for event in second.events)
         assert step(games, 0, move)
         begin = end
     assert len(ends) == len(moves) or games[0]["status"] != RUNNING

@@ -56,29 +56,10 @@ class Cluster:
         self.scheduler = self._start("scheduler", *words, "--dashboard-address", "127.0.0.1:0", *self.tls)
         wait_until(lambda: _listens(self.port), 30)
 
-    def join(
-        self,
-        name: str,
-        *,
-        workers: int = 1,
-        address: str = "",
-        environment: dict[str, str] | None = None,
-        folder: Path = TOP,
-    ) -> None:
-        """Let a machine join. `folder` is the current folder of its processes."""
-        words = [
-            "-m",
-            "vindibot",
-            "cluster",
-            "join",
-            address or self.address,
-            "--workers",
-            str(workers),
-            "--name",
-            name,
-            *self.tls,
-        ]
-        self.machines[name] = self._start(name, *words, environment=environment, folder=folder)
+    def join(self, name: str, *, workers: int = 1, address: str = "", environment: dict[str, str] | None = None) -> None:
+        """Let a machine join."""
+        words = ["-m", "vindibot", "cluster", "join", address or self.address, "--workers", str(workers), "--name", name]
+        self.machines[name] = self._start(name, *words, *self.tls, environment=environment)
 
     def kill(self, name: str) -> None:
         """Kill a machine's Dask worker (SIGKILL)."""
@@ -108,13 +89,11 @@ class Cluster:
                 process.kill()
                 process.wait()
 
-    def _start(
-        self, log: str, *words: str, environment: dict[str, str] | None = None, folder: Path = TOP
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, log: str, *words: str, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         with (self.folder / f"{log}.log").open("wb") as output:
             return subprocess.Popen(
                 [sys.executable, *words],
-                cwd=folder,
+                cwd=TOP,
                 env={**os.environ, **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

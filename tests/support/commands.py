@@ -1,16 +1,19 @@
-"""Runs the command `vindibot` in a process, as a user does."""
+"""Runs the command `vindibot`: in a process, as a user does, or in this process."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+from click.testing import CliRunner
 
 from tests.support.paths import TOP
+from vindibot.cli.main import main
 from vindibot.engine.worker import WORKER
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT as SERVER
@@ -31,6 +34,14 @@ def run(folder: Path, *words: str, timeout: float = 100, **more: str) -> subproc
     return subprocess.run(
         command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+def invoke(folder: Path, *words: object) -> tuple[int, str]:
+    """Run a command in this process with `folder` as current folder, and return its exit code and what it printed."""
+    with contextlib.chdir(folder):
+        result = CliRunner().invoke(main, [*map(str, words)], env={"COLUMNS": "200"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
 
 
 async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Process:

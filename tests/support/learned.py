@@ -1,14 +1,11 @@
-"""Recorded games for nets to learn from, and the command that learns them."""
+"""Recorded games for nets to learn from."""
 
 from __future__ import annotations
 
-import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import pytest
-from click.testing import CliRunner
 
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
@@ -17,21 +14,11 @@ from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import RUNNING, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.cli.main import main
 from vindibot.games import GameRecord, Reason, dumps
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 #: The policies of `LIBRARY` that play in the recorded games, by the names of their bots.
 POLICIES = {"careful": 1, "hunter": 3}
-
-
-def run(folder: Path, *words: object) -> tuple[int, str]:
-    """Run a command of vindibot in a folder, and return its exit code and what it printed."""
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "120")
-        result = CliRunner().invoke(main, [*map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
 
 
 def recorded_games(path: Path) -> Path:

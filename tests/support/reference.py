@@ -9,10 +9,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sim.board import TILE_NAMES
-from sim.game import CRASH, DIRECTIONS, NO_DIRECTION, TILE_BITS, Games, row_column
+from sim.events import (
+    CRASHED,
+    DIED_IN_MINE,
+    DRANK,
+    INHERITED,
+    KILLED,
+    KILLED_ON_SPAWN,
+    MOVED,
+    NO_HERO,
+    RESPAWNED,
+    STRUCK,
+    TOOK_MINE,
+)
+from sim.game import CRASH, DIRECTIONS, NO_DIRECTION, TILE_BITS, Games, row_column, square
 
 STEPS = {"Stay": (0, 0), "North": (-1, 0), "South": (1, 0), "East": (0, 1), "West": (0, -1)}
 STATUS = ("running", "AllCrashed", "TurnMax")
+#: An event: kind, hero, other, square, to, amount, as in `sim.events`.
+Event = tuple[int, int, int, int, int, int]
 
 
 @dataclass
@@ -28,7 +43,7 @@ class Hero:
 
 @dataclass
 class Reference:
-    """A game by the second implementation."""
+    """A game by the second implementation. `events` are the events of the last ply."""
 
     tiles: dict[tuple[int, int], str]
     heroes: list[Hero]
@@ -36,7 +51,20 @@ class Reference:
     max_turns: int
     training: bool
     status: str
-    mover: int = field(default=0)
+    mover: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def note(
+        self,
+        kind: int,
+        hero: int,
+        other: int = NO_HERO,
+        *,
+        at: tuple[int, int] | None = None,
+        to: tuple[int, int] | None = None,
+        amount: int = 0,
+    ) -> None:
+        self.events.append((kind, hero, other, square(*at) if at else 0, square(*to) if to else 0, amount))
 
     def hero_at(self, pos: tuple[int, int]) -> int | None:
         return next((index for index, hero in enumerate(self.heroes) if hero.pos == pos), None)
@@ -44,17 +72,21 @@ class Reference:
     def mines(self, index: int) -> int:
         return sum(tile == f"${index + 1}" for tile in self.tiles.values())
 
-    def give_mines(self, loser: int, heir: str) -> None:
+    def give_mines(self, loser: int, heir: int) -> None:
+        if amount := self.mines(loser):
+            self.note(INHERITED, loser, heir, amount=amount)
         for pos, tile in self.tiles.items():
             if tile == f"${loser + 1}":
-                self.tiles[pos] = heir
+                self.tiles[pos] = "$-" if heir == NO_HERO else f"${heir + 1}"
 
     def respawn(self, index: int) -> None:
         hero = self.heroes[index]
         there = self.hero_at(hero.spawn)
+        self.note(RESPAWNED, index, at=hero.pos, to=hero.spawn)
         hero.life, hero.pos, hero.born = 100, hero.spawn, self.turn
         if there is not None and there != index:
-            self.give_mines(there, f"${index + 1}")
+            self.note(KILLED_ON_SPAWN, index, there)
+            self.give_mines(there, index)
             self.respawn(there)
 
     def reach(self, move: str) -> None:
@@ -64,16 +96,21 @@ class Reference:
         if self.hero_at(target) is not None:
             return
         if tile == "  ":
+            self.note(MOVED, self.mover, at=me.pos, to=target)
             me.pos = target
         elif tile == "[]" and me.gold >= 2:
+            self.note(DRANK, self.mover, at=target, amount=min(50, 100 - me.life))
             me.gold -= 2
             me.life = min(100, me.life + 50)
         elif tile[0] == "$" and tile != f"${self.mover + 1}":
             me.life = max(0, me.life - 20)
             if me.life > 0:
+                owner = int(tile[1]) - 1 if tile[1] in "1234" else NO_HERO
+                self.note(TOOK_MINE, self.mover, owner, at=target)
                 self.tiles[target] = f"${self.mover + 1}"
             else:
-                self.give_mines(self.mover, "$-")
+                self.note(DIED_IN_MINE, self.mover, at=target)
+                self.give_mines(self.mover, NO_HERO)
                 self.respawn(self.mover)
 
     def fight(self) -> None:
@@ -82,17 +119,20 @@ class Reference:
         for enemy in [self.hero_at(pos) for pos in around]:
             if enemy is None or me.born == self.turn or self.heroes[enemy].born == self.turn:
                 continue
+            self.note(STRUCK, self.mover, enemy)
             self.heroes[enemy].life = max(0, self.heroes[enemy].life - 20)
             if self.heroes[enemy].life == 0:
-                self.give_mines(enemy, f"${self.mover + 1}")
+                self.note(KILLED, self.mover, enemy)
+                self.give_mines(enemy, self.mover)
                 self.respawn(enemy)
 
     def play(self, move: int) -> None:
         if self.status != "running":
             return
-        self.mover = self.turn % 4
+        self.mover, self.events = self.turn % 4, []
         me = self.heroes[self.mover]
         if move == CRASH:
+            self.note(CRASHED, self.mover)
             me.crashed = True
             if self.training or all(hero.crashed for hero in self.heroes):
                 self.status = "AllCrashed"

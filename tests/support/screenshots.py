@@ -1,8 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
-``--rules`` takes only the pictures of docs/rules.md, ``--report`` only the picture of the arena's report, ``--viewer`` only the
-pictures of docs/viewer.md, ``--review`` only the pictures of a review, ``--notes`` only the picture of notes, ``--people`` only
-the pictures of a game of several people.
+The names in `PARTS` are options that take only some of the pictures: ``--rules`` those of docs/rules.md, ``--report`` that of the
+arena's report, ``--people`` those of a game of several people.
 
 The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
 moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
@@ -111,21 +110,22 @@ def play_tournament(folder: Path) -> Path:
     return folder / "cup.html"
 
 
-async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Path:
+async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> None:
     """Take one picture."""
     async with visiting(browser, address, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page:
         for key in shot.keys.split():
             await page.keyboard.press(key)
         if shot.part:
             await page.locator(shot.part).evaluate("(part) => part.scrollIntoView()")
-        return await keep(page, folder / f"{shot.name}.png")
+        await keep(page, folder / f"{shot.name}.png")
 
 
-async def shoot_viewer(browser: Browser, address: str, folder: Path) -> None:
+async def shoot_viewer(browser: Browser, folder: Path) -> None:
     """Take the pictures of the viewer."""
-    for shot in SHOTS:
-        path = await shoot(browser, address, shot, folder)
-        print(f"{path}: {path.stat().st_size // 1000} kB")
+    with tempfile.TemporaryDirectory() as place:
+        address = play(Path(place)).as_uri()
+        for shot in SHOTS:
+            await shoot(browser, address, shot, folder)
 
 
 async def shoot_review(browser: Browser, folder: Path) -> None:
@@ -154,15 +154,21 @@ async def shoot_notes(browser: Browser, folder: Path) -> None:
         await shoot(browser, play_with_notes(Path(place)).as_uri(), NOTES, folder)
 
 
-async def keep(page: Page, path: Path) -> Path:
-    """Take a picture of the window."""
+async def keep(page: Page, path: Path) -> None:
+    """Take a picture of the window, and print its path."""
     taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
     # With a palette the file is a third as large, and the picture looks the same.
     taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
-    return path
+    print(path)
 
 
-async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
+async def shoot_challenges(browser: Browser, folder: Path) -> None:
+    """Take the pictures of a game against bots."""
+    for shot in CHALLENGES:
+        await shoot_challenge(browser, shot, folder)
+
+
+async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> None:
     """Play the shot's keys as moves against the bots, and take a picture."""
     size, seed = MAP
     with tempfile.TemporaryDirectory() as place, log.configured("error"):
@@ -183,7 +189,7 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
                 await page.get_by_role("heading", name="on turn").wait_for()
                 await page.locator(".ours-now").wait_for()
                 await page.evaluate("scrollTo(0, 0)")
-                return await keep(page, folder / f"{shot.name}.png")
+                await keep(page, folder / f"{shot.name}.png")
 
 
 async def shoot_people(browser: Browser, folder: Path) -> None:
@@ -219,12 +225,12 @@ async def shoot_people(browser: Browser, folder: Path) -> None:
             await keep(start, folder / "challenge-people-game.png")
 
 
-async def shoot_report(browser: Browser, folder: Path) -> Path:
+async def shoot_report(browser: Browser, folder: Path) -> None:
     """Take a picture of the report of a tournament."""
     with tempfile.TemporaryDirectory() as place:
         address = play_tournament(Path(place)).as_uri()
         async with visiting(browser, address, size=REPORT, color_scheme="light", reduced_motion="reduce") as page:
-            return await keep(page, folder / "report.png")
+            await keep(page, folder / "report.png")
 
 
 async def shoot_rules(browser: Browser, folder: Path) -> None:
@@ -253,44 +259,29 @@ def beside(pictures: Sequence[Image.Image]) -> Image.Image:
     return whole
 
 
-async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
-    """Take all pictures into `folder`, or only those that `only` names."""
-    if only:
-        async with async_playwright() as playwright:
-            browser = await launch(playwright)
-            if "--rules" in only:
-                await shoot_rules(browser, folder)
-            if "--report" in only:
-                await shoot_report(browser, folder)
-            if "--viewer" in only:
-                with tempfile.TemporaryDirectory() as game:
-                    await shoot_viewer(browser, play(Path(game)).as_uri(), folder)
-            if "--review" in only:
-                await shoot_review(browser, folder)
-            if "--notes" in only:
-                await shoot_notes(browser, folder)
-            if "--people" in only:
-                await shoot_people(browser, folder)
-            await browser.close()
-        return
-    with tempfile.TemporaryDirectory() as game:
-        address = play(Path(game)).as_uri()
-        async with async_playwright() as playwright:
-            browser = await launch(playwright)
-            await shoot_viewer(browser, address, folder)
-            await shoot_review(browser, folder)
-            await shoot_notes(browser, folder)
-            for shot in CHALLENGES:
-                path = await shoot_challenge(browser, shot, folder)
-                print(f"{path}: {path.stat().st_size // 1000} kB")
-            await shoot_people(browser, folder)
-            await shoot_rules(browser, folder)
-            await shoot_report(browser, folder)
-            await browser.close()
+#: The functions that take the pictures, by the option that selects each.
+PARTS = {
+    "--viewer": shoot_viewer,
+    "--review": shoot_review,
+    "--notes": shoot_notes,
+    "--challenge": shoot_challenges,
+    "--people": shoot_people,
+    "--rules": shoot_rules,
+    "--report": shoot_report,
+}
+
+
+async def main(folder: Path, parts: Sequence[str]) -> None:
+    """Take the pictures of these parts into `folder`."""
+    async with async_playwright() as playwright:
+        browser = await launch(playwright)
+        for part in parts:
+            await PARTS[part](browser, folder)
+        await browser.close()
 
 
 if __name__ == "__main__":
     names = [word for word in sys.argv[1:] if not word.startswith("--")]
     target = Path(names[0]) if names else FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(target, only=[word for word in sys.argv[1:] if word.startswith("--")]))
+    asyncio.run(main(target, [word for word in sys.argv[1:] if word.startswith("--")] or [*PARTS]))

@@ -1,12 +1,11 @@
 """Measure stand-offs: ``python -m tests.support.standoffs COMMAND ...``.
 
-- ``rounds RECORDS ...`` prints the stalled rounds of every seat of recorded games.
 - ``collect FILE RECORDS ...`` writes the beginnings of stand-offs in recorded games to `FILE` (gzip): one game record per line,
   cut at the beginning. Field `extra` has the `hero` (0..3) that stalls and the `round`.
 - ``leave [--file FILE] [--nodes N]`` plays `ROUNDS` rounds from each beginning, twice: the hero plays on, or it first goes to the
   best goal at least `FAR` moves away.
-- ``stuck BOT ... [--file FILE] [--nodes N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the beginning, and
-  plays `LATER` rounds.
+- ``stuck BOT ... [--file FILE] [--nodes N] [--every N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the
+  beginning, and plays `LATER` rounds. With ``--every``, it takes only each N-th beginning.
 
 The names in the records are names of bot files. A stand-off is a run of stalled rounds (`vindibot.arena.stalls`).
 """
@@ -226,14 +225,14 @@ def leave(path: Path, nodes: int) -> int:
     return 0
 
 
-def stuck(bots: Sequence[str], path: Path, nodes: int, only: str, rounds: int, every: int) -> int:
+def stuck(bots: Sequence[str], path: Path, nodes: int, every: int) -> int:
     """Print for each bot the mean gold, lead and stalled rounds, if it plays on from the middle of each stand-off."""
-    standoffs = [one for one in read_standoffs(path) if one.bot == only][::every]
+    standoffs = [one for one in read_standoffs(path) if one.bot == OURS][::every]
     for name in bots:
         rows = []
         for standoff in standoffs:
             before, agents = standoff.seats(bot_named(name), nodes, later=SHORTEST)
-            after, squares = play_on(before.copy(), agents, rounds, standoff.hero)
+            after, squares = play_on(before.copy(), agents, LATER, standoff.hero)
             rows.append((*gold_gained(before, after, standoff.hero), stalled_rounds(squares)))
         array = np.array(rows)
         spread = array.std(axis=0, ddof=1) / np.sqrt(len(array))
@@ -245,27 +244,18 @@ def stuck(bots: Sequence[str], path: Path, nodes: int, only: str, rounds: int, e
 def main(arguments: Sequence[str]) -> int:
     """Run a command. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.standoffs", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("command", choices=["rounds", "collect", "leave", "stuck"])
+    parser.add_argument("command", choices=["collect", "leave", "stuck"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--nodes", type=int, default=20_000)
-    parser.add_argument("--only", default=OURS)
-    parser.add_argument("--rounds", type=int, default=LATER)
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args(arguments)
     kernels.warm()
-    if given.command == "rounds":
-        for name in given.names:
-            for record in read_records(Path(name)):
-                states = states_of(record)
-                stalls = [stalled_rounds(positions_of(states, hero)) for hero in range(4)]
-                print(record.id, dict(zip(record.names, stalls, strict=True)))
-        return 0
     if given.command == "collect":
         return collect(Path(given.names[0]), [Path(name) for name in given.names[1:]])
     if given.command == "leave":
         return leave(given.file, given.nodes)
-    return stuck(given.names, given.file, given.nodes, given.only, given.rounds, given.every)
+    return stuck(given.names, given.file, given.nodes, given.every)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ from tests.support.players import at_once
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.seeds import derive_seed
-from vindibot.config import Bot, load_bot
+from vindibot.config import Bot
 from vindibot.statistics.ratings import POINTS
 from vindibot.tuning.settings import TuneSettings
-from vindibot.tuning.space import space_of
-from vindibot.tuning.study import TuneStudy, begin, resume
+from vindibot.tuning.study import TuneStudy
 
 #: 25 parameters of the bot `searcher`, which a test tunes.
 TUNED = ["traits.search.*"]
@@ -102,18 +101,3 @@ def play(study: TuneStudy, game: KnownGame, *, most: int | None = None) -> TuneS
 
     study.play(at_once(game), 1, stop=stop, progress=progress)
     return study
-
-
-__all__ = [
-    "EXCLUDED",
-    "RUINED",
-    "TUNED",
-    "KnownGame",
-    "begin",
-    "load_bot",
-    "play",
-    "resume",
-    "ruined_bot",
-    "settings",
-    "space_of",
-]

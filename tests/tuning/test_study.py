@@ -16,20 +16,18 @@ from tests.support.tuning import (
     EXCLUDED,
     RUINED,
     KnownGame,
-    begin,
-    load_bot,
     play,
-    resume,
     ruined_bot,
     settings,
-    space_of,
     value_of,
 )
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
+from vindibot.config import load_bot
 from vindibot.tuning.methods.search import SearchResult, search
-from vindibot.tuning.study import TuneStudy
+from vindibot.tuning.space import space_of
+from vindibot.tuning.study import TuneStudy, begin, resume
 from vindibot.tuning.study_file import StudyError, StudyFile
 
 

@@ -1,4 +1,4 @@
-"""Lookup of a player's key in the variable ``VINDIBOT_KEY``, then in a key file, then in the configuration.
+"""Lookup of a player's key in a key file or in the settings.
 
 A key is a secret. It is a pydantic `SecretStr`, which prints as stars. No message contains a key.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import structlog
 from pydantic import SecretStr
 
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
 
 #: The environment variable that holds a key.
 KEY_VARIABLE = "VINDIBOT_KEY"
@@ -27,31 +25,22 @@ _KEY = re.compile(r"[!-~]{1,256}")
 _log = structlog.get_logger("vindibot.base.keys")
 
 
-def find_key(
-    *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
-) -> SecretStr | None:
-    """Return the key to play with, or None if there is no key.
+def find_key(key: SecretStr | None, key_file: Path | None) -> SecretStr | None:
+    """Return the key to play with: the key in the file `key_file`, else `key`. Return None if there is no key.
 
-    The function looks in these places, in this order: ``VINDIBOT_KEY`` in `environ` (default: the environment of this process),
-    the file `key_file`, and `key`, the key in the configuration. The first key found counts. Raises `UsageError` for a key file
-    that cannot be read and for a text that cannot be a key.
+    `key` comes from the settings, which include the variable ``VINDIBOT_KEY``. Raises `UsageError` for a key file that cannot be
+    read and for a text that cannot be a key.
     """
-    value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
-    if value:
-        return check_player_key(value, KEY_VARIABLE)
     if key_file is not None:
-        return check_player_key(read_key_file(given_path(key_file)), f"the key in {key_file}")
-    if key is None:
+        return check_player_key(read_key_file(key_file), f"the key in {key_file}")
+    if key is None or not key.get_secret_value().strip():
         return None
-    text = key.get_secret_value() if isinstance(key, SecretStr) else key
-    return check_player_key(text, f"the key in {KEY_VARIABLE} or in the configuration") if text.strip() else None
+    return check_player_key(key, f"the key in {KEY_VARIABLE} or in the configuration")
 
 
-def require_key(
-    *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
-) -> SecretStr:
+def require_key(key: SecretStr | None, key_file: Path | None) -> SecretStr:
     """Return the key that `find_key` finds. Raises `UsageError` if there is none."""
-    found = find_key(key=key, key_file=key_file, environ=environ)
+    found = find_key(key, key_file)
     if found is None:
         raise UsageError(
             f"there is no key: set {KEY_VARIABLE}, or name a file that holds it (key_file), or put it into the configuration"
@@ -92,9 +81,9 @@ def check_key(text: str, where: str) -> SecretStr:
     return SecretStr(key)
 
 
-def check_player_key(text: SecretStr | str, where: str) -> SecretStr:
-    """Return the key in `text`, as `check_key` does. Raises `UsageError` also for a key that does not have 8 characters."""
-    key = check_key(text.get_secret_value() if isinstance(text, SecretStr) else text, where)
+def check_player_key(given: SecretStr, where: str) -> SecretStr:
+    """Return a key as `check_key` does. Raises `UsageError` also for a key that does not have 8 characters."""
+    key = check_key(given.get_secret_value(), where)
     length = len(key.get_secret_value())
     if length != KEY_LENGTH:
         raise UsageError(f"{where} has {length} characters, but a key has {KEY_LENGTH}: copy the whole key, and nothing else")

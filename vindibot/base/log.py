@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,26 +102,20 @@ def _formatter(*processors: Any) -> ProcessorFormatter:
     )
 
 
-class _ForTerminal:
-    """A processor that converts a line for the terminal: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed
-    trait=combat``."""
-
-    def __init__(self, *, traces: bool) -> None:
-        self._traces = traces
-
-    def __call__(self, _logger: Any, _method: str, event: _Event) -> str:
-        style = _STYLES.get(event["level"], "")
-        about = "".join(f"{mark}{_word(event[name])} " for name, mark in _ABOUT.items() if event.get(name) is not None)
-        words = [f"{DIM}{time.strftime('%H:%M:%S')}{RESET_ALL}", f"{style}{event['level']:<7}{RESET_ALL}"]
-        words += [f"{CYAN}{about}{RESET_ALL}"] if about else []
-        words.append(f"{style}{printable(event['event'])}{RESET_ALL}")
-        others = {printable(name): value for name, value in event.items() if name not in (*_FIRST, "logger", "traceback")}
-        words += [f" {DIM}{name}{RESET_ALL}={_word(value)}" for name, value in others.items()]
-        trace = f"\n{DIM}{printable_lines(event['traceback'].rstrip())}{RESET_ALL}" if "traceback" in event else ""
-        return " ".join(words) + (trace if self._traces else "")
-
-
 _ABOUT = {"game": "", "hero": "#", "turn": "turn "}
+
+
+def _for_terminal(_logger: Any, _method: str, event: _Event, *, traces: bool) -> str:
+    """Return a line for the terminal: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed trait=combat``."""
+    style = _STYLES.get(event["level"], "")
+    about = "".join(f"{mark}{_word(event[name])} " for name, mark in _ABOUT.items() if event.get(name) is not None)
+    words = [f"{DIM}{time.strftime('%H:%M:%S')}{RESET_ALL}", f"{style}{event['level']:<7}{RESET_ALL}"]
+    words += [f"{CYAN}{about}{RESET_ALL}"] if about else []
+    words.append(f"{style}{printable(event['event'])}{RESET_ALL}")
+    others = {printable(name): value for name, value in event.items() if name not in (*_FIRST, "logger", "traceback")}
+    words += [f" {DIM}{name}{RESET_ALL}={_word(value)}" for name, value in others.items()]
+    trace = f"\n{DIM}{printable_lines(event['traceback'].rstrip())}{RESET_ALL}" if "traceback" in event else ""
+    return " ".join(words) + (trace if traces else "")
 
 
 def _word(value: Any) -> str:
@@ -144,7 +139,7 @@ class _ConsoleHandler(logging.Handler):
     def __init__(self, console: Console, level: int) -> None:
         super().__init__(level)
         self._console = console
-        self.setFormatter(_formatter(_ForTerminal(traces=level <= logging.DEBUG)))
+        self.setFormatter(_formatter(partial(_for_terminal, traces=level <= logging.DEBUG)))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line. Ignore all errors, such as a closed terminal: they must not disturb a game."""

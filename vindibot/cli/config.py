@@ -14,9 +14,7 @@ COMMANDS = ("play", "arena", "serve", "challenge", "league-new", "tune-play", "t
 
 @click.command("config", short_help="Show the effective settings, and where each value comes from.")
 @click.argument("file", required=False, shell_complete=complete_configs)
-@click.option(
-    "--for", "command", type=click.Choice(COMMANDS), default="play", help="show the settings of this command  [default: play]"
-)
+@click.option("--for", "command", type=click.Choice(COMMANDS), default="play", help="show the settings of this command")
 @click.option(
     "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="show this bot instead: a bot file, or the name of a bot"
 )

@@ -7,7 +7,7 @@ import sys
 import click
 
 from vindibot.cli.completion import complete_bots, complete_configs
-from vindibot.cli.options import known_variables
+from vindibot.cli.options import known_variables, option_names
 
 
 @click.command("doctor", short_help="Check that your bot will answer in time on this machine.")
@@ -26,9 +26,9 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
     Exit codes: 0 ready to play, 1 something is broken, 2 the configuration is invalid.
     """
     from vindibot.base import terminal
-    from vindibot.config import load_play
+    from vindibot.config import PlaySettings, load_play
     from vindibot.devtools import run_doctor
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
-    names = {"bot": "BOT", "time.limit_ms": "--limit-ms", "time.margin_ms": "--margin-ms"}
+    names = option_names(PlaySettings, {"bot": "BOT"})
     sys.exit(run_doctor(load_play(config, given, option_names=names, others=known_variables), terminal()))

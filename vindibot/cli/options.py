@@ -23,6 +23,17 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 #: The key of `context.meta` under which `RecordedCommand` stores the words of the command line.
 WORDS = "vindibot.words"
+#: The tables of settings whose names are left out in the names of options: ``--move-ms`` for ``limits.move_ms``.
+LEFT_OUT = ("cluster", "limits", "time")
+#: The names of options that follow from no rule, by the keys of their settings. Some commands have more of them.
+SPELLED = {
+    "cluster.address": "--dask",
+    "pool.in_process": "--in-process",
+    "pool.nodes": "--nodes",
+    "pool.workers": "--workers",
+    "recording.enabled": "--recording",
+    "recording.folder": "--recordings",
+}
 
 
 class RecordedCommand(click.Command):
@@ -34,15 +45,15 @@ class RecordedCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
-    """Return the option's name for each key of a model (``time.margin_ms``). `spelled` has names that do not follow from keys."""
+def option_names(model: type[BaseModel], spelled: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the option's name for each key of a model (``time.margin_ms``). `spelled` has further names as in `SPELLED`."""
     return {dotted(path): _name(dotted(path), spelled) for path, _ in setting_fields(model)}
 
 
 def settings_options(
     model: type[BaseModel],
     *,
-    spelled: Mapping[str, str],
+    spelled: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     completes: Mapping[str, Completer] | None = None,
@@ -50,8 +61,8 @@ def settings_options(
     """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
 
     The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter for
-    an option has the name of the key, with ``__`` for each dot. `spelled` has the names of options that do not follow from their
-    keys. `defaults` has, by key, the command's defaults that differ from the model's defaults. `completes` has, by key, the
+    an option has the name of the key, with ``__`` for each dot. `spelled` has further names of options as in `SPELLED`.
+    `defaults` has, by key, the command's defaults that differ from the model's defaults. `completes` has, by key, the
     functions that complete values.
     """
 
@@ -78,7 +89,9 @@ def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name.replace("__", "."): value for name, value in options.items()}
 
 
-def load_settings(model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str]) -> Config[Any]:
+def load_settings(
+    model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str] | None = None
+) -> Config[Any]:
     """Load settings from defaults, a configuration file, environment variables, and the options in `given` (values by key).
 
     Raises `UsageError`.
@@ -96,8 +109,10 @@ def known_variables() -> set[str]:
     return variables(settings_models())
 
 
-def _name(key: str, spelled: Mapping[str, str]) -> str:
-    return spelled.get(key, "--" + key.replace(".", "-").replace("_", "-"))
+def _name(key: str, spelled: Mapping[str, str] | None) -> str:
+    table, dot, rest = key.partition(".")
+    words = rest if dot and table in LEFT_OUT else key
+    return (SPELLED | dict(spelled or {})).get(key, "--" + words.replace(".", "-").replace("_", "-"))
 
 
 def _option(key: str, name: str, info: Any, default: Any, complete: Completer | None) -> Decorator[Any]:

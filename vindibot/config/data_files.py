@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from vindibot.base import UsageError, given_path, short
+from vindibot.base import given_path, short
 from vindibot.config.files import TomlFile, holds, places, shipped
 from vindibot.config.messages import shown
 
@@ -84,4 +84,4 @@ def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
         if holds(candidate.is_file):
             return DataPath(candidate.resolve())
     looked = ", ".join(dict.fromkeys(short(place) for place in tried))
-    raise UsageError(f"{file.refuse(path, f'names no file: there is no {shown(name)}; looked in {looked}').message}")
+    raise file.refuse(path, f"names no file: there is no {shown(name)}; looked in {looked}")

@@ -104,7 +104,7 @@ Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, NoneWord("ser
 Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, NoneWord("random")]
 WorkerCount = Annotated[Annotated[int, Field(ge=1, le=256)] | None, NoneWord("cores")]
 Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, NoneWord("none")]
-JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, NoneWord("mode")]
+JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400)] | None, NoneWord("mode")]
 
 
 class Settings(BaseModel):
@@ -123,7 +123,6 @@ class TimeSettings(Settings):
         default=75.0,
         ge=0,
         le=60_000,
-        allow_inf_nan=False,
         description="milliseconds of each move that stay unused; more: safer on a slow machine, less time to think",
     )
 
@@ -146,7 +145,6 @@ class PoolSettings(Settings):
         default=50.0,
         ge=1,
         le=10_000,
-        allow_inf_nan=False,
         description="milliseconds from the deadline until a worker that does not answer is killed; more: fewer are killed",
     )
     strikes: int = Field(
@@ -219,7 +217,7 @@ class PlaySettings(Settings):
         default=None, description='seconds to wait until a game begins; "mode": 600 in training, no limit in an arena'
     )
     connect_timeout_s: float = Field(
-        default=60.0, ge=0, le=86_400, allow_inf_nan=False, description="seconds to retry while the server refuses connections"
+        default=60.0, ge=0, le=86_400, description="seconds to retry while the server refuses connections"
     )
     display: Literal["auto", "board", "lines", "none"] = Field(
         default="auto", description="board: live in the terminal; lines: one line per move of ours; auto: board in a terminal"

@@ -255,7 +255,7 @@ async def check_server(settings: PlaySettings) -> tuple[list[Finding], float]:
 def check_key(settings: PlaySettings) -> Finding:
     """Report whether there is a key. The key is neither sent nor shown."""
     try:
-        key = find_key(key=settings.key, key_file=settings.key_file, environ={})  # the settings include the environment
+        key = find_key(settings.key, settings.key_file)
     except VindibotError as problem:
         return Finding("key", "broken", problem.message, "the key file has one line, the key")
     if key is None:

@@ -14,7 +14,7 @@ from behaviours.common.map_tables import map_tables_of
 from sim.game import CRASH, SEATS, Games, mover
 from sim.rules import step
 from vindibot.base import UsageError
-from vindibot.env.observing import ALL, Lookout, Rows
+from vindibot.env.observing import ALL, Lookout, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import REWARDS, worths_in
 from vindibot.games import GameRecord, map_before, read_records
@@ -82,7 +82,7 @@ def _look(
     games: Games, tables: NDArray[np.void], which: NDArray[np.int64], hero: int, lookout: Lookout
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
     count = len(which)
-    rows = lookout.rows(count)
+    rows = Observations(lookout, count)
     numbers, zeros, heroes = np.arange(count), np.zeros(count, np.int64), np.full(count, hero)
     rows.look(games, tables, Rows(numbers, which, zeros, heroes, np.full(count, ALL, np.int8)))
     return rows.observations, rows.masks

@@ -256,13 +256,9 @@ class Lookout:
         shape = (PLANES, self.side, self.side) if self.kind == "planes" else (GAME.itemsize,)
         return spaces.Box(0, 255, shape, np.uint8)
 
-    def rows(self, count: int) -> Observations:
-        """Return arrays for `count` observations."""
-        return Observations(self, count)
-
 
 class Observations:
-    """Arrays for observations, which are made once. `observations` has a row per observation, `masks` (int8) its mask."""
+    """Arrays for `count` observations, which are made once. `observations` has a row per observation, `masks` (int8) its mask."""
 
     def __init__(self, lookout: Lookout, count: int) -> None:
         space, self._kind, self._side = lookout.space(), KINDS.index(lookout.kind), lookout.side
@@ -281,3 +277,7 @@ class Observations:
             self.observations[chosen] = games.view(np.uint8).reshape(len(games), -1)[rows.which[chosen]]
         indices, numbers, layers = self._arrays
         observe_games(games, tables, rows, self._kind, self._side, self._found, indices, numbers, layers, self.masks)
+
+    def one(self, row: int) -> dict[str, NDArray[Any]]:
+        """Return a copy of one observation, with its mask, as the environments return it."""
+        return {"observation": self.observations[row].copy(), "action_mask": self.masks[row].copy()}

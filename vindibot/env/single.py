@@ -59,7 +59,7 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
             voters.begin_game()
         self._agents = {}
         self._advance(BEGIN, 0)
-        return self._observation(), self._info()
+        return self.table.seen.one(0), self._info()
 
     def step(self, action: int | np.integer[Any]) -> tuple[Observation, float, bool, bool, Info]:
         """Make a move, and play until it is the turn of the learned hero again, or until the game is over."""
@@ -67,7 +67,7 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
             raise UsageError("call reset first" if not self._begun else "the game is over: call reset")
         self._advance(MOVE, int(action))
         run = self.table.running
-        return self._observation(), float(run.rewards[0]), bool(run.ended[0]), False, self._info()
+        return self.table.seen.one(0), float(run.rewards[0]), bool(run.ended[0]), False, self._info()
 
     def _advance(self, task: int, action: int) -> None:
         run = self.table.running
@@ -83,10 +83,6 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
             step(run.games, 0, move)
             self.table.advance(np.full(1, GO_ON, np.int8))
         self.table.look()
-
-    def _observation(self) -> Observation:
-        seen = self.table.seen
-        return {"observation": seen.observations[0].copy(), "action_mask": seen.masks[0].copy()}
 
     def _info(self) -> Info:
         run = self.table.running

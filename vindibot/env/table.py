@@ -11,7 +11,7 @@ from behaviours.net.features import FOUND
 from behaviours.net.scoring import UNITS
 from sim.game import GAME, SEATS
 from vindibot.base import UsageError
-from vindibot.env.observing import ALL, NOTHING, Rows
+from vindibot.env.observing import ALL, NOTHING, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_state
 
@@ -24,7 +24,7 @@ class GameTable:
             raise UsageError(f"the number of games must be at least 1, not {count}")
         self.options, self.rules = options, options.rules
         self.maps, self.rivals = options.map_pool(), options.rival_pool()
-        self.seen = options.lookout.rows(count)
+        self.seen = Observations(options.lookout, count)
         self.running = Running(
             np.zeros(count, GAME),
             np.zeros(count, np.int64),

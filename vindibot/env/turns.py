@@ -16,7 +16,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from sim.game import PLIES_PER_ROUND, SEATS, mover
 from vindibot.base import UsageError
 from vindibot.env.frames import MODES, frame
-from vindibot.env.observing import ALL, MASK, Rows
+from vindibot.env.observing import ALL, MASK, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, REWARDS, worths_in
 from vindibot.env.table import GameTable
@@ -41,7 +41,7 @@ class FourHeroes:
         self.render_mode, self.max_cycles = render_mode, max_cycles
         self.possible_agents, self.agents = AGENTS[:], list[str]()
         self.table = GameTable(self.options, 1, logged=True)
-        self._four = self.options.lookout.rows(SEATS)
+        self._four = Observations(self.options.lookout, SEATS)
         heroes, zeros = np.arange(SEATS), np.zeros(SEATS, np.int64)
         self._rows, self._begun = Rows(heroes, zeros, zeros.copy(), heroes, np.zeros(SEATS, np.int8)), False
         self.worths, self._kind = np.zeros((1, SEATS)), REWARDS.index(self.options.reward)
@@ -91,7 +91,7 @@ class FourHeroes:
 
     def observation(self, hero: int) -> Observation:
         """Return the observation of a hero, after `look`."""
-        return {"observation": self._four.observations[hero].copy(), "action_mask": self._four.masks[hero].copy()}
+        return self._four.one(hero)
 
     def state(self) -> NDArray[np.uint8]:
         """Return the bytes of the game, as the observation ``record`` has them."""

@@ -136,9 +136,9 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
 
     def _final(self, ended: NDArray[np.bool_]) -> Info:
         """Return ``final_obs`` and ``final_info`` of the games that ended, in the form of Gymnasium's own vectors."""
-        seen, found = self.table.seen, np.full(self.num_envs, None, dtype=object)
+        found = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(ended).tolist():
-            found[row] = {"observation": seen.observations[row].copy(), "action_mask": seen.masks[row].copy()}
+            found[row] = self.table.seen.one(row)
         marked = ended.copy()
         return {"final_obs": found, "_final_obs": marked, "final_info": self._infos(ended), "_final_info": marked.copy()}
 

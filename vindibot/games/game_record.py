@@ -172,12 +172,12 @@ def read_records(path: Path) -> Iterator[GameRecord]:
         yield loads(line, f"{path}, line {number}")
 
 
-def map_before(games: Games, index: int = 0) -> Map:
-    """Return the map of ``games[index]``, a game before its first ply.
+def map_before(games: Games) -> Map:
+    """Return the map of ``games[0]``, a game before its first ply.
 
     Unlike the map from `sim.maps.map_of`, this map contains the owners of mines and the squares on which the heroes start.
     """
-    game = games[index]
+    game = games[0]
     size = int(game["size"])
     tiles = (game["cell"] & TILE_BITS).reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
     starts = [row_column(square) for square in game["hero"]["pos"].tolist()]

@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, get_args
 
-from vindibot.games.files.review import ReviewedTurn
+from vindibot.games.files.review import Kind, Mark, ReviewedTurn
 from vindibot.statistics import rate_interval
 
-#: The classes of moves, the smallest losses first.
-MARKS = ("inaccuracy", "mistake", "blunder")
+#: The classes of bad moves, the smallest losses first.
+MARKS = get_args(Mark)[1:]
 #: Name of the kind of a bad move to which no rule applies.
 OTHER_KIND = "other"
 #: The kinds of bad moves, in the order of reports.
-KINDS_OF_LOSS = (
-    *("walked into a fight", "stood still", "drank too late"),
-    *("passed by a mine", "left a tavern open", "stalled", "avoided a useful death"),
-    *("kept up a stand-off", "swapped mines", OTHER_KIND),
-)
+KINDS_OF_LOSS = (*get_args(Kind)[1:], OTHER_KIND)
 #: The phases of a game: thirds of its turns.
 PHASES = ("first third", "second third", "last third")
 #: Smallest number of blocks for which there is an interval.

@@ -304,20 +304,20 @@ def _fill(games: Game, state: GameState) -> None:
 # ---- From a game to the protocol ----
 
 
-def from_games(games: Games, index: int = 0, *, game_id: str, players: Sequence[Player]) -> dict[str, Any]:
-    """Return ``games[index]`` as a game object of the protocol.
+def from_games(games: Games, *, game_id: str, players: Sequence[Player]) -> dict[str, Any]:
+    """Return ``games[0]`` as a game object of the protocol.
 
     Fields have the protocol's order. Fields without a value are left out. `players` are the players of heroes 1..4. All heroes
     must be on the board.
     """
-    heroes = games["hero"][index].tolist()
+    heroes = games["hero"][0].tolist()
     return {
         "id": game_id,
-        "turn": games["turn"].item(index),
-        "maxTurns": games["max_turns"].item(index),
+        "turn": games["turn"].item(0),
+        "maxTurns": games["max_turns"].item(0),
         "heroes": [_hero(number, *known) for number, known in enumerate(zip(heroes, players, strict=True), 1)],
-        "board": {"size": games["size"].item(index), "tiles": tile_text(games, index)},
-        "finished": games["status"].item(index) != RUNNING,
+        "board": {"size": games["size"].item(0), "tiles": tile_text(games)},
+        "finished": games["status"].item(0) != RUNNING,
     }
 
 

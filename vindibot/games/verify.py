@@ -120,25 +120,22 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
     return len(history), None
 
 
-def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
-    """Check all games in the files, and return the results. If `tally` is given, the results are added to it.
+def verify(path: Path, tally: Tally) -> None:
+    """Check all games in a file of any kind (see `vindibot.games.files.game_file`), and add the results to `tally`.
 
-    The files can be of any kind (see `vindibot.games.files.game_file`). Raises `VindibotError` for a file that cannot be read.
+    Raises `VindibotError` for a file that cannot be read.
     """
-    tally = tally if tally is not None else Tally()
-    for path in paths:
-        try:
-            kind = kind_of(path)
-        except UsageError:
-            kind = "original"  # the reader of original games raises an error that names the fault
-        if kind == "recording":
-            retrace_recording(read_recording(path), tally)
-        elif kind == "records":
-            for record in read_records(path):
-                retrace_record(record, tally, path)
-        else:
-            _verify_original(path, tally)
-    return tally
+    try:
+        kind = kind_of(path)
+    except UsageError:
+        kind = "original"  # the reader of original games raises an error that names the fault
+    if kind == "recording":
+        retrace_recording(read_recording(path), tally)
+    elif kind == "records":
+        for record in read_records(path):
+            retrace_record(record, tally, path)
+    else:
+        _verify_original(path, tally)
 
 
 def _verify_original(path: Path, tally: Tally) -> None:
@@ -189,7 +186,7 @@ def verify_files(paths: Iterable[Path | str], console: Console) -> int:
     code = 0
     for path in map(Path, paths):
         try:
-            verify([path], tally)
+            verify(path, tally)
         except VindibotError as problem:
             console.print(problem.message, markup=False, highlight=False, soft_wrap=True)
             code = problem.exit_code

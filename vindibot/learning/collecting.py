@@ -29,7 +29,7 @@ from sim.kernel_types import FLOATS, INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random
 from sim.rules import play
-from vindibot.learning.network import FLOAT32S, Floats, move_scores, network_size, probabilities, value_output
+from vindibot.learning.network import FLOAT32S, INT16_ROWS, Floats, move_scores, network_size, probabilities, value_output
 
 #: Number of games per thread, number of rounds per piece, and number of maps per thread.
 GAMES_PER_THREAD, PIECE, MAPS = 128, 32, 64
@@ -103,8 +103,7 @@ _GAMES = tuple_of(
     TrainingGames,
 )  # fmt: skip
 _GUESTS = tuple_of([POLICY_ARRAY, NETWORKS, WEIGHT_ARRAY, INT64S, INT64S], Guests)
-_INT16_ROWS = types.Array(types.int16, 2, "C")
-PIECE_TYPE = tuple_of([_INT16_ROWS, _INT16_ROWS, INT8S, FLOAT32S, FLOAT32S, FLOAT32S, INT8S, FLOAT32S, FLOAT32S], Piece)
+PIECE_TYPE = tuple_of([INT16_ROWS, INT16_ROWS, INT8S, FLOAT32S, FLOAT32S, FLOAT32S, INT8S, FLOAT32S, FLOAT32S], Piece)
 
 
 def new_piece() -> Piece:

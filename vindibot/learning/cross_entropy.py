@@ -10,13 +10,12 @@ from behaviours.common.kernel_types import int64
 from sim.kernel_types import FLOATS, INT8S, INT64S
 from sim.kernels import entry, kernel
 from vindibot.learning.gradient import add_move, add_state
-from vindibot.learning.network import FLOAT32S, NO_SCORE, Floats, move_scores, probabilities
+from vindibot.learning.network import FLOAT32S, INT16_ROWS, NO_SCORE, Floats, move_scores, probabilities
 
 #: The sums that `cross_entropy` adds up: logarithms of the probabilities of the recorded moves, and the number of decisions in
 #: which the recorded move is the likeliest move.
 SUMS = ("logarithm", "predicted")
 
-_ROWS = types.Array(types.int16, 2, "C")
 #: The smallest probability of a recorded move that counts.
 _LEAST = 1e-12
 
@@ -33,7 +32,7 @@ def _score(scores: Floats, odds: Floats, chosen: int, sums: NDArray[np.float64])
     sums[1] += int64(best == chosen)
 
 
-@entry(types.void(_ROWS, _ROWS, INT8S, INT64S, FLOAT32S, types.int64, FLOATS))
+@entry(types.void(INT16_ROWS, INT16_ROWS, INT8S, INT64S, FLOAT32S, types.int64, FLOATS))
 def cross_entropy(
     state: NDArray[np.int16],
     moves: NDArray[np.int16],
@@ -54,7 +53,7 @@ def cross_entropy(
         _score(scores, odds, int64(chosen[number]), sums)
 
 
-@entry(types.void(_ROWS, _ROWS, INT8S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S, FLOATS))
+@entry(types.void(INT16_ROWS, INT16_ROWS, INT8S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S, FLOATS))
 def cross_entropy_gradient(
     state: NDArray[np.int16],
     moves: NDArray[np.int16],

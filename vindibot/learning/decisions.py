@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import types
@@ -29,9 +29,12 @@ from sim.kernels import entry, kernel
 from sim.rules import play
 from vindibot.base import UsageError, short
 from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError, Reason, read_records
+from vindibot.learning.network import INT16_ROWS
 
 #: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.
 MOST = 100_000
+#: Smallest number of items of a sample for fitting, and for validation.
+FEWEST, FEWEST_HELD = 1000, 300
 #: Largest distance of an enemy in a decision that is near an enemy, in moves.
 NEAR = 3
 
@@ -52,8 +55,7 @@ class Columns(NamedTuple):
     near: NDArray[np.int8]
 
 
-_ROWS = types.Array(types.int16, 2, "C")
-_COLUMNS = tuple_of([_ROWS, _ROWS, INT8S, types.Array(types.int8, 2, "C"), INT8S], Columns)
+_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, INT8S, types.Array(types.int8, 2, "C"), INT8S], Columns)
 
 
 def new_columns(room: int) -> Columns:
@@ -63,10 +65,13 @@ def new_columns(room: int) -> Columns:
 
 
 @dataclass(frozen=True)
-class MoveDecisions:
-    """The decisions of a bot. `maps` (int64[n]) has the number of the map of each decision, `held` those for validation."""
+class Sample:
+    """Decisions or positions of recorded games. `columns` is a named tuple of arrays with n items each.
 
-    columns: Columns
+    `maps` (int64[n]) has the numbers of their maps, `held` the numbers of the maps for validation.
+    """
+
+    columns: Any
     maps: NDArray[np.int64]
     held: NDArray[np.int64]
 
@@ -75,13 +80,29 @@ class MoveDecisions:
 
     @property
     def validation(self) -> NDArray[np.bool_]:
-        """Whether each decision is for validation only: bool[n]."""
+        """Whether each item is for validation only: bool[n]."""
         found: NDArray[np.bool_] = np.isin(self.maps, self.held)
         return found
 
-    def part(self, chosen: NDArray[np.bool_]) -> MoveDecisions:
-        """Return the decisions that `chosen` (bool[n]) selects."""
-        return MoveDecisions(Columns._make(column[chosen] for column in self.columns), self.maps[chosen], self.held)
+    def part(self, chosen: NDArray[np.bool_]) -> Self:
+        """Return the items that `chosen` (bool[n]) selects."""
+        columns = self.columns._make(column[chosen] for column in self.columns)
+        return replace(self, columns=columns, maps=self.maps[chosen])
+
+    def divided(self, what: str) -> tuple[Self, Self]:
+        """Return the items for fitting and those for validation. Raises `UsageError` if there are too few items (`what`)."""
+        fitting, validation = self.part(~self.validation), self.part(self.validation)
+        for part, few, purpose in ((fitting, FEWEST, "fitting"), (validation, FEWEST_HELD, "validation")):
+            if len(part) < few:
+                raise UsageError(f"{len(part)} {what} for {purpose}, at least {few} are needed: record more games on more maps")
+        return fitting, validation
+
+
+@dataclass(frozen=True)
+class MoveDecisions(Sample):
+    """The decisions of a bot."""
+
+    columns: Columns
 
 
 @dataclass

@@ -25,8 +25,6 @@ from vindibot.learning.decisions import MoveDecisions
 from vindibot.learning.gradient import adam_step
 from vindibot.learning.network import Floats, first_parameters, network_size, split
 
-#: Smallest number of decisions for fitting, and for validation.
-FEWEST, FEWEST_HELD = 1000, 300
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
 #: Largest number of iterations of L-BFGS, and the factor of the sum of squares of all weights in its loss.
@@ -71,11 +69,7 @@ def fit_net(
 
     Decisions near an enemy have the weight `near`, all others 1. Raises `UsageError` if there are too few decisions.
     """
-    held = decisions.validation
-    for many, few, purpose in ((int((~held).sum()), FEWEST, "fitting"), (int(held.sum()), FEWEST_HELD, "validation")):
-        if many < few:
-            raise UsageError(f"{bot}: {many} decisions for {purpose}, at least {few} are needed: record more games on more maps")
-    fitting, validation = decisions.part(~held), decisions.part(held)
+    fitting, validation = decisions.divided(f"decisions of {bot}")
     weights = np.where(fitting.columns.near, near, 1.0)
     weights /= weights.mean()
     linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))

@@ -73,70 +73,9 @@ def match_map(seed: int, block: int) -> Map:
     return training_map(seed, _MATCHES, block)
 
 
-def against_net(
-    net: Network, rival: Network, seed: int, blocks: int, stopped: Callable[[], bool] = lambda: False, rounds: int = 300
-) -> NetMatch | None:
-    """Return the result of a match against three copies of another net.
-
-    Return None if `stopped` returns true, which is asked after every block.
-    """
-    networks, found, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
-    games, deaths = [], []
-    for block in range(blocks):
-        where = match_map(seed, block)
-        for seat in range(SEATS):
-            game, moves = where.new_game(max_turns=rounds * PLIES_PER_ROUND), np.zeros(rounds * PLIES_PER_ROUND, np.int8)
-            seats = np.ones(SEATS, np.int64)
-            seats[seat] = 0
-            play_nets(game, map_tables_of(where), networks, seats, found, units, moves)
-            games.append(game)
-            deaths.append(_deaths(where, moves, seat, rounds))
-        if stopped():
-            return None
-    return _result(games, deaths)
-
-
-def against_bot(
-    net: Network,
-    rival: Bot,
-    seed: int,
-    blocks: int,
-    stopped: Callable[[], bool] = lambda: False,
-    rounds: int = 300,
-    nodes: int = 1000,
-) -> NetMatch | None:
-    """Return the result of a match against three copies of a bot, which may visit `nodes` nodes per move.
-
-    Return None if `stopped` returns true, which is asked after every game.
-    """
-    networks, found, units, scores = compiled_networks([net]), np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
-    games, deaths = [], []
-    for block in range(blocks):
-        where = match_map(seed, block)
-        tables = map_tables_of(where)
-        for seat in range(SEATS):
-            voters = in_process_voters(rival)
-            agents = [Agent(voters, hero, seed + hero, nodes=nodes) for hero in range(SEATS)]
-            game, moves = where.new_game(max_turns=rounds * PLIES_PER_ROUND), []
-            while game["status"][0] == RUNNING:
-                hero = mover(game)
-                if hero == seat:
-                    move = net_move(networks, 0, game, 0, hero, tables, found, units, scores)
-                else:
-                    move = agents[hero].decide_now(game, None).direction
-                step(game, 0, move)
-                moves.append(move)
-            voters.let_go()
-            games.append(game)
-            deaths.append(_deaths(where, moves_of(moves), seat, rounds))
-            if stopped():
-                return None
-    return _result(games, deaths)
-
-
-def _deaths(where: Map, moves: Moves, seat: int, rounds: int) -> int:
-    """Return the number of deaths of the hero on a seat, in a game with these moves."""
-    events, _ = events_of(where.new_game(max_turns=rounds * PLIES_PER_ROUND), moves.tolist())
+def _deaths(where: Map, moves: Moves, seat: int) -> int:
+    """Return the number of deaths of the hero on a seat, in a whole game with these moves."""
+    events, _ = events_of(where.new_game(max_turns=len(moves)), moves.tolist())
     return int(((events["kind"] == RESPAWNED) & (events["hero"] == seat)).sum())
 
 
@@ -164,14 +103,54 @@ class MatchRival:
     name: str
     player: Bot | Network
 
-    def meet(self, net: Net, seed: int, blocks: int, nodes: int, stopped: Callable[[], bool]) -> NetMatch | None:
-        """Return the result of a match of `net` against three copies of this rival. Return None if `stopped` returns true.
+    def meet(
+        self, net: Network, seed: int, blocks: int, stopped: Callable[[], bool], *, nodes: int = 1000, rounds: int = 300
+    ) -> NetMatch | None:
+        """Return the result of a match of `net` against three copies of this rival. A bot may visit `nodes` nodes per move.
 
-        A bot may visit `nodes` nodes per move.
+        Return None if `stopped` returns true, which is asked after every game.
         """
-        if isinstance(self.player, Bot):
-            return against_bot(net.policy, self.player, seed, blocks, stopped, nodes=nodes)
-        return against_net(net.policy, self.player, seed, blocks, stopped)
+        games, deaths = [], []
+        for block in range(blocks):
+            where = match_map(seed, block)
+            for seat in range(SEATS):
+                game = where.new_game(max_turns=rounds * PLIES_PER_ROUND)
+                if isinstance(self.player, Bot):
+                    moves = play_against_bot(game, where, net, self.player, seat, seed, nodes)
+                else:
+                    moves = play_against_net(game, where, net, self.player, seat)
+                games.append(game)
+                deaths.append(_deaths(where, moves, seat))
+                if stopped():
+                    return None
+        return _result(games, deaths)
+
+
+def play_against_net(game: Game, where: Map, net: Network, rival: Network, seat: int) -> Moves:
+    """Play a game to its end, and return all moves. `net` has one seat, and `rival` all others."""
+    moves, players = np.zeros(game["max_turns"].item(0), np.int8), np.ones(SEATS, np.int64)
+    players[seat] = 0
+    networks, found, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
+    play_nets(game, map_tables_of(where), networks, players, found, units, moves)
+    return moves
+
+
+def play_against_bot(game: Game, where: Map, net: Network, rival: Bot, seat: int, seed: int, nodes: int) -> Moves:
+    """Play a game to its end, and return all moves. `net` has one seat, and the bot `rival` all others."""
+    tables, networks = map_tables_of(where), compiled_networks([net])
+    found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    voters, moves = in_process_voters(rival), []
+    agents = [Agent(voters, hero, seed + hero, nodes=nodes) for hero in range(SEATS)]
+    while game["status"][0] == RUNNING:
+        hero = mover(game)
+        if hero == seat:
+            move = net_move(networks, 0, game, 0, hero, tables, found, units, scores)
+        else:
+            move = agents[hero].decide_now(game, None).direction
+        step(game, 0, move)
+        moves.append(move)
+    voters.let_go()
+    return moves_of(moves)
 
 
 def net_of(text: str) -> tuple[str, Net]:

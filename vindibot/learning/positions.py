@@ -29,8 +29,8 @@ from sim.kernels import entry
 from sim.rules import play
 from vindibot.games import GameRecord
 from vindibot.learning.collecting import lead_of
-from vindibot.learning.decisions import read_games
-from vindibot.learning.network import FLOAT32S
+from vindibot.learning.decisions import Sample, read_games
+from vindibot.learning.network import FLOAT32S, INT16_ROWS
 
 
 class PositionColumns(NamedTuple):
@@ -53,21 +53,14 @@ class PositionColumns(NamedTuple):
     income: NDArray[np.float32]
 
 
-#: numba's type of rows of features.
-ROWS = types.Array(types.int16, 2, "C")
-_COLUMNS = tuple_of([ROWS, ROWS, INT8S, INT16S, INT16S, INT16S, FLOAT32S, FLOAT32S, FLOAT32S], PositionColumns)
+_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, INT8S, INT16S, INT16S, INT16S, FLOAT32S, FLOAT32S, FLOAT32S], PositionColumns)
 
 
 @dataclass(frozen=True)
-class Positions:
-    """Positions of recorded games. `maps` (int64[n]) has the number of the map of each position, `held` those for validation."""
+class Positions(Sample):
+    """Positions of recorded games."""
 
     columns: PositionColumns
-    maps: NDArray[np.int64]
-    held: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.maps)
 
     @property
     def gain(self) -> NDArray[np.float32]:
@@ -92,16 +85,6 @@ class Positions:
     def _share(self) -> NDArray[np.float32]:
         """The discounted number of rounds left, divided by the number of rounds left."""
         return (discounted_rounds(self.columns.left) / self.columns.left).astype(np.float32)
-
-    @property
-    def validation(self) -> NDArray[np.bool_]:
-        """Whether each position is for validation only: bool[n]."""
-        found: NDArray[np.bool_] = np.isin(self.maps, self.held)
-        return found
-
-    def part(self, chosen: NDArray[np.bool_]) -> Positions:
-        """Return the positions that `chosen` (bool[n]) selects."""
-        return Positions(PositionColumns._make(column[chosen] for column in self.columns), self.maps[chosen], self.held)
 
 
 def positions_of(paths: Iterable[Path], every: int, holdout: float) -> Positions:

@@ -27,7 +27,7 @@ from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
 from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
-from vindibot.learning.matches import against_bot, against_net, interval
+from vindibot.learning.matches import MatchRival, interval
 from vindibot.learning.network import parameters_of
 from vindibot.learning.settings import SelfplaySettings
 from vindibot.learning.trainer import Means, Trainer
@@ -178,14 +178,15 @@ class Selfplay:
 
     def _match(self, stopped: Callable[[], bool], rival: Bot | None) -> dict[str, list[float]]:
         """Return the games won (0..1) with the ends of the interval, against the last snapshot and against three of `rival`."""
-        trainer = self.trainer
-        policy = trainer.net("", {}).policy
-        found: dict[str, list[float]] = {}
-        seed = trainer.settings.seed
-        if trainer.snapshots and (result := against_net(policy, trainer.snapshots[-1], seed, SNAPSHOT_BLOCKS, stopped)):
-            found["last snapshot"] = [float(result.won.mean()), *interval(result.won)]
-        if rival is not None and (against := against_bot(policy, rival, seed, BOT_BLOCKS, stopped)):
-            found[rival.name] = [float(against.won.mean()), *interval(against.won)]
+        trainer, rivals = self.trainer, []
+        if trainer.snapshots:
+            rivals.append((MatchRival("last snapshot", trainer.snapshots[-1]), SNAPSHOT_BLOCKS))
+        if rival is not None:
+            rivals.append((MatchRival(rival.name, rival), BOT_BLOCKS))
+        policy, found = trainer.net("", {}).policy, {}
+        for one, blocks in rivals:
+            if result := one.meet(policy, trainer.settings.seed, blocks, stopped):
+                found[one.name] = [float(result.won.mean()), *interval(result.won)]
         return found
 
     def save(self) -> None:

@@ -23,16 +23,13 @@ from behaviours.net.network import LEAD, MOST, NO_POLICY, UNIT, Net, Network
 from sim.kernel_types import FLOATS, INT64S
 from sim.kernels import entry
 from vindibot import __version__
-from vindibot.base import UsageError
 from vindibot.learning.gradient import adam_step, add_value
 from vindibot.learning.imitation import folds_of
-from vindibot.learning.network import FLOAT32S, Floats, first_parameters, network_size, split, value_output
-from vindibot.learning.positions import ROWS, Positions
+from vindibot.learning.network import FLOAT32S, INT16_ROWS, Floats, first_parameters, network_size, split, value_output
+from vindibot.learning.positions import Positions
 
 #: The command that fits values. Their files name it, so that the command recognises its own files.
 VALUE_COMMAND = "vindibot learn value"
-#: Smallest number of positions for fitting, and for validation.
-FEWEST, FEWEST_HELD = 1000, 300
 #: First rounds of the phases of a game. The quality is measured for each phase.
 PHASES = (0, 50, 100, 150, 200, 250)
 #: The heads of the table of `quality_rows`.
@@ -80,11 +77,7 @@ def fit_value(
 
     The net has the policy and the name of the net `policy`. Raises `UsageError` if there are too few positions.
     """
-    held = positions.validation
-    for many, few, purpose in ((int((~held).sum()), FEWEST, "fitting"), (int(held.sum()), FEWEST_HELD, "validation")):
-        if many < few:
-            raise UsageError(f"{many} positions for {purpose}, at least {few} are needed: record more games on more maps")
-    fitting, validation = positions.part(~held), positions.part(held)
+    fitting, validation = positions.divided("positions")
     folds = folds_of(fitting.maps)
     start, linear = _fit_linear(fitting, folds, note)
     parameters = _fit_hidden(fitting, folds == 0, start, hidden, note) if hidden else linear.astype(np.float32)
@@ -229,7 +222,7 @@ def _error(parameters: Floats, hidden: int, positions: Positions) -> float:
 # ---- Kernels ----
 
 
-@entry(types.void(ROWS, ROWS, FLOAT32S, FLOAT32S, INT64S, types.Array(types.float64, 2, "C"), FLOATS))
+@entry(types.void(INT16_ROWS, INT16_ROWS, FLOAT32S, FLOAT32S, INT64S, types.Array(types.float64, 2, "C"), FLOATS))
 def add_products(
     state: NDArray[np.int16],
     stay: NDArray[np.int16],
@@ -257,7 +250,7 @@ def add_products(
                 products[uintp(one), uintp(other)] += weights[number]
 
 
-@entry(types.void(ROWS, ROWS, FLOAT32S, types.int64, FLOAT32S))
+@entry(types.void(INT16_ROWS, INT16_ROWS, FLOAT32S, types.int64, FLOAT32S))
 def find_values(state: NDArray[np.int16], stay: NDArray[np.int16], parameters: Floats, hidden: int, found: Floats) -> None:
     """Write the values of all positions into `found` (float32[n])."""
     units = np.zeros(2 * hidden, np.float32)
@@ -265,7 +258,7 @@ def find_values(state: NDArray[np.int16], stay: NDArray[np.int16], parameters: F
         found[number] = value_output(parameters, int64(0), state[number], stay[number], units, hidden)
 
 
-@entry(types.float64(ROWS, ROWS, FLOAT32S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S))
+@entry(types.float64(INT16_ROWS, INT16_ROWS, FLOAT32S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S))
 def value_gradient(
     state: NDArray[np.int16],
     stay: NDArray[np.int16],

@@ -437,7 +437,7 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
             session = Session(config, console, bot, rivals, seed, start)
             if not settings.embedded:
-                session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
+                session.key = require_key(settings.key, settings.key_file)
                 log.add_secret(session.key)
             warm(console, session.preview())
         # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import pickle
 import shutil
@@ -10,31 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from behaviours import Budget, View
 from behaviours.net import trait as trait_module
 from behaviours.net.network import UNIT, Net, Network, save_nets
 from behaviours.net.trait import Learned
 from tests.support.arenabots import schedule
+from tests.support.commands import invoke
 from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
 from vindibot.arena.worker import play_task
-from vindibot.cli.main import main
 from vindibot.cluster import travel
 from vindibot.config import load_bot
 from vindibot.engine import TraitPlan
 from vindibot.tuning.bot_files import Family
-
-
-def run(folder: Path, *words: str) -> tuple[int, str]:
-    """Return the exit code and the output of a command that runs in `folder`."""
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "200")
-        result = CliRunner().invoke(main, list(words))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
 
 
 def net(seed: int, hidden: int = 32) -> bytes:
@@ -53,7 +42,7 @@ def bot_in(folder: Path, text: str = 'net = "my.npz"', seed: int = 1) -> Path:
 
 def one_line(folder: Path, *words: str) -> str:
     """Return the message of a command that refuses its input."""
-    code, said = run(folder, *words)
+    code, said = invoke(folder, *words)
     assert code == 2, said
     lines = [line for line in said.splitlines() if "still importing the module" not in line]  # on a slow machine
     assert len(lines) == 1, said
@@ -68,19 +57,19 @@ def test_a_net_is_looked_up_beside_the_file_that_names_it(tmp_path: Path) -> Non
     (tmp_path / "other" / "mine.toml").write_text('extends = "../base/bot.toml"\n[traits.learned]\nscale = 8\n')
     (tmp_path / "here").mkdir()
     bot = str(tmp_path / "other" / "mine.toml")
-    code, said = run(
+    code, said = invoke(
         tmp_path / "here", "arena", bot, "random", "--blocks", "1", "--rounds", "5", "--nodes", "50", "--workers", "1"
     )
     assert code == 0, said
     assert "mine" in said
-    shown = run(tmp_path / "base", "config", "--bot", "bot.toml")[1].splitlines()
+    shown = invoke(tmp_path / "base", "config", "--bot", "bot.toml")[1].splitlines()
     (line,) = [line for line in shown if line.startswith("net = ")]
     assert line.split("#")[0].strip() == 'net = "my.npz"'
     assert "bot.toml, line 2" in line
-    described = run(tmp_path, "behaviours", "learned")[1]
+    described = invoke(tmp_path, "behaviours", "learned")[1]
     assert "net = (required)  file" in described
     assert "# net = ..." in described
-    assert "list of: file" in run(tmp_path, "behaviours", "rollout")[1]
+    assert "list of: file" in invoke(tmp_path, "behaviours", "rollout")[1]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +116,7 @@ def test_rollout_follows_the_net_that_its_bot_file_names(tmp_path: Path) -> None
     assert 'there is no "my.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
     for seed in (1, 2):
         (tmp_path / "my.npz").write_bytes(net(seed))
-        code, said = run(tmp_path, "config", "--bot", "bot.toml")
+        code, said = invoke(tmp_path, "config", "--bot", "bot.toml")
         assert code == 0
         assert 'net = "my.npz"' in said
         (_, trait), learned = load_bot(path).build()[0], Learned(net=str(tmp_path / "my.npz"))

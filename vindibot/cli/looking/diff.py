@@ -20,21 +20,17 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
     "--hero", "heroes", type=click.IntRange(1, 4), multiple=True, metavar="N", help="only turns of this hero (1 to 4); repeatable"
 )
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of the file")
-@click.option(
-    "--turns", type=click.IntRange(min=1), default=500, show_default=True, metavar="N", help="ask about N turns, chosen at random"
-)
+@click.option("--turns", type=click.IntRange(min=1), default=500, metavar="N", help="ask about N turns, chosen at random")
 @click.option(
     "--nodes",
     type=click.IntRange(min=1),
     default=100_000,
-    show_default=True,
     metavar="N",
     help="search nodes per turn",
 )
 @click.option(
     "--reviewer",
     default="versions/strong-1",
-    show_default=True,
     metavar="BOT",
     shell_complete=complete_bots,
     help="the bot whose playouts value the differences",
@@ -43,7 +39,6 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
     "--value-nodes",
     type=click.IntRange(min=1000),
     default=750_000,
-    show_default=True,
     metavar="N",
     help="play out N plies per difference",
 )
@@ -51,19 +46,14 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
     "--rounds",
     type=click.IntRange(min=0),
     default=40,
-    show_default=True,
     metavar="N",
     help="length of a playout; 0: to the end of the game",
 )
-@click.option("--worst", type=click.IntRange(min=0), default=10, show_default=True, metavar="N", help="show N differences")
+@click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show N differences")
 @click.option("--tests", type=PATH, metavar="FILE.py", help="write tests of the moves of A that lose gold against those of B")
-@click.option(
-    "--inaccuracy", type=click.FloatRange(min=0, max=12), default=5, metavar="GOLD", help="with --tests: least loss  [default: 5]"
-)
-@click.option(
-    "--errors", type=click.FloatRange(min=0), default=3, metavar="N", help="with --tests: least loss in errors  [default: 3]"
-)
-@click.option("--pages/--no-pages", default=True, help="write the pages of the games that are shown  [default: on]")
+@click.option("--inaccuracy", type=click.FloatRange(min=0, max=12), default=5, metavar="GOLD", help="with --tests: least loss")
+@click.option("--errors", type=click.FloatRange(min=0), default=3, metavar="N", help="with --tests: least loss in errors")
+@click.option("--pages/--no-pages", default=True, help="write the pages of the games that are shown")
 def diff_command(first: str, second: str, file: Path, heroes: tuple[int, ...], **options: Any) -> None:
     """Show where the bots A and B move differently, and what this is worth.
 

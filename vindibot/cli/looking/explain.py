@@ -17,7 +17,7 @@ from vindibot.cli.measuring.parameters import RECORDING, WORDS, chosen_turn, tur
     type=click.Choice(WORDS, case_sensitive=False),
     help="also show the traits that voted against this direction, and by how much the direction lost",
 )
-@click.option("--board/--no-board", default=False, help="show the board as well  [default: off]")
+@click.option("--board/--no-board", default=False, help="show the board as well")
 def explain_command(
     file: Path, turn: int | None, round_number: int | None, worst: int | None, why_not: str | None, board: bool
 ) -> None:

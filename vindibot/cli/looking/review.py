@@ -34,7 +34,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.option(
     "--errors", type=click.FloatRange(min=0), metavar="N", help="least loss that counts, in standard errors  [default: 3]"
 )
-@click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show the N worst moves  [default: 10]")
+@click.option("--worst", type=click.IntRange(min=0), default=10, metavar="N", help="show the N worst moves")
 @click.option(
     "--tests", type=PATH, metavar="FILE.py", help="write tests of the worst moves, which fail until the bot plays better"
 )
@@ -46,17 +46,12 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 def review_command(
     file: Path,
     heroes: tuple[int, ...],
-    game: str | None,
-    bot: str | None,
-    nodes: int | None,
-    rounds: int | None,
-    worst: int,
-    tests: Path | None,
-    compare: bool,
-    most: int | None,
-    output: Path | None,
+    inaccuracy: float | None,
+    mistake: float | None,
+    blunder: float | None,
+    errors: float | None,
     again: bool,
-    **numbers: Any,
+    **options: Any,
 ) -> None:
     """Show where a bot lost gold in a game, how much, and why.
 
@@ -78,23 +73,10 @@ def review_command(
     from vindibot.base import interrupts, terminal
     from vindibot.review import ReviewRequest, run_review
 
-    workers = numbers.pop("workers")
-    request = ReviewRequest(
-        path=file,
-        heroes=tuple(hero - 1 for hero in heroes),
-        game=game,
-        bot=bot,
-        nodes=nodes,
-        rounds=rounds,
-        thresholds={name: value for name, value in numbers.items() if value is not None},
-        worst=worst,
-        tests=tests,
-        compare=compare,
-        most=most,
-        output=output,
-        again=again,
-        workers=workers,
-    )
+    limits = {"inaccuracy": inaccuracy, "mistake": mistake, "blunder": blunder, "errors": errors}
+    thresholds = {name: value for name, value in limits.items() if value is not None}
+    numbers = tuple(hero - 1 for hero in heroes)
+    request = ReviewRequest(file, heroes=numbers, thresholds=thresholds, again=again, **options)
     more = " without --again" if again else ""
     with interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"):
         run_review(terminal(), request)

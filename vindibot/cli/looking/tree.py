@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,19 +13,12 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, reco
 @click.command("tree", short_help="Show the top of a search tree.")
 @click.argument("recording", type=RECORDING)
 @turn_options
-@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
-@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
+@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep")
+@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies")
 @recorded_bot_option
 @click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
 def tree_command(
-    recording: Path,
-    turn: int | None,
-    round_number: int | None,
-    worst: int | None,
-    depth: int,
-    top: int,
-    bot: str | None,
-    dot: Path | None,
+    recording: Path, turn: int | None, round_number: int | None, worst: int | None, bot: str | None, **options: Any
 ) -> None:
     """Show the top of a search tree.
 
@@ -44,4 +38,4 @@ def tree_command(
 
     game = read_recording(recording)
     own = chosen_turn(game, turn, round_number, worst)
-    show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot)
+    show_tree(terminal(), game, own, find_bot(bot, game), **options)

@@ -13,9 +13,9 @@ import click
 
 from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts, say
-from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring import machines
-from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.measuring.parameters import PATH, map_option, size_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 
 if TYPE_CHECKING:
@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
     "bots": "BOTS",
-    "limits.move_ms": "--move-ms",
-    "limits.first_ms": "--first-ms",
-    "limits.nodes": "--nodes",
-    "limits.start_s": "--start-s",
-    "limits.grace_ms": "--grace-ms",
-    "limits.memory_mb": "--memory-mb",
-    "limits.wall_s": "--wall-s",
     "maps.set": "--maps",
     "maps.names": "--map",
     "maps.sizes": "--size",
-    **machines.SPELLED,
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
@@ -180,14 +172,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
 @click.option(
     "--match", nargs=2, metavar="A B", help="play A against B, with two seats for each bot; this is the same as --format ab"
 )
-@click.option(
-    "--map",
-    "map_names",
-    multiple=True,
-    metavar="MAP",
-    help="play on this map, a name (m1) or a file; repeatable",
-    shell_complete=complete_maps,
-)
+@map_option
 @click.option(
     "--plan",
     is_flag=False,
@@ -197,7 +182,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     help="play nothing: say how many blocks, games and hours a match needs until a verdict, from the variance of old results; "
     "POINTS is the smallest difference of interest  [default: --sprt-elo1]",
 )
-@click.option("--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable")
+@size_option
 @settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN)
 @click.pass_context
 def arena_command(
@@ -208,7 +193,7 @@ def arena_command(
     resume: Path | None,
     mix_versions: bool,
     match: tuple[str, str] | None,
-    map_names: tuple[str, ...],
+    maps: tuple[str, ...],
     sizes: tuple[int, ...],
     plan: float | None,
     **options: Any,
@@ -241,7 +226,7 @@ def arena_command(
             raise UsageError("--match A B sets the bots and the format: leave out other bots and --format")
         bots, given["format"] = match, "ab"
     given["bots"] = list(bots) or None
-    given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None
+    given["maps.names"], given["maps.sizes"] = list(maps) or None, list(sizes) or None
     if mix_versions and resume is None:
         raise UsageError("--mix-versions is only for --resume")
     settings = _load(config, given, resume)

@@ -16,7 +16,7 @@ from vindibot.cli.measuring.parameters import RECORDING, nodes_option, traits_op
 @click.argument("recordings", nargs=-1, type=RECORDING, metavar="[RECORDINGS]...")
 @traits_option
 @nodes_option
-@click.option("--turns", type=click.IntRange(min=1), default=300, metavar="N", help="measure at most N turns  [default: 300]")
+@click.option("--turns", type=click.IntRange(min=1), default=300, metavar="N", help="measure at most N turns")
 def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...], nodes: int | None, turns: int) -> None:
     """Measure the time of each trait of a bot.
 

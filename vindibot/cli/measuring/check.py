@@ -11,14 +11,11 @@ from vindibot.arena import ArenaSettings
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.options import load_settings
 
-#: The limits that the command sets, by the name of the option.
-LIMITS = {"move_ms": "--move-ms", "first_ms": "--first-ms", "start_s": "--start-s", "memory_mb": "--memory-mb"}
-
 
 @click.command("check", short_help="Check whether a bot is fit for a tournament.")
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="a configuration of a tournament; BOT may be the name of one of its tables")
-@click.option("--rounds", type=click.IntRange(3, 300), default=8, show_default=True, help="moves of the program in each game")
+@click.option("--rounds", type=click.IntRange(3, 300), default=8, help="moves of the program in each game")
 @click.option("--move-ms", type=int, metavar="N", help="milliseconds per move  [default: 1000]")
 @click.option("--first-ms", type=int, metavar="N", help="milliseconds for the first move of a game  [default: same as --move-ms]")
 @click.option("--start-s", type=float, metavar="N", help="seconds for a program to start and join  [default: 20]")
@@ -46,6 +43,5 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
     from vindibot.devtools import check_bot
 
     given = {f"limits.{name}": value for name, value in limits.items() if value is not None}
-    spelled = {f"limits.{name}": option for name, option in LIMITS.items()} | {"bots": "BOT"}
-    loaded = load_settings(ArenaSettings, config, given | {"bots": [bot]}, spelled)
+    loaded = load_settings(ArenaSettings, config, given | {"bots": [bot]}, {"bots": "BOT"})
     sys.exit(check_bot(terminal(), loaded, rounds))

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from vindibot.arena import ClusterSettings
 from vindibot.base import interrupts
-from vindibot.cli.measuring import machines
 from vindibot.cli.options import load_settings, overrides, settings_options
 from vindibot.config import NoneWord, Settings
 
@@ -41,7 +40,7 @@ def cluster_command() -> None:
 
 @cluster_command.command("join", short_help="Let this machine play games.")
 @click.argument("address")
-@settings_options(JoinSettings, spelled=machines.SPELLED, hidden=HIDDEN)
+@settings_options(JoinSettings, hidden=HIDDEN)
 def join_command(address: str, **options: Any) -> None:
     """Let this machine play games for the scheduler at ADDRESS, tcp://HOST:PORT or tls://HOST:PORT.
 
@@ -59,7 +58,7 @@ def join_command(address: str, **options: Any) -> None:
 
     given = overrides(options)
     given["cluster.address"] = address
-    settings = load_settings(JoinSettings, None, given, machines.SPELLED).settings
+    settings = load_settings(JoinSettings, None, given).settings
     check_cluster(settings.cluster)
     from vindibot.cluster import join
 

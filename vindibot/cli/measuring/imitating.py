@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     "--near",
     type=click.FloatRange(0, 1000, min_open=True),
     default=1.0,
-    show_default=True,
     metavar="FACTOR",
     help="weight of moves with an enemy within 3 moves; other moves have weight 1",
 )
-@click.option(
-    "--hidden", type=int, default=0, show_default=True, metavar="N", help="number of hidden units, a multiple of 16; needs --net"
-)
+@click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16; needs --net")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
 @click.option("--net", type=PATH, metavar="FILE", help="write no models, but nets that play alone; leave out BOT")
 def imitate(

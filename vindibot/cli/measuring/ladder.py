@@ -12,9 +12,9 @@ import click
 
 from vindibot.arena import RUNGS, ArenaSettings
 from vindibot.base import VindibotError, interrupts, say
-from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.arena import HIDDEN, SPELLED
-from vindibot.cli.measuring.parameters import PATH, GivenPath
+from vindibot.cli.measuring.parameters import PATH, GivenPath, map_option, size_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, option_names, overrides, settings_options
 
 if TYPE_CHECKING:
@@ -72,15 +72,8 @@ class _LadderPage:
 @click.option("--games", type=click.IntRange(1), help="end when the file has this number of games  [default: no end]")
 @click.option("--table", type=PATH, help="at the end, write the ratings to this file (TOML)")
 @click.option("--mix-versions", is_flag=True, help="go on even if vindibot has changed since the last games")
-@click.option(
-    "--map",
-    "map_names",
-    multiple=True,
-    metavar="MAP",
-    help="play on this map, a name (m1) or a file; repeatable",
-    shell_complete=complete_maps,
-)
-@click.option("--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable")
+@map_option
+@size_option
 @settings_options(ArenaSettings, spelled=SPELLED, hidden=NOT_HERE)
 @click.pass_context
 def ladder_command(
@@ -93,7 +86,7 @@ def ladder_command(
     games: int | None,
     table: Path | None,
     mix_versions: bool,
-    map_names: tuple[str, ...],
+    maps: tuple[str, ...],
     sizes: tuple[int, ...],
     **options: Any,
 ) -> None:
@@ -122,7 +115,7 @@ def ladder_command(
     from vindibot.engine import warm
 
     given = overrides(options) | {"bots": list(rungs) or None, "results": None if results is None else str(results)}
-    given |= {"maps.names": list(map_names) or None, "maps.sizes": list(sizes) or None}
+    given |= {"maps.names": list(maps) or None, "maps.sizes": list(sizes) or None}
     settings = load_settings(ArenaSettings, config, given, SPELLED)
     if not rungs and settings.origin("bots").kind == "default":
         settings = load_settings(ArenaSettings, config, given | {"bots": list(RUNGS)}, SPELLED)

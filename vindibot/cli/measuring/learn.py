@@ -62,7 +62,6 @@ learn_command.add_command(value)
 @click.option(
     "--against",
     default="seed",
-    show_default=True,
     metavar="BOT",
     shell_complete=complete_bots,
     help="the bot of the short matches",
@@ -109,44 +108,28 @@ def selfplay(
         lower_priority()
     from vindibot.base import terminal
     from vindibot.config import load_bot
-
-    rival = load_bot(against)
-    with ExitStack() as stack:
-        run = _prepare(stack, out, minutes, decisions, options, rivals, start, changes, resume)
-        sys.exit(_train(run, rival, terminal()))
-
-
-def _prepare(
-    stack: ExitStack,
-    out: Path,
-    minutes: float | None,
-    decisions: int | None,
-    options: dict[str, int],
-    rivals: tuple[Path, ...],
-    start: Path | None,
-    changes: tuple[str, ...],
-    resume: bool,
-) -> Selfplay:
-    from vindibot.base import terminal
     from vindibot.engine import warm
     from vindibot.learning import Limit, Selfplay, read_nets, selfplay_settings
 
-    with interrupts.saying("interrupted before the training began"):
-        limit = Limit(decisions, minutes)
-        if resume:
-            Selfplay.check(out)
-            stack.enter_context(Selfplay.locked(out))
-            warm(terminal())
-            return Selfplay.resume(out, limit)
-        settings = selfplay_settings(options, changes)
-        models = [net for path in rivals for net in read_nets(path)]
-        first = read_nets(start)[0] if start is not None else None
-        Selfplay.check_new(out)
-        stack.enter_context(Selfplay.locked(out))
-        warm(terminal())
-        if minutes is None and decisions is None:
-            limit = Limit(None, 30.0)
-        return Selfplay.create(out, settings, limit, [net.policy for net in models], first)
+    rival, console, limit = load_bot(against), terminal(), Limit(decisions, minutes)
+    with ExitStack() as stack:
+        with interrupts.saying("interrupted before the training began"):
+            if resume:
+                Selfplay.check(out)
+                stack.enter_context(Selfplay.locked(out))
+                warm(console)
+                run = Selfplay.resume(out, limit)
+            else:
+                settings = selfplay_settings(options, changes)
+                models = [net.policy for path in rivals for net in read_nets(path)]
+                first = read_nets(start)[0] if start is not None else None
+                Selfplay.check_new(out)
+                stack.enter_context(Selfplay.locked(out))
+                warm(console)
+                if limit == Limit():
+                    limit = Limit(minutes=30.0)
+                run = Selfplay.create(out, settings, limit, models, first)
+        sys.exit(_train(run, rival, console))
 
 
 def _train(run: Selfplay, rival: Bot, console: Console) -> int:

@@ -1,4 +1,4 @@
-"""The options with which the machines of a cluster play the games of a command, and the connection to these machines."""
+"""The connection to the machines of a cluster that play the games of a command."""
 
 from __future__ import annotations
 
@@ -8,19 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vindibot.arena import ClusterSettings, Elsewhere, Entrant, Tournament
-
-#: The names of the options by the keys of their settings.
-SPELLED = {
-    "cluster.address": "--dask",
-    "cluster.insecure": "--insecure",
-    "cluster.tls_ca_file": "--tls-ca-file",
-    "cluster.tls_cert": "--tls-cert",
-    "cluster.tls_key": "--tls-key",
-    "cluster.mixed_machines": "--mixed-machines",
-    "cluster.generic_cpu": "--generic-cpu",
-    "cluster.lost_s": "--lost-s",
-    "cluster.wait_s": "--wait-s",
-}
 
 
 def check_machines(settings: ClusterSettings) -> None:

@@ -17,20 +17,16 @@ from vindibot.cli.completion import complete_bots
     "rivals",
     multiple=True,
     default=("seed",),
-    show_default=True,
     metavar="RIVAL",
     shell_complete=complete_bots,
     help="a bot, or a file of nets (.npz), each of which is a rival; repeatable",
 )
-@click.option(
-    "--blocks", type=click.IntRange(2), default=40, show_default=True, metavar="N", help="number of maps; four games on each"
-)
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="seed of the maps")
+@click.option("--blocks", type=click.IntRange(2), default=40, metavar="N", help="number of maps; four games on each")
+@click.option("--seed", type=int, default=1, metavar="N", help="seed of the maps")
 @click.option(
     "--nodes",
     type=click.IntRange(1),
     default=1000,
-    show_default=True,
     metavar="N",
     help="most nodes per move of a bot",
 )
@@ -63,7 +59,7 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
         for rival in opponents:
             base = None
             for number, (name, net) in enumerate(players):
-                result = rival.meet(net, seed, blocks, nodes, lambda: stop.soon)
+                result = rival.meet(net.policy, seed, blocks, lambda: stop.soon, nodes=nodes)
                 if result is None:
                     break
                 table.add_row(*match_row(name, rival.name, result, base))

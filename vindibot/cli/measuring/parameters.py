@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from vindibot.base import UsageError, given_path
-from vindibot.cli.completion import complete_bots
+from vindibot.cli.completion import complete_bots, complete_maps
 
 if TYPE_CHECKING:
     from vindibot.games import Continuation, RecordedTurn, Recording
@@ -87,6 +87,17 @@ def continuation(source: Path | None, turn: int | None, game: str | None, hero: 
 
 
 config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
+map_option = click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="MAP",
+    help="play on this map, a name (m1) or a file; repeatable",
+    shell_complete=complete_maps,
+)
+size_option = click.option(
+    "--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable"
+)
 turn_option = click.option("--turn", type=int, metavar="N", help="the value of `turn` in the recording; a round has four turns")
 round_option = click.option(
     "--round", "round_number", type=click.IntRange(min=1), metavar="N", help="the turn of our hero in round N"
@@ -132,7 +143,6 @@ holdout_option = click.option(
     "--holdout",
     type=click.FloatRange(0.05, 0.9),
     default=0.3,
-    show_default=True,
     metavar="SHARE",
     help="share of the maps that are for validation only",
 )

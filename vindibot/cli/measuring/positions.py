@@ -19,12 +19,11 @@ def positions_command() -> None:
 @positions_command.command("make", short_help="Choose balanced positions from recorded games.")
 @click.argument("output", metavar="OUT", type=PATH)
 @click.argument("files", metavar="GAMES...", nargs=-1, required=True, type=PATH)
-@click.option("--count", type=click.IntRange(min=1), default=80, show_default=True, metavar="N", help="number of positions")
+@click.option("--count", type=click.IntRange(min=1), default=80, metavar="N", help="number of positions")
 @click.option(
     "--margin",
     type=click.FloatRange(min=0),
     default=60,
-    show_default=True,
     metavar="GOLD",
     help="largest difference of two heroes in expected gold",
 )
@@ -32,7 +31,6 @@ def positions_command() -> None:
     "--rounds",
     type=click.IntRange(min=1),
     default=80,
-    show_default=True,
     metavar="N",
     help="length of the new games, in rounds",
 )
@@ -40,18 +38,16 @@ def positions_command() -> None:
     "--nodes",
     type=click.IntRange(min=1000),
     default=10_000,
-    show_default=True,
     metavar="N",
     help="plies played out per position",
 )
 @click.option("--standoffs", "theme", flag_value="standoffs", help="only positions in which two heroes hold each other in place")
 @click.option("--fights", "theme", flag_value="fights", help="only positions with two heroes within 3 steps of each other")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of each file")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="seed of the choice")
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="seed of the choice")
 @click.option(
     "--reviewer",
     default="versions/strong-1",
-    show_default=True,
     metavar="BOT",
     shell_complete=complete_bots,
     help="the bot whose playouts value the positions",

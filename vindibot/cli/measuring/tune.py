@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vindibot.base import UsageError, VindibotError, interrupts
-from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring import machines
-from vindibot.cli.measuring.parameters import PATH, config_option
+from vindibot.cli.measuring.parameters import PATH, config_option, map_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 from vindibot.tuning import PromoteSettings, TuneSettings
 
@@ -31,18 +31,9 @@ EVERY = 15.0
 #: Settings for which the commands declare options themselves.
 LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
 #: The names of options that do not follow from the keys of their settings.
-SPELLED = {"move_ms": "--move-ms", **machines.SPELLED}
+SPELLED = {"maps": "--map", "pool": "--rival", "ranges": "--range", "rivals": "--rival"}
 #: Defaults of these commands that differ from the defaults of the models of settings.
 DEFAULTS = {"log.level": "warning"}
-
-map_option = click.option(
-    "--map",
-    "maps",
-    multiple=True,
-    metavar="MAP",
-    help="play on this map (a name or a file); repeatable",
-    shell_complete=complete_maps,
-)
 
 
 @click.group(name="tune", short_help="Learn the parameters of a bot from games, and test the result.")
@@ -93,7 +84,7 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
-@settings_options(TuneSettings, spelled=machines.SPELLED, hidden=LISTS, defaults=DEFAULTS)
+@settings_options(TuneSettings, spelled=SPELLED, hidden=LISTS, defaults=DEFAULTS)
 def play(
     bot: str | None,
     parameters: tuple[str, ...],
@@ -125,9 +116,7 @@ def play(
     given = overrides(options)
     given |= {"parameters": list(parameters) or None, "exclude": list(exclude) or None, "ranges": _read_ranges(ranges)}
     given |= {"pool": [] if no_rivals else list(pool) or None, "maps": list(maps) or None}
-    settings = load_settings(
-        TuneSettings, config, given, {**machines.SPELLED, "pool": "--rival", "maps": "--map", "ranges": "--range"}
-    ).settings
+    settings = load_settings(TuneSettings, config, given, SPELLED).settings
     machines.check_machines(settings.cluster)
     if resume is not None:
         if bot is not None:
@@ -280,7 +269,7 @@ def promote(
 
     require_extra()
     given = overrides(options) | {"rivals": list(rivals) or None, "maps": list(maps) or None}
-    settings = load_settings(PromoteSettings, config, given, {**machines.SPELLED, "rivals": "--rival", "maps": "--map"}).settings
+    settings = load_settings(PromoteSettings, config, given, SPELLED).settings
     machines.check_machines(settings.cluster)
     console = terminal()
 

@@ -13,13 +13,12 @@ from vindibot.cli.measuring.parameters import PATH, holdout_option
 @click.command("value", short_help="Learn the value of positions from recorded games.")
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="the file of the net, for example value.npz")
-@click.option("--hidden", type=int, default=0, show_default=True, metavar="N", help="number of hidden units, a multiple of 16")
+@click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16")
 @click.option("--from", "start", type=PATH, metavar="FILE", help="the new net gets the policy of the net in this file")
 @click.option(
     "--every",
     type=click.IntRange(1, 1000),
     default=10,
-    show_default=True,
     metavar="N",
     help="number of rounds from one position of a game to the next",
 )

@@ -13,14 +13,7 @@ from vindibot.cli.measuring.parameters import config_option, continuation, from_
 from vindibot.cli.options import load_settings, overrides, settings_options
 
 #: The names of the options whose names do not follow from the keys of their settings.
-SPELLED = {
-    "recording.enabled": "--recording",
-    "recording.folder": "--recordings",
-    "pool.in_process": "--in-process",
-    "pool.workers": "--workers",
-    "pool.nodes": "--nodes",
-    "your_limit_s": "--your-limit",
-}
+SPELLED = {"your_limit_s": "--your-limit"}
 
 
 @click.command("challenge", short_help="Play against bots in the browser.")

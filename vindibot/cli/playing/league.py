@@ -50,7 +50,7 @@ def _read_maps(text: str | None) -> tuple[str, ...] | None:
 @league_command.command("new", short_help="Make a league from a roster.")
 @click.argument("name")
 @click.argument("roster", type=PATH)
-@click.option("--folder", type=PATH, default=Path(), help="write the league and the keys into this folder  [default: here]")
+@click.option("--folder", type=PATH, default=Path(), help="write the league and the keys into this folder")
 @config_option
 @settings_options(LeagueSettings, spelled=SPELLED)
 def new(name: str, roster: Path, folder: Path, config: str | None, **options: Any) -> None:
@@ -160,7 +160,7 @@ def _organising(function: Any) -> Any:
     port = COMMAND_DEFAULTS["port"]
     for parameter in (
         click.option("--key-file", type=PATH, help="the file of the organiser's or administrator's key  [default: beside FILE]"),
-        click.option("--server", default=f"http://127.0.0.1:{port}", show_default=True, help="the address of the server"),
+        click.option("--server", default=f"http://127.0.0.1:{port}", help="the address of the server"),
         click.argument("file", type=PATH),
     ):
         function = parameter(function)
@@ -242,7 +242,7 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
 
 @league_command.command(short_help="Print the standings of a league.")
 @click.argument("file", type=PATH)
-@click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table")
 def standings(file: Path, output: str) -> None:
     """Print the standings of the league in FILE. A server may play the league at the same time."""
     from vindibot.base import plain_table, terminal

@@ -13,16 +13,6 @@ from vindibot.cli.measuring.parameters import continuation, from_options
 from vindibot.cli.options import known_variables, option_names, overrides, settings_options
 from vindibot.config import PlaySettings
 
-#: The names of the options whose names do not follow from the keys of their settings.
-SPELLED = {
-    "recording.enabled": "--recording",
-    "recording.folder": "--recordings",
-    "pool.in_process": "--in-process",
-    "pool.workers": "--workers",
-    "pool.nodes": "--nodes",
-    "time.limit_ms": "--limit-ms",
-    "time.margin_ms": "--margin-ms",
-}
 #: Settings without an option. The key has no option, because every user of the machine can read a command line.
 HIDDEN = {"key"}
 
@@ -38,7 +28,6 @@ HIDDEN = {"key"}
 @from_options
 @settings_options(
     PlaySettings,
-    spelled=SPELLED,
     hidden=HIDDEN,
     completes={"bot": complete_bots, "against": complete_bots, "map": complete_maps},
 )
@@ -82,7 +71,7 @@ def play_command(
     from vindibot.config import load_play
     from vindibot.session import play_games
 
-    loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings, SPELLED), others=known_variables)
+    loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings), others=known_variables)
     start = continuation(source, turn, game, hero)
     if start is not None:
         for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):

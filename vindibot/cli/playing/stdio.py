@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from vindibot.cli.completion import complete_bots
@@ -9,29 +11,27 @@ from vindibot.cli.completion import complete_bots
 
 @click.command("stdio", short_help="Play a bot by the line protocol.")
 @click.argument("bot", shell_complete=complete_bots)
-@click.option(
-    "--limit-ms", type=click.FloatRange(10, 600_000), default=50, metavar="MS", help="time limit of a move  [default: 50]"
-)
+@click.option("--limit-ms", type=click.FloatRange(10, 600_000), default=50, metavar="MS", help="time limit of a move")
 @click.option(
     "--first-ms",
     type=click.FloatRange(10, 600_000),
     default=1000,
     metavar="MS",
-    help="time limit of the first move  [default: 1000]",
+    help="time limit of the first move",
 )
 @click.option(
     "--margin-ms",
     type=click.FloatRange(0, 60_000),
     default=15,
     metavar="MS",
-    help="milliseconds of each move that stay unused; larger: safer on a slow machine, but less time to think [default: 15]",
+    help="milliseconds of each move that stay unused; larger: safer on a slow machine, but less time to think",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1, 100_000),
     default=150,
     metavar="N",
-    help="length of the game in rounds, which the protocol does not state [default: 150]",
+    help="length of the game in rounds, which the protocol does not state",
 )
 @click.option(
     "--nodes",
@@ -49,19 +49,9 @@ from vindibot.cli.completion import complete_bots
 @click.option(
     "--expert/--no-expert",
     default=True,
-    help="ask for the last moves of the other heroes, by the message EXPERT_INPUT  [default: on]",
+    help="ask for the last moves of the other heroes, by the message EXPERT_INPUT",
 )
-def stdio_command(
-    bot: str,
-    limit_ms: float,
-    first_ms: float,
-    margin_ms: float,
-    rounds: int,
-    nodes: int | None,
-    workers: int | None,
-    seed: int | None,
-    expert: bool,
-) -> None:
+def stdio_command(bot: str, **options: Any) -> None:
     """Play a bot by the line protocol.
 
     The BOT plays one game for a referee that speaks the protocol of the CodinGame port. States come on standard input, moves go
@@ -75,4 +65,4 @@ def stdio_command(
     """
     from vindibot.session import StdioSettings, play_stdio
 
-    play_stdio(bot, StdioSettings(limit_ms, first_ms, margin_ms, rounds, nodes, workers, seed, expert))
+    play_stdio(bot, StdioSettings(**options))

@@ -30,9 +30,9 @@ REVIEW_SUFFIX = ".review.jsonl"
 LONGEST_LINE = 48
 
 Direction = Literal["Stay", "North", "South", "East", "West"]
-#: The class of a move: "" if its loss does not count.
+#: The class of a move: "" if its loss does not count. The smallest losses are first.
 Mark = Literal["", "inaccuracy", "mistake", "blunder"]
-#: What was wrong with a move: "" if no rule applies.
+#: What was wrong with a move: "" if no rule applies. Reports have this order.
 Kind = Literal[
     "",
     "walked into a fight",
@@ -45,8 +45,7 @@ Kind = Literal[
     "kept up a stand-off",
     "swapped mines",
 ]
-_Gold = Annotated[float, Field(allow_inf_nan=False)]
-_Four = tuple[_Gold, _Gold, _Gold, _Gold]
+_Four = tuple[float, float, float, float]
 _Moves = Annotated[str, Field(pattern=rf"^[{PV_LETTERS}]*$", max_length=LONGEST_LINE)]
 
 
@@ -72,12 +71,8 @@ class Thresholds(_ReviewLine):
         count."""
         if loss < self.errors * error:
             return ""
-        marks: tuple[tuple[Mark, float], ...] = (
-            ("blunder", self.blunder),
-            ("mistake", self.mistake),
-            ("inaccuracy", self.inaccuracy),
-        )
-        return next((mark for mark, least in marks if loss >= least and loss > 0), "")
+        marks: tuple[Mark, ...] = ("blunder", "mistake", "inaccuracy")
+        return next((mark for mark in marks if loss >= getattr(self, mark) and loss > 0), "")
 
     def mark_of(self, turn: ReviewedTurn) -> Mark:
         """Return the class of the played move of a reviewed turn. A move that the reviewing bot itself may play is never bad."""
@@ -96,8 +91,8 @@ class MoveValue(_ReviewLine):
     move: Direction
     gold: _Four
     gold_error: _Four
-    less: _Gold
-    less_error: _Gold
+    less: float
+    less_error: float
 
 
 class ReviewedTurn(_ReviewLine):
@@ -119,8 +114,8 @@ class ReviewedTurn(_ReviewLine):
     hero: int = Field(ge=1, le=4)
     move: Direction
     best: Direction
-    loss: _Gold
-    loss_error: _Gold
+    loss: float
+    loss_error: float
     choice: tuple[Direction, ...] = ()
     mark: Mark = ""
     kind: Kind = ""

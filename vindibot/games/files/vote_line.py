@@ -47,7 +47,7 @@ class VoteLine(BaseModel):
     status: Status = "ok"
     note: str = ""
     depth: _Count | None = None
-    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    score: float | None = None
     nodes: _Count | None = None
     pv: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_PV)] = ""
     goal: tuple[_Place, _Place] | None = None
