@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from behaviours.base import Budget
 from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
 from vindibot.config import Bot
 from vindibot.devtools import asking_elsewhere
@@ -67,9 +66,7 @@ def ask_again(
             turn = by_turn.get(position.turn)
             if turn is None or turn.hero - 1 != position.me:
                 continue
-            view = position.view()
-            view.budget = Budget(nodes=nodes)
-            moves = frozenset(best_moves(view))
+            moves = frozenset(best_moves(position.view(nodes)))
             known = [turn.value(move).less for move in moves]
             answers.append(NewMove(turn, moves, sum(known) / len(known)))
             progress.advance(task)

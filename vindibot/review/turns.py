@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import Budget
 from sim import kernels
 from sim.game import DIRECTIONS
 from vindibot.config import Bot
@@ -61,9 +60,7 @@ class Reviewer:
 
     def choice(self, position: TurnPosition) -> set[str]:
         """Return the moves that the bot itself may play on this turn; several may tie."""
-        view = position.view()
-        view.budget = Budget(nodes=self.nodes)
-        return best_moves(self.bot, view)
+        return best_moves(self.bot, position.view(self.nodes))
 
 
 def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
