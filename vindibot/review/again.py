@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
@@ -19,6 +18,7 @@ from vindibot.config import Bot
 from vindibot.devtools import asking_elsewhere
 from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
 from vindibot.review.positions import positions
+from vindibot.review.report import progress_bar
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
@@ -56,11 +56,7 @@ def ask_again(
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with (
-        asking_elsewhere(bot) as best_moves,
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-    ):
+    with asking_elsewhere(bot) as best_moves, progress_bar(console) as progress:
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
         for position in positions(history, heroes):
             turn = by_turn.get(position.turn)

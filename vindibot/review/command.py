@@ -27,8 +27,9 @@ from vindibot.games import (
 from vindibot.review.again import ask_again, compare, write_tests
 from vindibot.review.profile import bots_of, many_games, show_profile
 from vindibot.review.report import show_review
-from vindibot.review.run import ReviewSettings, review_games, where
+from vindibot.review.run import review_games, where
 from vindibot.review.store import ReviewFile
+from vindibot.review.turns import Reviewer
 from vindibot.review.values import NODES, ROUNDS
 
 #: The default bot whose playouts value the moves. The thresholds were chosen with this version.
@@ -127,23 +128,21 @@ def _review(
     by game id."""
     with ReviewFile(output, request.path, request.again) as file:
         before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
-        reviewer = REVIEWER if request.bot is None or request.asks else request.bot
+        bot = REVIEWER if request.bot is None or request.asks else request.bot
         nodes, rounds = request.nodes, request.rounds
         if request.asks:
             nodes = None  # here `request.nodes` is the budget of the bot that is asked again
         if before is not None and not request.again:
             # An earlier review is continued with its own settings, unless options change them.
-            reviewer = before.bot if request.bot is None or request.asks else request.bot
+            bot = before.bot if request.bot is None or request.asks else request.bot
             nodes = before.nodes if nodes is None else nodes
             rounds = before.rounds if rounds is None else rounds
         try:
             thresholds = Thresholds(**{**(before.thresholds.model_dump() if before is not None else {}), **request.thresholds})
         except ValidationError as problem:
             raise UsageError(f"the thresholds: {problem.errors()[0]['msg']}") from None
-        settings = ReviewSettings(
-            load_bot(reviewer), NODES if nodes is None else nodes, ROUNDS if rounds is None else rounds, thresholds
-        )
-        review_games(console, games, file, settings, request.heroes or None, request.workers)
+        reviewer = Reviewer(load_bot(bot), NODES if nodes is None else nodes, ROUNDS if rounds is None else rounds, thresholds)
+        review_games(console, games, file, reviewer, request.heroes or None, request.workers)
     return {one.header.game: one for one in file.complete() if one.header.game in ids}
 
 

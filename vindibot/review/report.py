@@ -1,4 +1,4 @@
-"""The report of a review in the terminal: a table of the mean losses, and the worst moves with small boards."""
+"""What a review shows in the terminal: its progress, a table of the mean losses, and the worst moves with small boards."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -79,6 +80,12 @@ def game_table(losses: dict[str, Losses]) -> Table:
     for name, cells in rows:
         table.add_row(name, *cells)
     return table
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar, which is shown only in a terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _show_turn(console: Console, history: GameHistory, turn: ReviewedTurn, rank: int, name: str) -> None:

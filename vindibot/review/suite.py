@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from behaviours.base import View
 from sim.board import draw
@@ -22,12 +21,12 @@ from vindibot.config import load_bot
 from vindibot.engine import warm
 from vindibot.games import PHASES, GameHistory, GameRecord
 from vindibot.review.profile import many_games
+from vindibot.review.report import progress_bar
 from vindibot.review.situations import NEAR_STEPS, phase_of
 from vindibot.review.values import Valuer, rollout_of
 
 #: The themes of positions besides "": heroes that hold each other in place, and heroes that are about to fight.
 STANDOFFS, FIGHTS = "standoffs", "fights"
-THEMES = (STANDOFFS, FIGHTS)
 #: A stand-off: for this number of rounds, two heroes within `NEAR_STEPS` steps stay in areas of `SIDE` squares per side.
 STANDOFF_ROUNDS, SIDE = 20, 5
 #: Number of positions per game and phase that are valued, in a random order, and number that may be chosen.
@@ -173,8 +172,7 @@ def _choose(
     seen: set[str] = set()
     per_game = Counter[tuple[str, str]]()
     waiting, tried = {group: list(candidates) for group, candidates in groups.items()}, 0
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("choosing positions", total=request.count)
         while len(chosen) < request.count and any(waiting.values()):
             for group in [group for group, left in waiting.items() if left]:
