@@ -23,6 +23,7 @@ from .explanation import explain as explain
 from .fitness import check_bot as check_bot
 from .kernel_cache import fill_cache as fill_cache
 from .rerun import (
+    RerunOptions as RerunOptions,
     ask_turn as ask_turn,
     rerun_turn as rerun_turn,
 )
