@@ -81,8 +81,8 @@ def report(
 
     The page links to the file `results` and to the files beside it. `bots` are the labels in the order of the configuration. This
     order determines the colours of the bots. The page shows gold over time if there are game records. `pages` has the paths of
-    games' pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh` seconds,
-    if this is not 0.
+    games' pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh`
+    seconds, if this is not 0.
     """
     number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
     title = title or (f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number))
