@@ -12,7 +12,6 @@ from .means import (
 from .plans import (
     blocks_for_interval as blocks_for_interval,
     expected_blocks as expected_blocks,
-    spread_of as spread_of,
 )
 from .rates import (
     rate_interval as rate_interval,
