@@ -273,11 +273,11 @@ def interval_note(summary: Summary) -> str:
     return f"no 95 % intervals and no LOS: they need at least {MIN_BLOCKS} blocks"
 
 
-def joined(parts: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Return the parts with " · " between them, in lines of at most `width` characters. A longer part has a line of its own."""
+def joined(parts: Iterable[str]) -> list[str]:
+    """Return the parts with " · " between them, in lines of at most `WIDTH` characters. A longer part has a line of its own."""
     lines: list[str] = []
     for part in filter(None, parts):
-        if lines and len(lines[-1]) + 3 + len(part) <= width:
+        if lines and len(lines[-1]) + 3 + len(part) <= WIDTH:
             lines[-1] += f" · {part}"
         else:
             lines.append(part)
