@@ -15,7 +15,7 @@ from rich.text import Text
 
 from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
 from vindibot.config import Bot
-from vindibot.devtools import asking_elsewhere
+from vindibot.devtools import moves_of, voting_elsewhere
 from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
 from vindibot.review.positions import positions
 from vindibot.review.report import progress_bar
@@ -56,13 +56,13 @@ def ask_again(
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
-    with asking_elsewhere(bot) as best_moves, progress_bar(console) as progress:
+    with voting_elsewhere(bot) as ballot, progress_bar(console) as progress:
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
         for position in positions(history, heroes):
             turn = by_turn.get(position.turn)
             if turn is None or turn.hero - 1 != position.me:
                 continue
-            moves = frozenset(best_moves(position.view(nodes)))
+            moves = frozenset(moves_of(ballot(position.view(nodes))))
             known = [turn.value(move).less for move in moves]
             answers.append(NewMove(turn, moves, sum(known) / len(known)))
             progress.advance(task)
