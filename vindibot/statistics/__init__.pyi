@@ -6,7 +6,6 @@ from .differences import (
 )
 from .hypotheses import Hypotheses as Hypotheses
 from .means import (
-    jackknife as jackknife,
     mean_interval as mean_interval,
 )
 from .plans import (
