@@ -60,9 +60,8 @@ class _Queue(Iterator[GameTask]):
 class TuneStudy:
     """A study that `begin` or `resume` has made.
 
-    `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing. `levels` has
-    the level of each finished iterate, NaN if none of its blocks could be played. `importance` has the importance of parameters
-    (0..1) by key.
+    `result` is the result of the study, None while games are missing. `levels` has the level of each finished iterate, NaN if
+    none of its blocks could be played. `importance` has the importance of parameters (0..1) by key.
     """
 
     file: StudyFile
@@ -71,7 +70,6 @@ class TuneStudy:
     pool: tuple[Entrant, ...]
     maps: MapSet
     seed: int
-    iterates: int = 0
     result: SearchResult | None = None
     levels: list[float] = field(default_factory=list)
     importance: dict[str, float] = field(default_factory=dict)
@@ -115,7 +113,7 @@ class TuneStudy:
         queue = _Queue(lambda plan: maker.tasks(plan.number, bot_at(plan.plus), bot_at(plan.minus)))
         lines, asked = dict[int, list[GameLine]](), stop or Stop()
         steps = search(self.space, settings, self.seed)
-        self.iterates, self.result, self.levels = 0, None, []
+        self.result, self.levels = None, []
 
         def advance(iterate: Iterate) -> Iterate:
             """Return the first iterate with missing blocks, and queue their games. At the end of the search, set `result`."""
@@ -155,10 +153,9 @@ class TuneStudy:
         """Count a finished iterate. Store it as a trial, unless an earlier run has stored it."""
         found = objective_of(results, self.settings.objective)
         level, spread = (None, 0.0) if found is None else found
-        self.levels.append(math.nan if level is None else level)
-        if self.iterates >= trials.count:
+        if len(self.levels) >= trials.count:
             trials.add(iterate.point, level, phase=iterate.phase, blocks=len(results), spread=spread)
-        self.iterates += 1
+        self.levels.append(math.nan if level is None else level)
 
 
 def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:
