@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,12 @@ class _Requests:
 
     def _play(self, game: RemoteGame) -> bytes:
         try:
-            with _scratch_folder(wanted=bool(game.task.logs)) as logs:
+            with contextlib.ExitStack() as stack:
+                logs = ""
+                if game.task.logs:
+                    with contextlib.suppress(OSError):  # the logs are lost, if the folder cannot be made
+                        scratch = tempfile.TemporaryDirectory(prefix="vindibot-logs-", ignore_cleanup_errors=True)
+                        logs = stack.enter_context(scratch)
                 played = play_task(game.with_entrants(self._entrants, logs))
                 return GameAnswer.of(played, _contents(logs)).encode()
         except VindibotError:
@@ -145,20 +150,6 @@ def _describe(name: str) -> bytes:
     machine, proof = this_machine(), prove()
     told = {"name": name or machine.name, "signature": proof.signature}
     return ProofAnswer(machine=machine.model_copy(update=told), proof=proof).encode()
-
-
-@contextlib.contextmanager
-def _scratch_folder(*, wanted: bool) -> Iterator[str]:
-    """Yield the path of a folder for the logs of a game: "" if no folder is `wanted`, or if it cannot be made."""
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="vindibot-logs-", ignore_cleanup_errors=True) if wanted else None
-    except OSError:
-        scratch = None
-    if scratch is None:
-        yield ""
-        return
-    with scratch as folder:
-        yield folder
 
 
 def _contents(folder: str) -> dict[str, bytes]:
