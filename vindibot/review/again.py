@@ -41,12 +41,12 @@ class NewMove:
     @property
     def mended(self) -> bool:
         """Whether each of the bot's moves loses less than half of the gold that the played move lost."""
-        return self.moves <= good_moves(self.turn, self.turn.loss)
+        return self.moves <= good_moves(self.turn)
 
 
-def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
-    """Return the moves of a reviewed turn that lose less than half of `loss` gold against the best move."""
-    return {value.move for value in turn.values if value.less < loss / 2}
+def good_moves(turn: ReviewedTurn) -> set[str]:
+    """Return the moves of a reviewed turn that lose less than half of the gold that the played move lost."""
+    return {value.move for value in turn.values if value.less < turn.loss / 2}
 
 
 def ask_again(
@@ -135,7 +135,7 @@ STATES = Path(__file__).with_suffix(".states.jsonl")
 
 def _test(turn: ReviewedTurn, game: str) -> str:
     """Return the test of a turn. `game` is the id of its game, empty if all tests have the same game."""
-    good = sorted(good_moves(turn, turn.loss), key=lambda move: turn.value(move).less)
+    good = sorted(good_moves(turn), key=lambda move: turn.value(move).less)
     what = f"{turn.move} loses {turn.loss:.1f} gold against {turn.best}" + (f": {turn.kind}" if turn.kind else "")
     moves = "{" + ", ".join(f'"{move}"' for move in good) + "}"
     name = f"_{re.sub(r'[^A-Za-z0-9]', '_', game)}" if game else ""

@@ -239,4 +239,4 @@ def _write_tests(console: Console, request: DiffRequest, ranked: Sequence[AskedT
 
 def _mends(turn: AskedTurn, review: ReviewedTurn) -> bool:
     """Return whether the first bot's move is bad, and each move of the second bot loses less than half of its loss."""
-    return review.counts and {DIRECTIONS[move] for move in turn.moves[1]} <= good_moves(review, review.loss)
+    return review.counts and {DIRECTIONS[move] for move in turn.moves[1]} <= good_moves(review)
