@@ -234,14 +234,6 @@ def _check_build(trial: TraitTrial) -> None:
         raise _BrokenError(f"a trait built from its parameters is not the same: {rebuilt!r}", _BUILD)
 
 
-def _check_answers(trial: TraitTrial) -> None:
-    _check_votes(trial, usual())
-
-
-def _check_odd(trial: TraitTrial) -> None:
-    _check_votes(trial, (*odd(), *trial.more))
-
-
 def _check_votes(trial: TraitTrial, positions: Sequence[TrialPosition]) -> None:
     for position in positions:
         for nodes in NODES:
@@ -285,8 +277,12 @@ def _check_view(trial: TraitTrial) -> None:
 CHECKS = (
     Check("build", "it can be built in another process, from its class and its parameters", _check_build),
     Check("ends", "it ends in time: after its budget of nodes, or when the stop word is set", _check_end),
-    Check("answers", "every answer is a valid vote", _check_answers),
-    Check("odd", "it does not fail on unusual boards and in the last round", _check_odd),
+    Check("answers", "every answer is a valid vote", lambda trial: _check_votes(trial, usual())),
+    Check(
+        "odd",
+        "it does not fail on unusual boards and in the last round",
+        lambda trial: _check_votes(trial, (*odd(), *trial.more)),
+    ),
     Check("same", "the same view and nodes give the same answer, in any process", _check_same),
     Check("view", "it leaves its view unchanged", _check_view),
 )
