@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -167,19 +167,22 @@ def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
 def _choose(
     console: Console, groups: dict[tuple[int, str], list[Candidate]], request: SuiteRequest, valuer: Valuer
 ) -> tuple[list[SuitePosition], int]:
-    """Return balanced positions, a position of each group in turn, and the number of positions that were valued."""
+    """Return balanced positions, a position of each group in turn, and the number of positions that were valued.
+
+    The candidates that were tried are removed from `groups`.
+    """
     chosen: list[SuitePosition] = []
     seen: set[str] = set()
     per_game = Counter[tuple[str, str]]()
-    waiting, tried = {group: list(candidates) for group, candidates in groups.items()}, 0
+    tried = 0
     with progress_bar(console) as progress:
         task = progress.add_task("choosing positions", total=request.count)
-        while len(chosen) < request.count and any(waiting.values()):
-            for group in [group for group, left in waiting.items() if left]:
+        while len(chosen) < request.count and any(groups.values()):
+            for group in [group for group, left in groups.items() if left]:
                 if len(chosen) >= request.count:
                     break
-                while waiting[group]:
-                    one = waiting[group].pop()
+                while groups[group]:
+                    one = groups[group].pop()
                     digest = _digest(one.games)
                     if digest in seen or per_game[one.game, one.phase] >= CHOSEN:
                         continue
@@ -219,22 +222,13 @@ def _position(one: Candidate, gold: Sequence[float], theme: str) -> SuitePositio
     )
 
 
-#: The eight symmetries of a square board.
-_SYMMETRIES: tuple[Callable[[np.ndarray], np.ndarray], ...] = tuple(
-    lambda board, turns=turns, flipped=flipped: np.rot90(board.T if flipped else board, turns)  # type: ignore[misc]
-    for turns in range(4)
-    for flipped in (False, True)
-)
-
-
 def _digest(games: Games) -> str:
     """Return a digest of the board with its heroes, without gold and turn. Turned and mirrored boards have the same digest."""
     size = int(games["size"].item(0))
     cells = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
     life = ",".join(map(str, games["hero"]["life"][0].tolist()))
-    return min(
-        hashlib.sha256(np.ascontiguousarray(turned(cells)).tobytes() + life.encode()).hexdigest() for turned in _SYMMETRIES
-    )
+    boards = [np.rot90(board, turns) for board in (cells, cells.T) for turns in range(4)]
+    return min(hashlib.sha256(board.tobytes() + life.encode()).hexdigest() for board in boards)
 
 
 def _halves(positions: Sequence[SuitePosition]) -> tuple[list[SuitePosition], list[SuitePosition]]:
