@@ -45,7 +45,7 @@ class ClusterMachine:
     @property
     def plays(self) -> bool:
         """Whether this machine may get games."""
-        return self.line is not None and not self.refused and not self.silent
+        return not self.missing
 
     @property
     def missing(self) -> str:
