@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 class GameRate:
-    """The number of games per minute, measured over the last `PACE` games of this run."""
+    """The number of games per minute, measured over the last `PACE` games since this object was made."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
