@@ -49,9 +49,7 @@ def good_moves(turn: ReviewedTurn) -> set[str]:
     return {value.move for value in turn.values if value.less < turn.loss / 2}
 
 
-def ask_again(
-    console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
-) -> list[NewMove]:
+def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int) -> list[NewMove]:
     """Return what a bot plays today on reviewed turns of a game. `nodes` is the bot's search budget per turn, in nodes."""
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
@@ -69,14 +67,9 @@ def ask_again(
     return answers
 
 
-def compare(
-    console: Console, history: GameHistory, review: Review, bot: Bot, hero: int | None = None, nodes: int = NODES_AGAIN
-) -> list[NewMove]:
-    """Print what a bot plays today at each bad move of a review, and return these answers.
-
-    `hero` (0..3) selects the bad moves of one hero. `nodes` is the bot's search budget per turn, in nodes.
-    """
-    answers = ask_again(console, history, review.worst(None, hero), bot, nodes)
+def compare(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
+    """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
+    answers = ask_again(console, history, review.worst(None), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
     for answer in sorted(answers, key=lambda one: -one.turn.loss):
         turn = answer.turn
@@ -88,7 +81,6 @@ def compare(
     then, now = sum(one.turn.loss for one in answers), sum(one.loss for one in answers)
     mended = sum(one.mended for one in answers)
     say(console, f"{printable(bot.name)} mends {mended} of {len(answers)} bad moves; they lost {then:.0f} gold, now {now:.0f}")
-    return answers
 
 
 def write_tests(
