@@ -93,6 +93,7 @@ from .tournament import (
 )
 from .worker import (
     LocalGames as LocalGames,
+    guarded as guarded,
     play_task as play_task,
     prepare_children as prepare_children,
     preparing as preparing,
