@@ -26,7 +26,7 @@ from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.report.plan import to_halve
 from vindibot.arena.report.replays import GameKey, records_of, write_pages
 from vindibot.arena.report.summary import BotStats, Summary
-from vindibot.arena.report.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
+from vindibot.arena.report.table import ALL_COLUMNS, figures, head_parts, interval, interval_note, match_lines, percent, points
 from vindibot.arena.report.versions import builds, mixed_versions
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import (
@@ -96,7 +96,7 @@ def report(
         title=title,
         refresh=refresh,
         mark=REPORT_MARK,
-        head_line=head_line(summary),
+        head_line=" · ".join(head_parts(summary)),
         summary=summary,
         columns=ALL_COLUMNS,
         interval_note=interval_note(summary),

@@ -246,11 +246,6 @@ def _why_no_size(match: MatchSummary) -> str:
     return "some of the blocks are missing"
 
 
-def head_line(summary: Summary) -> str:
-    """Return the parts of `head_parts` in one line: numbers of games and blocks, share of distinct games, bot with rating 0."""
-    return " · ".join(head_parts(summary))
-
-
 def head_parts(summary: Summary) -> list[str]:
     """Return texts with the number of games and blocks, the share of distinct games, and the bot whose rating is 0."""
     parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
