@@ -21,8 +21,6 @@ from vindibot.terminal import part_of_board
 
 #: The head of the table of losses.
 HEAD = "mean loss per move, in gold"
-#: Default number of moves in the list of worst moves.
-WORST = 10
 #: Said above every table of losses.
 WHAT_LOSSES_MEAN = (
     "A loss is the gold that a move costs at the end of the game. Several moves can",
@@ -34,7 +32,7 @@ SIDE = 9
 SHOWN_ROUNDS = 12
 
 
-def show_review(console: Console, history: GameHistory, review: Review, most: int = WORST) -> None:
+def show_review(console: Console, history: GameHistory, review: Review, most: int) -> None:
     """Print the report of a game: a table of the reviewed heroes, and the `most` worst moves, the largest loss first."""
     plies = int(history.first["max_turns"].item(0))
     losses = {hero: Losses.of(review.of(hero - 1), plies) for hero in review.header.heroes if review.of(hero - 1)}

@@ -33,8 +33,6 @@ STANDOFF_ROUNDS, SIDE = 20, 5
 TRIED, CHOSEN = 6, 1
 #: The first rounds of a game are no positions: all heroes are near their start.
 FIRST_ROUND = 5
-#: Default number of positions, plies that are played out per position, rounds of the games, and margin in gold.
-COUNT, NODES, ROUNDS, MARGIN = 80, 10_000, 80, 60.0
 
 
 @dataclass(frozen=True)
@@ -42,19 +40,19 @@ class SuiteRequest:
     """The arguments of ``vindibot positions make``. Fields have the names of the options.
 
     `output` is the beginning of the names of the two files. `margin` is the largest difference of two heroes in expected gold at
-    the end of a game of `rounds` rounds.
+    the end of a game of `rounds` rounds. `nodes` is the number of plies that are played out per position.
     """
 
     output: Path
     files: tuple[Path, ...]
     reviewer: str
-    count: int = COUNT
-    margin: float = MARGIN
-    rounds: int = ROUNDS
-    nodes: int = NODES
-    theme: str = ""
-    seed: int = 0
-    most: int | None = None
+    count: int
+    margin: float
+    rounds: int
+    nodes: int
+    theme: str
+    seed: int
+    most: int | None
 
 
 @dataclass(frozen=True, eq=False)
