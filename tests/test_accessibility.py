@@ -237,6 +237,6 @@ async def test_the_pages_of_a_game_of_several_people(browser: Any, tmp_path: Pat
 async def test_the_report_of_a_tournament(browser: Any, tmp_path: Path) -> None:
     games = tournament()
     path = tmp_path / "cup.html"
-    path.write_text(report(summarise(games), games))
+    path.write_text(report(path.with_suffix(".jsonl"), summarise(games), games))
     async with opened(browser, path.as_uri()):
         pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from statistics import stdev
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from vindibot.arena.report.plan import to_halve
 from vindibot.arena.results import GameLine
 from vindibot.arena.scores import match_scores
 from vindibot.cli.main import main
-from vindibot.statistics.plans import expected_blocks, spread_of
+from vindibot.statistics.plans import expected_blocks
 
 
 def old_games(blocks: int = 40) -> list[GameLine]:
@@ -43,7 +44,7 @@ def test_a_plan_from_the_results_of_the_same_bots(tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "planned from 40 blocks of a against b in results/match.jsonl" in run.output
     assert "a block has 6 games of 30 rounds, 12.0 s each, 4 at once" in run.output
-    blocks, _ = expected_blocks(spread_of(match_scores(old_games(), "a")), 20.0)
+    blocks, _ = expected_blocks(stdev(match_scores(old_games(), "a")), 20.0)
     (row,) = (line.split() for line in run.output.splitlines() if line.split()[:1] == ["+20"])
     assert row[:4] == ["+20", "95%", f"{blocks:.0f}", f"{6 * blocks:.0f}"]
     assert sorted(path.name for path in tmp_path.rglob("*.jsonl")) == ["match.jsonl", "other.jsonl"], "nothing is played"

@@ -32,6 +32,8 @@ from vindibot.games.outcome import Outcome, Reason
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}
+#: The path of results that do not exist.
+NONE = Path("none/cup.jsonl")
 
 
 class _Strict(HTMLParser):
@@ -84,7 +86,7 @@ def tournament(blocks: int = 8) -> list[GameLine]:
 @pytest.mark.slow
 def test_the_page_needs_nothing_else() -> None:
     games = tournament()
-    page = report(summarise(games), games)
+    page = report(NONE, summarise(games), games)
     strict = follow(page)
     assert not strict.tags & {"script", "iframe", "img", "object", "embed", "form", "base"}
     assert strict.urls == ["data:,"]
@@ -99,7 +101,7 @@ def test_labels_and_names_are_text() -> None:
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
     seat = games[0].seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH, f'" onload="x{EVIL}')})
     games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL})
-    strict = follow(report(summarise(games), games, bots=names))
+    strict = follow(report(NONE, summarise(games), games, bots=names))
     assert not strict.tags & {"script"}
     assert EVIL in strict.words
     assert not [url for url in strict.urls if "<" in url or '"' in url]
@@ -108,7 +110,7 @@ def test_labels_and_names_are_text() -> None:
 def test_the_charts_agree_with_the_table() -> None:
     games = tournament()
     summary = summarise(games)
-    ratings, gold = charts(report(summary, games))
+    ratings, gold = charts(report(NONE, summary, games))
     best = summary.standings[0]
     assert best.rating is not None
     notes = [note.text or "" for note in ratings.iter("title")]
@@ -130,13 +132,13 @@ def test_many_bots_and_odd_tournaments() -> None:
         )
         for block in range(40)
     ]
-    page = report(summarise(games), games)
+    page = report(NONE, summarise(games), games)
     follow(page)
     assert f"c{COLOURS - 1}" in page
     for few in ([], games[:1]):
-        follow(report(summarise(few, names), few, bots=names))
+        follow(report(NONE, summarise(few, names), few, bots=names))
     long = [games[0].model_copy(update={"block": number}) for number in range(LISTED + 7)]
-    assert "7 more are in the file of results" in report(summarise(long, resamples=0), long)
+    assert "7 more are in the file of results" in report(NONE, summarise(long, resamples=0), long)
 
 
 def test_the_match_is_described_in_words() -> None:
@@ -144,7 +146,7 @@ def test_the_match_is_described_in_words() -> None:
         line.model_copy(update={"format": "ab"})
         for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))
     ]
-    page = report(summarise(games, "ab", planned=40), games, bots="ab")
+    page = report(NONE, summarise(games, "ab", planned=40), games, bots="ab")
     assert "a is stronger than b" in page
     assert "difference of a to b, 40 blocks" in page
 
@@ -255,7 +257,7 @@ def test_the_report_says_how_the_games_were_played(tmp_path: Path) -> None:
     Store(results, "t", {"seed": 77}, resume=False, records=False, command=command).close()
     started = "2026-03-01T23:58:00+01:00"
     games = [game_line("abcd", (4, 3, 2, 1), block=n, started=started, seconds=300 * n) for n in range(2)]
-    page = report(summarise(games), games, results=results)
+    page = report(results, summarise(games), games)
     words = "".join(follow(page).words)
     assert "vindibot arena seed <b> --blocks 2 --config 'a\\nb'" in words
     assert "verysecret" not in page
@@ -272,7 +274,7 @@ def test_what_is_unknown_of_a_tournament_is_left_out(tmp_path: Path) -> None:
         setup_path(tmp_path / "cup.jsonl").write_text(text)
         assert read_origin(tmp_path / "cup.jsonl") == TournamentOrigin()
     games = [game_line("abcd", (4, 3, 2, 1), started=text) for text in ("", "yesterday", "2026-03-01T23:58:00")]
-    page = report(summarise(games), games, results=tmp_path / "cup.jsonl")
+    page = report(tmp_path / "cup.jsonl", summarise(games), games)
     assert "begun with" not in page
     assert ">played<" not in page
 
@@ -321,12 +323,12 @@ def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
         game.model_copy(update={"format": "ab"})
         for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))
     ]
-    stopped = report(summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
+    stopped = report(NONE, summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
     assert "Stopped by the test" in stopped
     assert "stopped by the test" in stopped.split("</p>", 1)[0], "the head line says it too"
     assert "Only a part" not in stopped
     for sprt in (SprtSettings(), SprtSettings(stop=True, fewest=50)):
-        page = report(summarise(games, "ab", planned=400, sprt=sprt), games)
+        page = report(NONE, summarise(games, "ab", planned=400, sprt=sprt), games)
         assert "Only a part" in page
         assert "topped by the test" not in page
 
@@ -334,7 +336,7 @@ def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:
     games = [game_line(("a", "b", "c", "d"), (4, 3, 2, 1), block=block, record=f"g{block}") for block in range(4)]
     results = tmp_path / "cup.jsonl"
-    assert "Mean loss" not in report(summarise(games), games, results=results)
+    assert "Mean loss" not in report(results, summarise(games), games)
     headers = [HEADER.model_copy(update={"game": game.record}) for game in games]
     review = [
         line
@@ -343,11 +345,11 @@ def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:
     ]
     path = tmp_path / "cup.games.review.jsonl"
     path.write_bytes(b"".join(write_review_line(line) + b"\n" for line in review))
-    page = report(summarise(games), games, results=results)
+    page = report(results, summarise(games), games)
     _, _, section = page.partition("Mean loss per move, in gold")
     found = re.findall(r"<td>(\d+)</td><td>([\d.]+)</td><td>([\d.]+) to ([\d.]+)</td>", section)
     assert [(moves, loss) for moves, loss, _, _ in found] == [("4", "11.50"), ("4", "31.50")]
     assert all(float(low) < float(loss) < float(high) for _, loss, low, high in found)
     assert "Several moves" in section
     path.write_bytes(b'{"review":{}}\n')
-    assert "Mean loss" not in report(summarise(games), games, results=results), "a damaged review is left out"
+    assert "Mean loss" not in report(results, summarise(games), games), "a damaged review is left out"

@@ -143,8 +143,8 @@ def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_p
 
 def test_the_terminal_shows_the_machines() -> None:
     states = [MachineStatus("alpha", 8, 41, 12.4), MachineStatus("beta", 0, 3, 0.0, "gone for 40 s")]
-    console = Console(file=io.StringIO(), width=100)
-    reporter = ConsoleReporter(console, live=True)
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    reporter = ConsoleReporter(console)
     reporter.begin(TournamentInfo("cup", ("seed", "stay"), 100, 25, machines=lambda: states))
     shown = ["  alpha: 12 games/min, 8 at once, 41 games", "  beta: gone for 40 s"]
     assert reporter.lines()[-2:] == shown

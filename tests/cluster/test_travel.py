@@ -95,12 +95,12 @@ def test_only_the_folders_of_own_traits_travel(tmp_path: Path, monkeypatch: pyte
     mine.mkdir()
     plan = schedule("seed", f"bad={bad_trait(mine, 'Answers', what='0')}", "random", line_bot())
     luggage = pickle.loads(pickle.dumps(travel.pack_entrants(plan.entrants)))
-    assert list(luggage.folders) == [str(mine)]
+    assert list(luggage.digests) == [str(mine)]
     entrants = travel.unpack_entrants(luggage)
     assert problems_of([*entrants.values()]) == []
     bot = entrants["bad"].bot
     assert bot is not None
-    assert bot.folders == (str(tmp_path / "cache" / luggage.folders[str(mine)]),)
+    assert bot.folders == (str(tmp_path / "cache" / luggage.digests[str(mine)]),)
     assert entrants["seed"].bot is not None
     assert entrants["seed"].bot.folders == ()
     task = next(plan.tasks())

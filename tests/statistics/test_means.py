@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from vindibot.statistics import jackknife, mean_interval
+from tests.support.compare import jackknife
+from vindibot.statistics import mean_interval
 from vindibot.statistics.means import student_quantile
 
 

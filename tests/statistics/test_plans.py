@@ -8,7 +8,7 @@ import pytest
 from vindibot.statistics import Hypotheses, SequentialTest
 from vindibot.statistics.differences import normalised_difference
 from vindibot.statistics.means import mean_interval
-from vindibot.statistics.plans import blocks_for_interval, expected_blocks, spread_of
+from vindibot.statistics.plans import blocks_for_interval, expected_blocks
 from vindibot.statistics.ratings import elo, expected
 
 
@@ -58,7 +58,7 @@ def test_the_normalised_difference_does_not_depend_on_the_scale() -> None:
     assert found is not None
     assert wide is not None
     assert wide.value == pytest.approx(found.value)
-    assert found.value == pytest.approx((scores.mean() - 0.5) / spread_of(scores.tolist()))
+    assert found.value == pytest.approx((scores.mean() - 0.5) / scores.std(ddof=1))
     assert normalised_difference([0.5] * 40) is None, "no block differs"
     assert normalised_difference([0.4, 0.6]) is None, "too few blocks"
 

@@ -81,7 +81,7 @@ def test_no_verdict_from_repeated_games() -> None:
     # Deterministic A against deterministic A: every block is one game, six times over.
     sixfold = [line for number in range(60) for line in block(number, (9, 7, 5, 3), played=str(number))]
     state = run_sprt(sixfold, "a")
-    assert (state.verdict, state.distinct) == ("repeated", pytest.approx(1 / 6))
+    assert state.verdict == "repeated"
     assert run_sprt(sixfold, "a", SprtSettings(distinct=0.1)).verdict in ("H0", "running")
 
 

@@ -56,7 +56,7 @@ def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed
 
 def first_task(*bots: str, logs: Path | None = None, **settings: Any) -> GameTask:
     """Return the first game of a tournament of these bots."""
-    return next(schedule(*bots, **settings).tasks(logs=str(logs) if logs else "", all_logs=True))
+    return next(schedule(*bots, logs="all", **settings).tasks(logs))
 
 
 def first_game(*bots: str, logs: Path | None = None, **settings: Any) -> GameLine:

@@ -6,22 +6,23 @@ that both files have. The tables of ``docs/strength`` with intervals of games wo
 The bot has one seat in every game. Games that could not be played are left out. Intervals are 95 % intervals of Student's t over
 blocks, cut at the range of the figure. If all blocks are equal, this interval would have the width 0. Then the interval of a
 share is that of the arena (`vindibot.statistics.shares`), and other figures have none. The interval of the points is from the
-jackknife over blocks (`vindibot.statistics.means`). If the bot is always or never ahead, its points are computed as if it had
+jackknife over blocks (`jackknife`). If the bot is always or never ahead, its points are computed as if it had
 lost or won half a game, so they are finite.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
-from vindibot.statistics import estimate_share, jackknife, mean_interval
+from vindibot.statistics import estimate_share, mean_interval
 
 Floats = NDArray[np.float64]
 #: A game: the number of its file, its block, its number in the block.
@@ -79,6 +80,20 @@ def rating(ahead: float, games: int) -> float:
     least = 0.5 / (games + 1)
     share = min(max(ahead, least), 1 - least)
     return float(400 * (np.log10(share) - np.log10(1 - share)))
+
+
+def jackknife(figure: Callable[[NDArray[np.bool_]], float], blocks: int) -> tuple[float, float, float]:
+    """Return a figure of all blocks, and its 95 % interval from the jackknife over blocks.
+
+    `figure` gets which of the blocks to use (an array of bool). Source: B. Efron, The Jackknife, the Bootstrap and Other
+    Resampling Plans, 1982, chapter 3. With one block, the interval is not a number.
+    """
+    whole = figure(np.ones(blocks, bool))
+    if blocks < 2:
+        return whole, math.nan, math.nan
+    parts = np.array([figure(np.arange(blocks) != left_out) for left_out in range(blocks)])
+    _, low, high = mean_interval(blocks * whole - (blocks - 1) * parts)
+    return whole, low, high
 
 
 def points(base: dict[Key, Floats], games: dict[Key, Floats]) -> tuple[float, float, float]:

@@ -127,7 +127,7 @@ def test_optuna_has_a_trial_per_iterate(tmp_path: Path) -> None:
     file = StudyFile.resume(path)
     stored = Trials(file, study.space).study
     file.close()
-    assert len(stored.trials) == study.iterates == 1 + 27
+    assert len(stored.trials) == len(study.levels) == 1 + 27
     assert [trial.user_attrs["phase"] for trial in stored.trials[:2]] == ["screening", "spsa"]
     assert stored.trials[0].params["traits.search.weights.keep"] == 20
     assert set(study.importance) == {"traits.search.weights.keep", "traits.search.weights.life"}

@@ -31,7 +31,10 @@ from .report.charts import (
     lines as lines,
     ranges as ranges,
 )
-from .report.live import ConsoleReporter as ConsoleReporter
+from .report.live import (
+    ConsoleReporter as ConsoleReporter,
+    GameRate as GameRate,
+)
 from .report.page import write_report as write_report
 from .report.plan import show_plan as show_plan
 from .report.summary import (
@@ -90,6 +93,7 @@ from .tournament import (
 )
 from .worker import (
     LocalGames as LocalGames,
+    guarded as guarded,
     play_task as play_task,
     prepare_children as prepare_children,
     preparing as preparing,

@@ -98,8 +98,10 @@ class Dispatcher:
     _players: GamePlayers | None = None
     _deaths: int = 0
 
-    def run(self, tasks: Iterable[GameTask]) -> Iterator[PlayedGame]:
+    def run(self, tasks: Iterable[GameTask | None]) -> Iterator[PlayedGame]:
         """Play all games, and yield each game when it ends. Return early if `stop` is requested.
+
+        If `tasks` yields None, no game can begin before a game ends.
 
         Raises `VindibotError` if workers die again and again without a finished game. Errors of `factory` are not caught.
         """
@@ -122,7 +124,7 @@ class Dispatcher:
         finally:
             self._close(kill=bool(running))
 
-    def _submit(self, remaining: Iterator[GameTask], running: dict[Future[PlayedGame], GameTask]) -> None:
+    def _submit(self, remaining: Iterator[GameTask | None], running: dict[Future[PlayedGame], GameTask]) -> None:
         while len(running) < self._present_slots() and not self.stop.soon:
             task = self._lost.popleft() if self._lost else next(remaining, None)
             if task is None:

@@ -124,8 +124,6 @@ class Ladder:
             self.error = problem.message
         finally:
             self.store.close()
-            with contextlib.suppress(OSError):  # the folder is not empty or does not exist
-                logs_path(self.path).rmdir()
 
     def files(self) -> dict[Path, tuple[int, int]]:
         """Return the files of bots in the folder, with time and size. The files of the ladder itself are left out."""
@@ -175,7 +173,6 @@ class Ladder:
 
     def _tasks(self, seen: Mapping[Path, tuple[int, int]]) -> Iterator[GameTask]:
         """Yield the games of one block after another, until the folder's files differ from `seen`."""
-        logs = str(logs_path(self.path).resolve()) if self.settings.logs != "none" else ""
         begun = len(self.lines)
         while len(self.bots) >= SEATS and seen == self.files():
             block = self._block
@@ -184,7 +181,7 @@ class Ladder:
             games = Counter(bot for line in self.lines for bot in set(line.bots))
             chosen = choose(self.ratings(), games + self._playing, rng)
             schedule = Schedule(self.settings, tuple(self.bots[bot] for bot in chosen), self.maps, self.seed)
-            for task in schedule.block_tasks(block, logs=logs, all_logs=self.settings.logs == "all"):
+            for task in schedule.block_tasks(block, logs_path(self.path)):
                 if self.most is not None and begun >= self.most:
                     return
                 begun += 1

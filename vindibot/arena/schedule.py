@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
+from pathlib import Path
 from typing import Any
 
 from sim.game import SEATS, Games
@@ -180,13 +181,13 @@ class Schedule:
         """Return the digest of `identity`: 16 hexadecimal digits that name the tournament."""
         return digest_of(self.identity())
 
-    def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
-        """Yield every game, block by block. For `logs` and `all_logs` see `GameTask`."""
+    def tasks(self, logs: Path | None = None) -> Iterator[GameTask]:
+        """Yield every game, block by block. `logs` is the folder for logs, if the settings want any."""
         for block in range(self.settings.blocks):
-            yield from self.block_tasks(block, logs=logs, all_logs=all_logs)
+            yield from self.block_tasks(block, logs)
 
-    def block_tasks(self, block: int, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
-        """Yield the games of one block, which may have any number. For `logs` and `all_logs` see `GameTask`."""
+    def block_tasks(self, block: int, logs: Path | None = None) -> Iterator[GameTask]:
+        """Yield the games of one block, which may have any number. For `logs` see `tasks`."""
         settings, digest = self.settings, self.digest()
         where, name, opening = self._start(block)
         seatings = self.seatings(block)
@@ -205,8 +206,8 @@ class Schedule:
                 seats=seats,
                 adjudicate=settings.adjudicate == "decided",
                 wall_s=settings.limits.wall_s or wall_seconds(seats, settings.rounds),
-                logs=logs,
-                all_logs=all_logs,
+                logs=str(logs.resolve()) if logs is not None and settings.logs != "none" else "",
+                all_logs=settings.logs == "all",
                 build=build(),
                 opening=opening,
             )

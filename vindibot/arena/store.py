@@ -15,6 +15,7 @@ a line off, this line is removed before the next line is appended. The store nev
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -120,9 +121,11 @@ class Store:
                 raise StoreError(f"{short(file.path)}: cannot be written: {problem.strerror or problem}") from None
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and remove the folder for logs if it is empty."""
         for file in self._files:
             file.close()
+        with contextlib.suppress(OSError):  # the folder is not empty or does not exist
+            logs_path(self.path).rmdir()
 
 
 def records_path(results: Path) -> Path:

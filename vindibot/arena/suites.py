@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.board import BoardError, draw, parse
-from sim.game import ABSENT, RUNNING, SEATS, Games
+from sim.game import ABSENT, RUNNING, SEATS
 from vindibot.base import Output, UsageError, given_path
 from vindibot.config import digest_of, shipped, shipped_folder, short
 from vindibot.games import Opening, fault, read_lines
@@ -59,25 +59,20 @@ class SuitePosition(BaseModel):
             games = parse(self.board)
         except BoardError as problem:
             return f"board: {problem}"
-        return _problem(games)
-
-
-def _problem(games: Games) -> str:
-    game = games[0]
-    if any(game["hero"]["pos"][hero] == ABSENT[hero] for hero in range(SEATS)):
-        return "board: a hero is missing"
-    if game["hero"]["crashed"].any() or game["status"] != RUNNING:
-        return "board: a hero has crashed, or the game is over"
-    if game["turn"] % SEATS:
-        return f"board: a position is at the start of a round, and turn {game['turn']} is not"
-    return ""
+        game = games[0]
+        if any(game["hero"]["pos"][hero] == ABSENT[hero] for hero in range(SEATS)):
+            return "board: a hero is missing"
+        if game["hero"]["crashed"].any() or game["status"] != RUNNING:
+            return "board: a hero has crashed, or the game is over"
+        if game["turn"] % SEATS:
+            return f"board: a position is at the start of a round, and turn {game['turn']} is not"
+        return ""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: the name that chose it, and its positions."""
+    """A suite: its positions."""
 
-    name: str
     positions: tuple[SuitePosition, ...]
 
     def of_block(self, block: int) -> SuitePosition:
@@ -118,7 +113,7 @@ def read_suite(name: str) -> Suite:
         found[position.id] = position
     if not found:
         raise UsageError(f"{short(path)}: there is no position in it")
-    return Suite(name, tuple(found.values()))
+    return Suite(tuple(found.values()))
 
 
 def suite_output(path: Path) -> Output:

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -135,8 +135,6 @@ class Tournament:
         finally:
             reporter.end()
             self.store.close()
-            with contextlib.suppress(OSError):  # the folder is not empty or does not exist
-                logs_path(self.path).rmdir()
 
     def _end_at_start(self, bot: str, line: GameLine) -> None:
         """End the tournament, because `bot` cannot be started. `line` is its last game."""
@@ -148,8 +146,7 @@ class Tournament:
 
     def _missing_games(self) -> Iterator[GameTask]:
         played = {line.key for line in self.lines}
-        logs = str(logs_path(self.path).resolve()) if self.settings.logs != "none" else ""
-        for task in self.schedule.tasks(logs=logs, all_logs=self.settings.logs == "all"):
+        for task in self.schedule.tasks(logs_path(self.path)):
             if (task.block, task.game) not in played and not self._has_verdict():
                 yield task
 
@@ -243,7 +240,7 @@ def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
 
 def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
     """Return the configuration to store beside the results. Its paths are absolute. `seed` is the tournament's seed."""
-    found = settings.model_dump(mode="json", exclude={"log", "results"})
+    found = settings.model_dump(mode="json", exclude={"log", "results"}, exclude_none=True)  # TOML has no None
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
@@ -258,13 +255,7 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
     found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
     found["positions"] = str(Path(settings.positions).resolve()) if Path(settings.positions).is_file() else settings.positions
-    return _without_none(found)
-
-
-def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the keys whose value is None, since TOML has no None."""
-    found = {key: value for key, value in table.items() if value is not None}
-    return {key: _without_none(value) if isinstance(value, Mapping) else value for key, value in found.items()}
+    return found
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:

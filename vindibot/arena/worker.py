@@ -14,9 +14,11 @@ import contextlib
 import pickle
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sim.game import SEATS
 from vindibot.arena.referee import GameRun, line_of, play
@@ -146,12 +148,13 @@ def _play(task: GameTask, deadline: float, *, last_attempt: bool) -> GameRun:
 
 def serve(owner: Owner) -> None:
     """Play games until the owner ends. See `vindibot.processes.serve_tasks`, and `read_answer` for the answers."""
-    serve_tasks(owner, _answer)
+    serve_tasks(owner, partial(guarded, lambda task: play_task(from_owner(task[_WALL.size :])).encode()))
 
 
-def _answer(task: bytes) -> bytes:
+def guarded(play: Callable[[Any], bytes], task: Any) -> bytes:
+    """Return the answer of `play` to a task. If this process can start no processes any more, return b"" instead of an error."""
     try:
-        return play_task(from_owner(task[_WALL.size :])).encode()
+        return play(task)
     except VindibotError:
         if ForkServer.of_process().is_running():
             raise

@@ -38,10 +38,8 @@ def _check_configuration() -> None:
         import distributed  # noqa: F401  # reads the configuration
     except Exception as problem:  # of any kind: each part of Dask reads its values in its own way
         reason = " ".join(str(problem).split())[:300] or type(problem).__name__
-    else:
-        return
-    where = "correct this file (DASK_CONFIG names it or its folder), or the environment variable that begins with DASK_"
-    raise UsageError(f"the configuration of Dask cannot be used: {reason}; {where}")
+        where = "correct this file (DASK_CONFIG names it or its folder), or the environment variable that begins with DASK_"
+        raise UsageError(f"the configuration of Dask cannot be used: {reason}; {where}") from None
 
 
 def check_address(settings: ClusterSettings) -> None:

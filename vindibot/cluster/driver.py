@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class ClusterGames:
         self._load = request_of("load", luggage)
         self._proof: asyncio.Future[BuildProof]
         self._prover: ClusterPlayer | None = None
-        self._main: asyncio.Task[None] | None = None
+        self._main: asyncio.Task[None]
         self._queue = WaitingGames()
         self._scheduler = Scheduler(settings)
         self._loop = asyncio.new_event_loop()
@@ -90,6 +91,7 @@ class ClusterGames:
 
         Raises `VindibotError` if no scheduler answers, or if there are machines but all of them are refused.
         """
+        self._main = self._loop.create_task(self._run())
         self._thread.start()
         self._began.result()
 
@@ -115,12 +117,8 @@ class ClusterGames:
         self._closing = True
         if (prover := self._prover) is not None:
             prover.kill()
-        self._call(self._end_run)
+        self._call(self._main.cancel)
         self._thread.join()
-
-    def _end_run(self) -> None:
-        if self._main is not None:
-            self._main.cancel()
 
     def _end_games(self) -> None:
         """End all running and waiting games with an error."""
@@ -142,7 +140,6 @@ class ClusterGames:
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._main = self._loop.create_task(self._run())
             self._loop.run_until_complete(self._main)
         except asyncio.CancelledError:  # by `leave`
             pass
@@ -305,7 +302,7 @@ class ClusterGames:
             self._queue.remove_first()
             task = self._loop.create_task(self._play(one, game))
             one.running[task] = game
-            task.add_done_callback(lambda task, one=one: self._ended(one, task))  # type: ignore[misc]
+            task.add_done_callback(partial(self._ended, one))
 
     def _ended(self, one: ClusterMachine, task: asyncio.Task[None]) -> None:
         one.running.pop(task, None)

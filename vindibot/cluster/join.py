@@ -19,6 +19,7 @@ from vindibot.arena import ClusterSettings
 from vindibot.base import UsageError, adopt_orphans, interrupts
 from vindibot.cluster.access import LOCAL, check_cluster, security
 from vindibot.cluster.plugin import NAME_ATTRIBUTE
+from vindibot.cluster.scheduler import last_reason
 from vindibot.processes import require_children
 
 #: Seconds until the next attempt to join: the first and the longest pause.
@@ -51,7 +52,7 @@ async def _stay_joined(settings: ClusterSettings, workers: int, name: str, folde
             try:
                 worker = await asyncio.wait_for(_start(settings, workers, name, folder), CONNECT_TIMEOUT)
             except (OSError, TimeoutError, RuntimeError, ValueError, KeyError) as problem:
-                text = f"no scheduler answers at {settings.address}; trying again ({_reason(problem)})"
+                text = f"no scheduler answers at {settings.address}; trying again ({last_reason(problem)})"
                 if text != told:
                     say(text)
                     told = text
@@ -95,9 +96,3 @@ async def _start(settings: ClusterSettings, workers: int, name: str, folder: str
             with suppress(Exception):
                 await worker.close(timeout=1.0, executor_wait=False)
             raise
-
-
-def _reason(problem: BaseException) -> str:
-    while problem.__cause__ is not None:
-        problem = problem.__cause__
-    return str(problem) or type(problem).__name__

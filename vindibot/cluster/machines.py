@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vindibot.arena import MachineLine, MachineStatus
+from vindibot.arena import GameRate, MachineLine, MachineStatus
 from vindibot.cluster.queue import ClusterGame, WaitingGames
 
 #: Seconds without new games for a machine that has lost a game. Within this time a poll finds the reason.
 REST_SECONDS = 3.0
-#: Number of last games from which the rate of a machine, in games per minute, is computed.
-PACE = 50
 
 
 @dataclass
@@ -45,7 +43,7 @@ class ClusterMachine:
     @property
     def plays(self) -> bool:
         """Whether this machine may get games."""
-        return self.line is not None and not self.refused and not self.silent
+        return not self.missing
 
     @property
     def missing(self) -> str:
@@ -85,8 +83,7 @@ class ClusterMachines:
         self._present: dict[str, ClusterMachine] = {}
         self._gone_since: dict[str, float] = {}
         self._played: Counter[str] = Counter()
-        self._ends: dict[str, deque[float]] = {}
-        self._started = time.monotonic()
+        self._rates: dict[str, GameRate] = {}
 
     def present(self) -> list[ClusterMachine]:
         """Return the present machines. Any thread may call this method, `slots` and `statuses`."""
@@ -102,27 +99,22 @@ class ClusterMachines:
         for one in self.present():
             name = one.line.name if one.line is not None else one.name
             slots = (found[name].workers if name in found else 0) + (one.slots if one.plays else 0)
-            found[name] = MachineStatus(name, slots, self._played[name], self._rate(name), "" if slots else one.missing)
+            rate = self._rates[name].per_minute() if name in self._rates else 0.0
+            found[name] = MachineStatus(name, slots, self._played[name], rate, "" if slots else one.missing)
         for name, since in list(self._gone_since.items()):
             if name not in found:
                 found[name] = MachineStatus(name, 0, self._played[name], 0.0, f"gone for {time.monotonic() - since:.0f} s")
         return sorted(found.values(), key=lambda one: one.name)
 
-    def _rate(self, name: str) -> float:
-        ends = self._ends.get(name)
-        if not ends or len(ends) < 2:
-            return 0.0
-        passed = time.monotonic() - ends[0]
-        return (len(ends) - 1) * 60 / passed if passed > 0 else 0.0
-
     def count(self, name: str) -> None:
-        """Add 1 to the number of games that the machine `name` has played."""
+        """Add 1 to the number of games that the machine `name`, which has stated its name, has played."""
         self._played[name] += 1
-        self._ends.setdefault(name, deque([self._started], maxlen=PACE + 1)).append(time.monotonic())
+        self._rates[name].tick()
 
     def rename(self, one: ClusterMachine, name: str) -> None:
         """Set the name of a machine, which it has stated itself."""
         one.name = name
+        self._rates.setdefault(name, GameRate())
         self._gone_since.pop(name, None)
 
     def compare(self, workers: dict[str, dict[str, Any]]) -> None:

@@ -17,12 +17,12 @@ from __future__ import annotations
 import contextlib
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena import Entrant, play_task, prepare_children, this_machine
-from vindibot.base import VindibotError, end_descendants
+from vindibot.arena import Entrant, guarded, play_task, prepare_children, this_machine
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, ProofAnswer
 from vindibot.cluster.bundles import BundleError
 from vindibot.cluster.checks import problems_of
@@ -113,7 +113,7 @@ class _Requests:
             "describe": _describe,
             "load": self._load,
             "check": self._check,
-            "play": self._play,
+            "play": partial(guarded, self._play),
         }
         return answers[kind](*parts)
 
@@ -129,36 +129,20 @@ class _Requests:
         return LoadedAnswer(problems=tuple(problems_of([*self._entrants.values()]))).encode()
 
     def _play(self, game: RemoteGame) -> bytes:
-        try:
-            with _scratch_folder(wanted=bool(game.task.logs)) as logs:
-                played = play_task(game.with_entrants(self._entrants, logs))
-                return GameAnswer.of(played, _contents(logs)).encode()
-        except VindibotError:
-            if ForkServer.of_process().is_running():
-                raise
-            return b""
-        finally:
-            end_descendants()  # processes that programs have left behind
+        with contextlib.ExitStack() as stack:
+            logs = ""
+            if game.task.logs:
+                with contextlib.suppress(OSError):  # the logs are lost, if the folder cannot be made
+                    scratch = tempfile.TemporaryDirectory(prefix="vindibot-logs-", ignore_cleanup_errors=True)
+                    logs = stack.enter_context(scratch)
+            played = play_task(game.with_entrants(self._entrants, logs))
+            return GameAnswer.of(played, _contents(logs)).encode()
 
 
 def _describe(name: str) -> bytes:
     machine, proof = this_machine(), prove()
     told = {"name": name or machine.name, "signature": proof.signature}
     return ProofAnswer(machine=machine.model_copy(update=told), proof=proof).encode()
-
-
-@contextlib.contextmanager
-def _scratch_folder(*, wanted: bool) -> Iterator[str]:
-    """Yield the path of a folder for the logs of a game: "" if no folder is `wanted`, or if it cannot be made."""
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="vindibot-logs-", ignore_cleanup_errors=True) if wanted else None
-    except OSError:
-        scratch = None
-    if scratch is None:
-        yield ""
-        return
-    with scratch as folder:
-        yield folder
 
 
 def _contents(folder: str) -> dict[str, bytes]:

@@ -70,7 +70,7 @@ class Scheduler:
         except (OSError, TimeoutError, ValueError) as problem:
             await self.close()
             words = f"no scheduler answers at {self._settings.address}: start one with dask scheduler (docs/cluster.md)"
-            raise VindibotError(f"{words}; {_last_reason(problem)}", 2) from None
+            raise VindibotError(f"{words}; {last_reason(problem)}", 2) from None
         self._answered = time.monotonic()
 
     async def close(self) -> None:
@@ -139,7 +139,8 @@ async def _within(seconds: float, work: Awaitable[Any]) -> Any:
     return task.result()
 
 
-def _last_reason(problem: BaseException) -> str:
+def last_reason(problem: BaseException) -> str:
+    """Return the reason at the end of the chain of causes, as text."""
     while problem.__cause__ is not None and not isinstance(problem.__cause__, asyncio.CancelledError):
         problem = problem.__cause__
     return str(problem) or type(problem).__name__

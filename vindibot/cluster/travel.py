@@ -20,14 +20,13 @@ from vindibot.config import DataPath, TraitSpec, data_paths, replaced_paths, shi
 class Luggage:
     """The bots of a tournament with their files.
 
-    `bundles` maps a digest to its bundle. `folders` maps the folder of a bot on the arena's machine to the digest of its bundle,
-    and `files` maps each data file of its traits to the digest of its bundle.
+    `bundles` maps a digest to its bundle. `digests` maps the path of each folder of a bot on the arena's machine, and of each
+    data file of its traits, to the digest of its bundle.
     """
 
     entrants: tuple[Entrant, ...]
     bundles: Mapping[str, bytes]
-    folders: Mapping[str, str]
-    files: Mapping[str, str]
+    digests: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,9 @@ def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
     Raises `UsageError` if the folder or a data file of a bot is too large to be sent.
     """
     bundles: dict[str, bytes] = {}
-    folders: dict[str, str] = {}
-    files: dict[str, str] = {}
+    digests: dict[str, str] = {}
 
-    def add(path: str, digests: dict[str, str]) -> None:
+    def add(path: str) -> None:
         if path not in digests:
             data = pack(Path(path))
             digests[path] = digest(data)
@@ -92,12 +90,12 @@ def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
 
     for bot in [entrant.bot for entrant in entrants if entrant.bot is not None]:
         for path in [path for spec in bot.traits for path in data_paths(spec.parameters)]:
-            add(str(path), files)
+            add(str(path))
         for folder in bot.folders if bot.has_own_traits else ():
             if not Path(folder).is_relative_to(shipped_folder()):
-                add(folder, folders)
+                add(folder)
     bare = tuple(replace(one, bot=replace(one.bot, origins={})) if one.bot is not None else one for one in entrants)
-    return Luggage(bare, bundles, folders, files)
+    return Luggage(bare, bundles, digests)
 
 
 def cache_folder() -> Path:
@@ -114,12 +112,12 @@ def unpack_entrants(luggage: Luggage) -> dict[str, Entrant]:
     entrants = {}
 
     def place(path: DataPath) -> DataPath:
-        return DataPath(found[luggage.files[path]] / Path(path).name)
+        return DataPath(found[luggage.digests[path]] / Path(path).name)
 
     for entrant in luggage.entrants:
         here = entrant
         if (bot := entrant.bot) is not None:
-            folders = tuple(str(found[luggage.folders[folder]]) for folder in bot.folders if folder in luggage.folders)
+            folders = tuple(str(found[luggage.digests[folder]]) for folder in bot.folders if folder in luggage.digests)
             traits = tuple(
                 replace(spec, parameters={key: replaced_paths(value, place) for key, value in spec.parameters.items()})
                 for spec in bot.traits

@@ -23,6 +23,7 @@ from .explanation import explain as explain
 from .fitness import check_bot as check_bot
 from .kernel_cache import fill_cache as fill_cache
 from .rerun import (
+    RerunOptions as RerunOptions,
     ask_turn as ask_turn,
     rerun_turn as rerun_turn,
 )
@@ -34,10 +35,10 @@ from .tree import show_tree as show_tree
 from .trials.asking import (
     best_moves as best_moves,
     find_bot as find_bot,
+    moves_of as moves_of,
 )
 from .trials.response import MOST_ANSWERS as MOST_ANSWERS
 from .trials.trial import (
-    asking_elsewhere as asking_elsewhere,
     voting_elsewhere as voting_elsewhere,
 )
 from .trials.watching import run_at_each_change as run_at_each_change

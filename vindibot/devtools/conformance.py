@@ -71,18 +71,21 @@ class ConformanceError(AssertionError):
 
 
 class TraitTrial(Trial):
-    """The trial of one trait. The process is killed if it has not answered after `timeout` seconds."""
+    """The trial of one trait, with a time limit of `seconds` for a turn. `more` are additional positions for the checks.
 
-    def __init__(self, trait: Behaviour, timeout: float) -> None:
+    The process is killed if it has not answered after `TIMEOUT` seconds and after three time limits.
+    """
+
+    def __init__(self, trait: Behaviour, more: Sequence[TrialPosition], seconds: float) -> None:
         kind = type(trait)
         plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
         path = import_path()
         super().__init__([plan], [trait], [folder for folder in sys.path if folder not in path])
-        self.trait, self.timeout = trait, timeout
+        self.trait, self.more, self.seconds = trait, more, seconds
 
     def ask_it(self, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
         """Return the response of the trait to a position; see `Trial.ask`."""
-        return self.ask(position, nodes=nodes, stop_after=stop_after, timeout=self.timeout)
+        return self.ask(position, nodes=nodes, stop_after=stop_after, timeout=max(TIMEOUT, 3 * self.seconds))
 
 
 class _BrokenError(Exception):
@@ -102,7 +105,7 @@ class Check:
 
     name: str
     promise: str
-    run: Callable[[TraitTrial, Sequence[TrialPosition], float], None]
+    run: Callable[[TraitTrial], None]
 
     def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
         __tracebackhide__ = True  # hides this function in the report of pytest
@@ -128,13 +131,13 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
     more = [_position("one of your own boards", board) for board in boards]
     failures = []
     try:
-        trial = TraitTrial(trait, max(TIMEOUT, 3 * seconds))
+        trial = TraitTrial(trait, more, seconds)
         with loading_beside(RUN, trial.needs):
             kernels.warm()
         with trial:
             for check in checks:
                 try:
-                    check.run(trial, more, seconds)
+                    check.run(trial)
                 except _BrokenError as broken:
                     failures.append(ConformanceError(trait, check.name, broken.wrong, broken.advice))
                     if broken.fatal:
@@ -216,7 +219,7 @@ _BUILD = (
 )
 
 
-def _check_build(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
+def _check_build(trial: TraitTrial) -> None:
     """Check that a trait can be built again from its parameters, after a conversion to JSON and back.
 
     The new trait must be equal to the original. The trial has already built the trait in another process.
@@ -231,22 +234,14 @@ def _check_build(trial: TraitTrial, more: Sequence[TrialPosition], seconds: floa
         raise _BrokenError(f"a trait built from its parameters is not the same: {rebuilt!r}", _BUILD)
 
 
-def _check_answers(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
-    _check_votes(trial, usual())
-
-
-def _check_odd(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
-    _check_votes(trial, (*odd(), *more))
-
-
 def _check_votes(trial: TraitTrial, positions: Sequence[TrialPosition]) -> None:
     for position in positions:
         for nodes in NODES:
             _votes_are_valid(position, _ask(trial, position, nodes))
 
 
-def _check_end(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
-    for position in (*usual(), *odd(), *more):
+def _check_end(trial: TraitTrial) -> None:
+    for position in (*usual(), *odd(), *trial.more):
         response = _ask(trial, position, NODES[-1])
         if response.died:
             return  # the next check reports it
@@ -256,13 +251,13 @@ def _check_end(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float)
                 "where view.budget.nodes is not None, count the positions that you look at and return at this number",
                 fatal=True,
             )
-        _in_time(trial, position, response, NODES[-1], None, seconds)
+        _in_time(trial, position, response, NODES[-1])
     for position in usual():
-        _in_time(trial, position, _ask(trial, position, None, STOP_AFTER), None, STOP_AFTER, seconds)
+        _in_time(trial, position, _ask(trial, position, None, STOP_AFTER), None, STOP_AFTER)
 
 
-def _check_same(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
-    positions = [*usual(), *odd(), *more]
+def _check_same(trial: TraitTrial) -> None:
+    positions = [*usual(), *odd(), *trial.more]
     first = [_ask(trial, position, NODES[-1]) for position in positions]
     for position, response in zip(reversed(positions), reversed(first), strict=True):
         again = _ask(trial, position, NODES[-1])
@@ -274,16 +269,20 @@ def _check_same(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float
         _same_answers(position, response, here, "in another process")
 
 
-def _check_view(trial: TraitTrial, more: Sequence[TrialPosition], seconds: float) -> None:
-    for position in (*usual(), *odd(), *more):
+def _check_view(trial: TraitTrial) -> None:
+    for position in (*usual(), *odd(), *trial.more):
         _view_is_unchanged(position, _ask(trial, position, NODES[-1]))
 
 
 CHECKS = (
     Check("build", "it can be built in another process, from its class and its parameters", _check_build),
     Check("ends", "it ends in time: after its budget of nodes, or when the stop word is set", _check_end),
-    Check("answers", "every answer is a valid vote", _check_answers),
-    Check("odd", "it does not fail on unusual boards and in the last round", _check_odd),
+    Check("answers", "every answer is a valid vote", lambda trial: _check_votes(trial, usual())),
+    Check(
+        "odd",
+        "it does not fail on unusual boards and in the last round",
+        lambda trial: _check_votes(trial, (*odd(), *trial.more)),
+    ),
     Check("same", "the same view and nodes give the same answer, in any process", _check_same),
     Check("view", "it leaves its view unchanged", _check_view),
 )
@@ -321,13 +320,13 @@ def _votes_are_valid(position: TrialPosition, response: Response) -> None:
 
 
 def _in_time(
-    trial: TraitTrial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None, seconds: float
+    trial: TraitTrial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None = None
 ) -> None:
-    """Check that a trait answered within `seconds`.
+    """Check that a trait answered within the time limit.
 
     If it was late, ask it again in new processes, because the machine may have been busy (see `LATE`).
     """
-    fastest = response.seconds
+    fastest, seconds = response.seconds, trial.seconds
     for _ in range(LATE - 1):
         if fastest <= seconds:
             return

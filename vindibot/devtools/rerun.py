@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -37,100 +39,81 @@ from vindibot.processes import Needs, loading_beside
 LIMIT_FACTOR = 10
 
 
-def rerun_turn(
-    console: Console,
-    recording: Recording,
-    own: RecordedTurn,
-    bot: Bot,
-    *,
-    nodes: int | None = None,
-    only: Sequence[str] = (),
-    debugger: bool = False,
-    limit_ms: float | None = None,
-) -> Ballot | None:
-    """Ask a bot's traits about a recorded turn, in another process. Print the old and the new votes, and return the new ballot.
-
-    If a trait calls `breakpoint`, all traits are asked again in this process.
+@dataclass(frozen=True)
+class RerunOptions:
+    """How traits are asked about a turn again.
 
     - `nodes`: the budget of the traits in nodes. If it is None, they have the time of a turn.
-    - `debugger`: whether the traits run under the debugger, in this process. If the user quits the debugger, this function
-      returns None.
-    - `limit_ms`: a trait that still runs after this time is ended, and a message names it. The default is 10 times the
+    - `only`: the labels of the traits to ask; empty for all traits.
+    - `debugger`: whether the traits run under the debugger, in this process.
+    - `limit_ms`: a trait that still runs after this time is ended, and a message names it. None stands for 10 times the
       limit of the game, or 60,000 ms with `nodes`.
-    - `only`: the labels of the traits to ask; empty for all traits. Raises `UsageError` for an unknown label.
     """
-    if limit_ms is None:
-        limit_ms = LIMIT_FACTOR * (recording.header.limit_ms or 1000.0) if nodes is None else 1000 * LIMIT_WITH_NODES
-    searched = NODES if debugger and nodes is None else nodes
+
+    nodes: int | None
+    only: Sequence[str]
+    debugger: bool
+    limit_ms: float | None
+
+
+def rerun_turn(console: Console, recording: Recording, own: RecordedTurn, bot: Bot, options: RerunOptions) -> None:
+    """Ask a bot's traits about a recorded turn, in another process. Print the old and the new votes.
+
+    If a trait calls `breakpoint`, all traits are asked again in this process. If the user quits the debugger, nothing is printed.
+    Raises `UsageError` for an unknown label of a trait.
+    """
+    only = options.only
     ballot = _ballot(
-        console, bot, only, lambda: view(recording, own.turn, nodes=searched), nodes=nodes, debugger=debugger, limit_ms=limit_ms
+        console, bot, options, lambda nodes: view(recording, own.turn, nodes=nodes), recording.header.limit_ms or 1000.0
     )
     if ballot is None:
-        return None
+        return
     for line in heading(recording, own):
         say(console, line)
     console.print()
     console.print(comparison(ballot, own.ballot, sums=not only))
     lines = [f"now: {verdict(ballot)[0]}"] * (not only) + [f"then: {verdict(own.ballot)[0]}", *remarks(ballot)]
-    if not debugger:
+    if not options.debugger:
         lines += how_to_see(ballot, recording, own.turn, "" if bot.path == str(recording.path) else short(bot.path))
     for line in lines:
         say(console, line)
-    return ballot
 
 
-def ask_turn(
-    console: Console,
-    turn: Continuation,
-    bot: Bot,
-    *,
-    nodes: int | None = None,
-    only: Sequence[str] = (),
-    debugger: bool = False,
-    limit_ms: float | None = None,
-) -> Ballot | None:
-    """Ask a bot's traits about a turn of a game without votes. Print the votes, and return the ballot.
+def ask_turn(console: Console, turn: Continuation, bot: Bot, options: RerunOptions) -> None:
+    """Ask a bot's traits about a turn of a game without votes, and print the votes; see `rerun_turn`.
 
-    The other arguments and the result are those of `rerun_turn`. Without `limit_ms`, the limit of the game counts as 1,000 ms.
+    The limit of the game counts as 1,000 ms.
     """
-    if limit_ms is None:
-        limit_ms = LIMIT_FACTOR * 1000.0 if nodes is None else 1000 * LIMIT_WITH_NODES
-    searched = NODES if debugger and nodes is None else nodes
-    ballot = _ballot(console, bot, only, lambda: turn.view(nodes=searched), nodes=nodes, debugger=debugger, limit_ms=limit_ms)
+    ballot = _ballot(console, bot, options, lambda nodes: turn.view(nodes=nodes), 1000.0)
     if ballot is None:
-        return None
+        return
     history, games = turn.history, turn.opening.last()
     name = f"bot {printable(bot.name)}, hero @{turn.hero + 1} {printable(history.names[turn.hero])}"
     for line in (f"game {printable(history.id)}, {name}", state_line(turn.turn, games, turn.hero)):
         say(console, line)
     console.print()
     console.print(votes_table(ballot))
-    for line in [*verdict(ballot) * (not only), *remarks(ballot)]:
+    for line in [*verdict(ballot) * (not options.only), *remarks(ballot)]:
         say(console, line)
-    return ballot
 
 
 def _ballot(
-    console: Console,
-    bot: Bot,
-    only: Sequence[str],
-    new_view: Callable[[], View],
-    *,
-    nodes: int | None,
-    debugger: bool,
-    limit_ms: float,
+    console: Console, bot: Bot, options: RerunOptions, view_with: Callable[[int | None], View], game_limit_ms: float
 ) -> Ballot | None:
-    """Return the ballot of a bot's traits for the view that `new_view` returns; see `rerun_turn`."""
-    with nullcontext() if debugger else loading_beside(RUN, Needs(bot.folders, bot.modules)):
-        traits = traits_of(bot, only)
+    """Return the ballot of a bot's traits for the view that `view_with` returns for a budget of nodes; see `rerun_turn`."""
+    nodes = options.nodes
+    with nullcontext() if options.debugger else loading_beside(RUN, Needs(bot.folders, bot.modules)):
+        traits = traits_of(bot, options.only)
         warm(console)
-    limit = limit_ms / 1000
+    usual_ms = LIMIT_FACTOR * game_limit_ms if nodes is None else 1000 * LIMIT_WITH_NODES
+    limit = (usual_ms if options.limit_ms is None else options.limit_ms) / 1000
+    new_view = partial(view_with, NODES if options.debugger and nodes is None else nodes)
     here = new_view()
-    if debugger:
+    if options.debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):
             vote = debug(number, behaviour, new_view, limit)
-            if vote is None:
+            if vote is None:  # the user quits the debugger
                 return None
             votes.append(vote)
     else:

@@ -43,8 +43,8 @@ def show_tree(
     *,
     depth: int,
     top: int,
-    dot: Path | None = None,
-) -> SearchTree:
+    dot: Path | None,
+) -> None:
     """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree.
 
     With `dot`, also write these plies to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and
@@ -65,7 +65,6 @@ def show_tree(
     say(console, "\nscores in gold for us; * principal variation; ≤ and ≥: an upper or a lower bound of the score", "dim")
     if output is not None:
         output.write(f"// {MARK}\n" + "\n".join(dot_lines(tree, " / ".join(title))))
-    return tree
 
 
 def describe(tree: SearchTree, search: Search) -> str:

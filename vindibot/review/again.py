@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from behaviours.base import Budget
 from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
 from vindibot.config import Bot
-from vindibot.devtools import asking_elsewhere
+from vindibot.devtools import moves_of, voting_elsewhere
 from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
 from vindibot.review.positions import positions
+from vindibot.review.report import progress_bar
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
@@ -42,48 +41,35 @@ class NewMove:
     @property
     def mended(self) -> bool:
         """Whether each of the bot's moves loses less than half of the gold that the played move lost."""
-        return self.moves <= good_moves(self.turn, self.turn.loss)
+        return self.moves <= good_moves(self.turn)
 
 
-def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
-    """Return the moves of a reviewed turn that lose less than half of `loss` gold against the best move."""
-    return {value.move for value in turn.values if value.less < loss / 2}
+def good_moves(turn: ReviewedTurn) -> set[str]:
+    """Return the moves of a reviewed turn that lose less than half of the gold that the played move lost."""
+    return {value.move for value in turn.values if value.less < turn.loss / 2}
 
 
-def ask_again(
-    console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
-) -> list[NewMove]:
+def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int) -> list[NewMove]:
     """Return what a bot plays today on reviewed turns of a game. `nodes` is the bot's search budget per turn, in nodes."""
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with (
-        asking_elsewhere(bot) as best_moves,
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-    ):
+    with voting_elsewhere(bot) as ballot, progress_bar(console) as progress:
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
         for position in positions(history, heroes):
             turn = by_turn.get(position.turn)
             if turn is None or turn.hero - 1 != position.me:
                 continue
-            view = position.view()
-            view.budget = Budget(nodes=nodes)
-            moves = frozenset(best_moves(view))
+            moves = frozenset(moves_of(ballot(position.view(nodes))))
             known = [turn.value(move).less for move in moves]
             answers.append(NewMove(turn, moves, sum(known) / len(known)))
             progress.advance(task)
     return answers
 
 
-def compare(
-    console: Console, history: GameHistory, review: Review, bot: Bot, hero: int | None = None, nodes: int = NODES_AGAIN
-) -> list[NewMove]:
-    """Print what a bot plays today at each bad move of a review, and return these answers.
-
-    `hero` (0..3) selects the bad moves of one hero. `nodes` is the bot's search budget per turn, in nodes.
-    """
-    answers = ask_again(console, history, review.worst(None, hero), bot, nodes)
+def compare(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
+    """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
+    answers = ask_again(console, history, review.worst(None), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
     for answer in sorted(answers, key=lambda one: -one.turn.loss):
         turn = answer.turn
@@ -95,7 +81,6 @@ def compare(
     then, now = sum(one.turn.loss for one in answers), sum(one.loss for one in answers)
     mended = sum(one.mended for one in answers)
     say(console, f"{printable(bot.name)} mends {mended} of {len(answers)} bad moves; they lost {then:.0f} gold, now {now:.0f}")
-    return answers
 
 
 def write_tests(
@@ -142,7 +127,7 @@ STATES = Path(__file__).with_suffix(".states.jsonl")
 
 def _test(turn: ReviewedTurn, game: str) -> str:
     """Return the test of a turn. `game` is the id of its game, empty if all tests have the same game."""
-    good = sorted(good_moves(turn, turn.loss), key=lambda move: turn.value(move).less)
+    good = sorted(good_moves(turn), key=lambda move: turn.value(move).less)
     what = f"{turn.move} loses {turn.loss:.1f} gold against {turn.best}" + (f": {turn.kind}" if turn.kind else "")
     moves = "{" + ", ".join(f'"{move}"' for move in good) + "}"
     name = f"_{re.sub(r'[^A-Za-z0-9]', '_', game)}" if game else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,11 +25,12 @@ from vindibot.games import (
     read_records,
     review_path,
 )
-from vindibot.review.again import ask_again, compare, write_tests
+from vindibot.review.again import NODES_AGAIN, ask_again, compare, write_tests
 from vindibot.review.profile import bots_of, many_games, show_profile
 from vindibot.review.report import show_review
-from vindibot.review.run import ReviewSettings, review_games, where
+from vindibot.review.run import review_games, where
 from vindibot.review.store import ReviewFile
+from vindibot.review.turns import Reviewer
 from vindibot.review.values import NODES, ROUNDS
 
 #: The default bot whose playouts value the moves. The thresholds were chosen with this version.
@@ -78,12 +80,13 @@ def run_review(console: Console, request: ReviewRequest) -> None:
     review = _review(console, request, [game], output, [history.id])[history.id]
     heroes = [hero + 1 for hero in request.heroes] or list(review.header.heroes)
     review = Review(review.header, tuple(turn for turn in review.turns if turn.hero in heroes))
+    nodes = NODES_AGAIN if request.nodes is None else request.nodes
     if request.compare and asked is not None:
-        compare(console, history, review, asked, **_nodes(request))
+        compare(console, history, review, asked, nodes)
     if request.tests is not None:
         turns = review.worst(request.worst)
         if asked is not None:
-            answers = ask_again(console, history, turns, asked, **_nodes(request))
+            answers = ask_again(console, history, turns, asked, nodes)
             turns = sorted((one.turn for one in answers if not one.mended), key=lambda turn: -turn.loss)
         if not turns:
             say(console, "no test was written: the bot plays well at each of the worst moves")
@@ -94,10 +97,6 @@ def run_review(console: Console, request: ReviewRequest) -> None:
         show_review(console, history, review, request.worst)
         console.print()
         say(console, where(output))
-
-
-def _nodes(request: ReviewRequest) -> dict[str, int]:
-    return {} if request.nodes is None else {"nodes": request.nodes}
 
 
 def _has_many(path: Path, request: ReviewRequest) -> bool:
@@ -127,23 +126,18 @@ def _review(
     by game id."""
     with ReviewFile(output, request.path, request.again) as file:
         before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
-        reviewer = REVIEWER if request.bot is None or request.asks else request.bot
-        nodes, rounds = request.nodes, request.rounds
-        if request.asks:
-            nodes = None  # here `request.nodes` is the budget of the bot that is asked again
-        if before is not None and not request.again:
-            # An earlier review is continued with its own settings, unless options change them.
-            reviewer = before.bot if request.bot is None or request.asks else request.bot
-            nodes = before.nodes if nodes is None else nodes
-            rounds = before.rounds if rounds is None else rounds
+        # An earlier review is continued with its own settings, unless options change them.
+        bot, nodes, rounds = (REVIEWER, NODES, ROUNDS) if before is None else (before.bot, before.nodes, before.rounds)
+        if not request.asks:  # else these options are for the bot that is asked again
+            bot = bot if request.bot is None else request.bot
+            nodes = nodes if request.nodes is None else request.nodes
+        rounds = rounds if request.rounds is None else request.rounds
         try:
             thresholds = Thresholds(**{**(before.thresholds.model_dump() if before is not None else {}), **request.thresholds})
         except ValidationError as problem:
             raise UsageError(f"the thresholds: {problem.errors()[0]['msg']}") from None
-        settings = ReviewSettings(
-            load_bot(reviewer), NODES if nodes is None else nodes, ROUNDS if rounds is None else rounds, thresholds
-        )
-        review_games(console, games, file, settings, request.heroes or None, request.workers)
+        reviewer = Reviewer(load_bot(bot), nodes, rounds, thresholds)
+        review_games(console, games, file, reviewer, request.heroes or None, request.workers)
     return {one.header.game: one for one in file.complete() if one.header.game in ids}
 
 
@@ -155,11 +149,8 @@ def _bot_to_ask(request: ReviewRequest, game: Recording | GameRecord) -> Bot | N
     if request.bot is not None:
         return load_bot(request.bot)
     if isinstance(game, Recording):
-        try:
+        with suppress(UsageError):
             return load_bot(game.header.bot)
-        except UsageError:
-            if not request.compare:
-                return None
-    elif not request.compare:
+    if not request.compare:
         return None
     raise UsageError("--compare asks a bot what it would play today: name it with --bot")

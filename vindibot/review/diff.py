@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +22,7 @@ from vindibot.review.again import NODES_AGAIN, good_moves, write_tests
 from vindibot.review.differences import AskedTurn, Game, ask_both, chosen_turns
 from vindibot.review.positions import HEROES
 from vindibot.review.profile import many_games
-from vindibot.review.report import show_beside_board
+from vindibot.review.report import progress_bar, show_beside_board
 from vindibot.review.run import reviewing
 from vindibot.review.situations import SITUATIONS
 from vindibot.review.turns import Reviewer
@@ -114,14 +113,9 @@ def _games(request: DiffRequest) -> list[Game]:
     return [Game(GameHistory.of(one), 0, request.heroes or default)]
 
 
-def _progress(console: Console) -> Progress:
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
 def _asked(console: Console, request: DiffRequest, bots: tuple[Bot, Bot], games: Sequence[Game]) -> list[AskedTurn]:
     plies = sum(len(game.history) * len(game.heroes) // PLIES_PER_ROUND for game in games)
-    with _progress(console) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("asking both bots", total=min(plies, request.turns))
         return ask_both(bots, chosen_turns(games, request.turns), request.nodes, lambda: progress.advance(task))
 
@@ -133,7 +127,7 @@ def _valued(console: Console, request: DiffRequest, bot: Bot, turns: Sequence[As
     reviewer = Reviewer(
         bot, request.value_nodes, request.rounds, Thresholds(inaccuracy=request.inaccuracy, errors=request.errors)
     )
-    with reviewing(console, reviewer, request.workers) as review_all, _progress(console) as progress:
+    with reviewing(console, reviewer, request.workers) as review_all, progress_bar(console) as progress:
         task = progress.add_task(f"valuing differences with {printable(bot.name)}", total=len(ours))
         values = {}
         for turn, review in zip(different, review_all(ours), strict=True):
@@ -245,4 +239,4 @@ def _write_tests(console: Console, request: DiffRequest, ranked: Sequence[AskedT
 
 def _mends(turn: AskedTurn, review: ReviewedTurn) -> bool:
     """Return whether the first bot's move is bad, and each move of the second bot loses less than half of its loss."""
-    return review.counts and {DIRECTIONS[move] for move in turn.moves[1]} <= good_moves(review, review.loss)
+    return review.counts and {DIRECTIONS[move] for move in turn.moves[1]} <= good_moves(review)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from behaviours.base import Budget, View
 from sim.game import DIRECTIONS
 from vindibot.config import Bot
 from vindibot.devtools import voting_elsewhere
@@ -105,19 +104,13 @@ def ask_both(
     ):
         for game, position in turns:
             view = position.view()
-            ballots = [threads.submit(vote, _budgeted(position, nodes)) for vote in (first, second)]
+            ballots = [threads.submit(vote, position.view(nodes)) for vote in (first, second)]
             one, other = (ballot.result() for ballot in ballots)
             moves = _best(one.entries, one.candidates), _best(other.entries, other.candidates)
             turn = AskedTurn(game, position, phase_of(position.turn, int(view.game.max_turns)), situation_of(view), moves)
             found.append(replace(turn, traits=deciding_traits(one, other)) if turn.differs else turn)
             asked()
     return found
-
-
-def _budgeted(position: TurnPosition, nodes: int) -> View:
-    view = position.view()
-    view.budget = Budget(nodes=nodes)
-    return view
 
 
 def _best(entries: Sequence[BallotEntry], candidates: Sequence[int]) -> frozenset[int]:

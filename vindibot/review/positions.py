@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from behaviours.base import RECENT_TURNS, View
+from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
-from sim.maps import Map
 from sim.past import PAST, no_past, observe, read_past
 from vindibot.games import GameHistory
 
@@ -52,9 +51,10 @@ class TurnPosition:
         number, turn, me, move = _HEAD.unpack_from(data)
         return cls(number, turn, me, move, games[:1], games[1:], data[_HEAD.size : start])
 
-    def view(self, game_map: Map | None = None) -> View:
-        """Return the view of the hero on this turn. `game_map` is the map of the game, None to compute it."""
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=read_past(self.past), map=game_map)
+    def view(self, nodes: int | None = None) -> View:
+        """Return the view of the hero on this turn, with a search budget of `nodes` nodes, None for no limit."""
+        past, budget = read_past(self.past), Budget(nodes=nodes)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=past, budget=budget)
 
 
 def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:

@@ -1,4 +1,4 @@
-"""The report of a review in the terminal: a table of the mean losses, and the worst moves with small boards."""
+"""What a review shows in the terminal: its progress, a table of the mean losses, and the worst moves with small boards."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -20,8 +21,6 @@ from vindibot.terminal import part_of_board
 
 #: The head of the table of losses.
 HEAD = "mean loss per move, in gold"
-#: Default number of moves in the list of worst moves.
-WORST = 10
 #: Said above every table of losses.
 WHAT_LOSSES_MEAN = (
     "A loss is the gold that a move costs at the end of the game. Several moves can",
@@ -33,7 +32,7 @@ SIDE = 9
 SHOWN_ROUNDS = 12
 
 
-def show_review(console: Console, history: GameHistory, review: Review, most: int = WORST) -> None:
+def show_review(console: Console, history: GameHistory, review: Review, most: int) -> None:
     """Print the report of a game: a table of the reviewed heroes, and the `most` worst moves, the largest loss first."""
     plies = int(history.first["max_turns"].item(0))
     losses = {hero: Losses.of(review.of(hero - 1), plies) for hero in review.header.heroes if review.of(hero - 1)}
@@ -79,6 +78,12 @@ def game_table(losses: dict[str, Losses]) -> Table:
     for name, cells in rows:
         table.add_row(name, *cells)
     return table
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar, which is shown only in a terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _show_turn(console: Console, history: GameHistory, turn: ReviewedTurn, rank: int, name: str) -> None:

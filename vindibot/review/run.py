@@ -7,24 +7,22 @@ import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vindibot.base import VindibotError, printable, short
-from vindibot.config import Bot, build, cores, digest_of, name_to_load
+from vindibot.config import cores
 from vindibot.engine import warm
-from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn
 from vindibot.processes import Child, ChildEnded, Needs, Tasks, loading_beside, supports_children, warn_of_traits_here
 from vindibot.review.positions import HEROES, TurnPosition, positions
+from vindibot.review.report import progress_bar
 from vindibot.review.store import ReviewFile
 from vindibot.review.turns import RUN, Reviewer, review_turn
-from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
 
 #: Largest number of turns per process that are in the process pool at once.
 WAITING = 4
@@ -32,42 +30,11 @@ WAITING = 4
 TASK_SECONDS, LEAST_SPEED = 60.0, 10_000
 
 
-@dataclass(frozen=True)
-class ReviewSettings:
-    """The settings of a review.
-
-    - `bot`: the bot whose playouts value the moves.
-    - `nodes`: the number of plies that are played out per turn.
-    - `rounds`: the length of a playout in rounds, 0 for a playout to the end of the game.
-    - `thresholds`: the smallest losses of bad moves.
-    """
-
-    bot: Bot
-    nodes: int = NODES
-    rounds: int = ROUNDS
-    thresholds: Thresholds = field(default_factory=Thresholds)
-
-    def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
-        """Return the header of the review of heroes (0..3) of a game. Raises `UsageError` if the bot has no trait `rollout`."""
-        rollout_of(self.bot)
-        digest = digest_of({"build": build().digest, "bot": self.bot.digest, "run": [self.nodes, self.rounds, SEED]})
-        ids = tuple(sorted(hero + 1 for hero in heroes))
-        return ReviewHeader(
-            game=game,
-            heroes=ids,
-            bot=name_to_load(self.bot) or self.bot.name,
-            digest=digest,
-            nodes=self.nodes,
-            rounds=self.rounds,
-            thresholds=self.thresholds,
-        )
-
-
 def review_games(
     console: Console,
     games: Sequence[Recording | GameRecord],
     file: ReviewFile,
-    settings: ReviewSettings,
+    reviewer: Reviewer,
     heroes: Collection[int] | None = None,
     workers: int | None = None,
 ) -> None:
@@ -85,7 +52,7 @@ def review_games(
         old = set() if before is None else {hero - 1 for hero in before.header.heroes}
         default = old or (HEROES if isinstance(game, GameRecord) else {game.me})
         wanted = sorted({*(default if heroes is None else heroes)})
-        header = settings.header(history.id, {*wanted, *old})
+        header = reviewer.header(history.id, {*wanted, *old})
         known = set() if before is None else {(turn.turn, turn.hero) for turn in before.turns}
         left = [one for one in positions(history, wanted) if (one.turn, one.me + 1) not in known]
         todo.append((game, header, left))
@@ -94,13 +61,8 @@ def review_games(
         for game, header, _ in todo:
             file.begin(game, header)
         return
-    reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with (
-        reviewing(console, reviewer, workers) as review_all,
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-    ):
-        task = progress.add_task(f"reviewing turns with {printable(settings.bot.name)}", total=total)
+    with reviewing(console, reviewer, workers) as review_all, progress_bar(console) as progress:
+        task = progress.add_task(f"reviewing turns with {printable(reviewer.bot.name)}", total=total)
         for game, header, left in todo:
             file.begin(game, header)
             for turn in review_all(left):
@@ -117,38 +79,21 @@ def reviewing(
     Instead of a single one, this process reviews the turns, if the bot has only traits of this project. On a system that cannot
     run child processes, it always reviews them.
     """
-    needs, count = _needs(reviewer.bot), cores() if workers is None else workers
+    needs, count = Needs(reviewer.bot.folders, reviewer.bot.modules), cores() if workers is None else workers
     if not supports_children():
         warn_of_traits_here()
-        count = 0
-    elif count == 1 and not needs.foreign:
-        count = 0
-    with loading_beside(RUN, needs) if count else nullcontext():
+    if not supports_children() or (count == 1 and not needs.foreign):
         warm(console)
-    with _reviews(reviewer, count) as review_all:
-        yield review_all
-
-
-@contextmanager
-def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
-    """Yield a function that yields the reviews of positions in their order. `workers` processes review the turns.
-
-    With 0 workers, this process reviews them.
-    """
-    if not workers:
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
-    setup, needs = pickle.dumps(reviewer), _needs(reviewer.bot)
-    seconds = TASK_SECONDS + reviewer.nodes / LEAST_SPEED
-    tasks = Tasks(workers, lambda: Child(RUN, setup, needs=needs, name="vindibot-review"), lambda _: seconds)
+    with loading_beside(RUN, needs):
+        warm(console)
+    setup, seconds = pickle.dumps(reviewer), TASK_SECONDS + reviewer.nodes / LEAST_SPEED
+    tasks = Tasks(count, lambda: Child(RUN, setup, needs=needs, name="vindibot-review"), lambda _: seconds)
     try:
-        yield lambda left: _in_order(tasks, left, workers * WAITING)
+        yield lambda left: _in_order(tasks, left, count * WAITING)
     finally:
         tasks.kill()
-
-
-def _needs(bot: Bot) -> Needs:
-    return Needs(bot.folders, bot.modules)
 
 
 def _in_order(tasks: Tasks, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:

@@ -7,7 +7,6 @@ when it is ready. So an interrupted review can be continued.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
@@ -66,9 +65,8 @@ class ReviewFile:
             raise UsageError(f"{short(self.path)} is there already and has no review: move it away, or {INSTEAD}")
         return numbered
 
-    def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> Collection[tuple[int, int]]:
-        """Write the game and the header of its review, unless the file has them. Return (turn, hero) of each turn that the file
-        has already. Heroes are 1..4.
+    def begin(self, game: Recording | GameRecord, header: ReviewHeader) -> None:
+        """Write the game and the header of its review, unless the file has them.
 
         Raises `UsageError` if the file has a review of this game with other settings.
         """
@@ -77,7 +75,7 @@ class ReviewFile:
             lines = [dumps(game)] if isinstance(game, GameRecord) else _complete_lines(game)
             for line in [*lines, write_review_line(header)]:
                 self._append(line)
-            return ()
+            return
         if before.header.digest != header.digest:
             raise UsageError(
                 f"{short(self.path)} has a review of game {header.game:.60} by {before.header.bot} with other settings or another"
@@ -85,7 +83,6 @@ class ReviewFile:
             )
         if before.header != header:
             self._append(write_review_line(header))
-        return {(turn.turn, turn.hero) for turn in before.turns}
 
     def add(self, turn: ReviewedTurn) -> None:
         """Append a reviewed turn. It belongs to the game of the last call of `begin`."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from behaviours.base import View
 from sim.board import draw
@@ -22,20 +21,18 @@ from vindibot.config import load_bot
 from vindibot.engine import warm
 from vindibot.games import PHASES, GameHistory, GameRecord
 from vindibot.review.profile import many_games
+from vindibot.review.report import progress_bar
 from vindibot.review.situations import NEAR_STEPS, phase_of
 from vindibot.review.values import Valuer, rollout_of
 
 #: The themes of positions besides "": heroes that hold each other in place, and heroes that are about to fight.
 STANDOFFS, FIGHTS = "standoffs", "fights"
-THEMES = (STANDOFFS, FIGHTS)
 #: A stand-off: for this number of rounds, two heroes within `NEAR_STEPS` steps stay in areas of `SIDE` squares per side.
 STANDOFF_ROUNDS, SIDE = 20, 5
 #: Number of positions per game and phase that are valued, in a random order, and number that may be chosen.
 TRIED, CHOSEN = 6, 1
 #: The first rounds of a game are no positions: all heroes are near their start.
 FIRST_ROUND = 5
-#: Default number of positions, plies that are played out per position, rounds of the games, and margin in gold.
-COUNT, NODES, ROUNDS, MARGIN = 80, 10_000, 80, 60.0
 
 
 @dataclass(frozen=True)
@@ -43,19 +40,19 @@ class SuiteRequest:
     """The arguments of ``vindibot positions make``. Fields have the names of the options.
 
     `output` is the beginning of the names of the two files. `margin` is the largest difference of two heroes in expected gold at
-    the end of a game of `rounds` rounds.
+    the end of a game of `rounds` rounds. `nodes` is the number of plies that are played out per position.
     """
 
     output: Path
     files: tuple[Path, ...]
     reviewer: str
-    count: int = COUNT
-    margin: float = MARGIN
-    rounds: int = ROUNDS
-    nodes: int = NODES
-    theme: str = ""
-    seed: int = 0
-    most: int | None = None
+    count: int
+    margin: float
+    rounds: int
+    nodes: int
+    theme: str
+    seed: int
+    most: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,20 +165,22 @@ def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
 def _choose(
     console: Console, groups: dict[tuple[int, str], list[Candidate]], request: SuiteRequest, valuer: Valuer
 ) -> tuple[list[SuitePosition], int]:
-    """Return balanced positions, a position of each group in turn, and the number of positions that were valued."""
+    """Return balanced positions, a position of each group in turn, and the number of positions that were valued.
+
+    The candidates that were tried are removed from `groups`.
+    """
     chosen: list[SuitePosition] = []
     seen: set[str] = set()
     per_game = Counter[tuple[str, str]]()
-    waiting, tried = {group: list(candidates) for group, candidates in groups.items()}, 0
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    tried = 0
+    with progress_bar(console) as progress:
         task = progress.add_task("choosing positions", total=request.count)
-        while len(chosen) < request.count and any(waiting.values()):
-            for group in [group for group, left in waiting.items() if left]:
+        while len(chosen) < request.count and any(groups.values()):
+            for group in [group for group, left in groups.items() if left]:
                 if len(chosen) >= request.count:
                     break
-                while waiting[group]:
-                    one = waiting[group].pop()
+                while groups[group]:
+                    one = groups[group].pop()
                     digest = _digest(one.games)
                     if digest in seen or per_game[one.game, one.phase] >= CHOSEN:
                         continue
@@ -221,22 +220,13 @@ def _position(one: Candidate, gold: Sequence[float], theme: str) -> SuitePositio
     )
 
 
-#: The eight symmetries of a square board.
-_SYMMETRIES: tuple[Callable[[np.ndarray], np.ndarray], ...] = tuple(
-    lambda board, turns=turns, flipped=flipped: np.rot90(board.T if flipped else board, turns)  # type: ignore[misc]
-    for turns in range(4)
-    for flipped in (False, True)
-)
-
-
 def _digest(games: Games) -> str:
     """Return a digest of the board with its heroes, without gold and turn. Turned and mirrored boards have the same digest."""
     size = int(games["size"].item(0))
     cells = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
     life = ",".join(map(str, games["hero"]["life"][0].tolist()))
-    return min(
-        hashlib.sha256(np.ascontiguousarray(turned(cells)).tobytes() + life.encode()).hexdigest() for turned in _SYMMETRIES
-    )
+    boards = [np.rot90(board, turns) for board in (cells, cells.T) for turns in range(4)]
+    return min(hashlib.sha256(board.tobytes() + life.encode()).hexdigest() for board in boards)
 
 
 def _halves(positions: Sequence[SuitePosition]) -> tuple[list[SuitePosition], list[SuitePosition]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import Budget
 from sim import kernels
 from sim.game import DIRECTIONS
-from vindibot.config import Bot
+from vindibot.config import Bot, build, digest_of, name_to_load
 from vindibot.devtools import best_moves
-from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, Thresholds
+from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.processes import Owner, serve_tasks
 from vindibot.review.kinds import cycle_of, kind_of
 from vindibot.review.positions import TurnPosition
@@ -32,7 +32,7 @@ RUN = "vindibot.review.turns:serve"
 
 @dataclass(frozen=True)
 class Reviewer:
-    """A reviewing bot and its settings.
+    """A reviewing bot and the settings of a review.
 
     - `bot`: the bot whose playouts value the moves. It is also asked for its own move.
     - `nodes`: the number of plies that are played out per turn, and the bot's search budget for its own move.
@@ -45,6 +45,21 @@ class Reviewer:
     rounds: int
     thresholds: Thresholds
     seed: int = SEED
+
+    def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
+        """Return the header of the review of heroes (0..3) of a game. Raises `UsageError` if the bot has no trait `rollout`."""
+        rollout_of(self.bot)
+        digest = digest_of({"build": build().digest, "bot": self.bot.digest, "run": [self.nodes, self.rounds, self.seed]})
+        ids = tuple(sorted(hero + 1 for hero in heroes))
+        return ReviewHeader(
+            game=game,
+            heroes=ids,
+            bot=name_to_load(self.bot) or self.bot.name,
+            digest=digest,
+            nodes=self.nodes,
+            rounds=self.rounds,
+            thresholds=self.thresholds,
+        )
 
     @cached_property
     def valuer(self) -> Valuer:
@@ -61,9 +76,7 @@ class Reviewer:
 
     def choice(self, position: TurnPosition) -> set[str]:
         """Return the moves that the bot itself may play on this turn; several may tie."""
-        view = position.view()
-        view.budget = Budget(nodes=self.nodes)
-        return best_moves(self.bot, view)
+        return best_moves(self.bot, position.view(self.nodes))
 
 
 def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:

@@ -6,13 +6,11 @@ from .differences import (
 )
 from .hypotheses import Hypotheses as Hypotheses
 from .means import (
-    jackknife as jackknife,
     mean_interval as mean_interval,
 )
 from .plans import (
     blocks_for_interval as blocks_for_interval,
     expected_blocks as expected_blocks,
-    spread_of as spread_of,
 )
 from .rates import (
     rate_interval as rate_interval,

@@ -1,9 +1,8 @@
-"""Means over blocks with the intervals of Student's distribution, and the jackknife for other figures."""
+"""Means over blocks with the intervals of Student's distribution."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +32,3 @@ def mean_interval(values: Floats) -> tuple[float, float, float]:
         return mean, math.nan, math.nan
     half = student_quantile(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return mean, mean - half, mean + half
-
-
-def jackknife(figure: Callable[[NDArray[np.bool_]], float], blocks: int) -> tuple[float, float, float]:
-    """Return a figure of all blocks, and its 95 % interval from the jackknife over blocks.
-
-    `figure` gets which of the blocks to use (an array of bool). Source: B. Efron, The Jackknife, the Bootstrap and Other
-    Resampling Plans, 1982, chapter 3. With one block, the interval is not a number.
-    """
-    whole = figure(np.ones(blocks, bool))
-    if blocks < 2:
-        return whole, math.nan, math.nan
-    parts = np.array([figure(np.arange(blocks) != left_out) for left_out in range(blocks)])
-    _, low, high = mean_interval(blocks * whole - (blocks - 1) * parts)
-    return whole, low, high

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.means import student_quantile
 from vindibot.statistics.ratings import POINTS, expected
@@ -40,19 +38,14 @@ def expected_blocks(spread: float, difference: float, hypotheses: Hypotheses | N
     return max(float(given.fewest), blocks + UNKNOWN_VARIANCE), chance
 
 
-def blocks_for_interval(spread: float, half_width: float, level: float = 0.95) -> int:
-    """Return the number of blocks after which the interval of the difference is at most `half_width` points to each side.
+def blocks_for_interval(spread: float, half_width: float) -> int:
+    """Return the number of blocks after which the 95 % interval of the difference is at most `half_width` points to each side.
 
     `spread` is the standard deviation of the score of a block. The formula is for bots of nearly equal strength, where a score of
     0.5 + x is ``4 x POINTS`` points.
     """
     points = 4 * POINTS * spread
     blocks = max(2, math.ceil((1.96 * points / half_width) ** 2))
-    while student_quantile(blocks - 1, level) * points / math.sqrt(blocks) > half_width:
+    while student_quantile(blocks - 1) * points / math.sqrt(blocks) > half_width:
         blocks += max(1, blocks // 200)
     return blocks
-
-
-def spread_of(scores: list[float]) -> float:
-    """Return the standard deviation of the scores of at least two blocks."""
-    return float(np.std(scores, ddof=1))

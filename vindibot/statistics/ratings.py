@@ -67,7 +67,6 @@ def rate(
     *,
     anchor: str | None = None,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
@@ -76,8 +75,8 @@ def rate(
     gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0.
 
     `low`, `high` and `los` come from `resamples` resamples of the bootstrap. They are None if there are fewer than `MIN_BLOCKS`
-    blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on `seed` and on
-    the order in which the blocks occur.
+    blocks. With 0 resamples, `low` and `high` follow from the likelihood, and `los` is None. The result depends on the order
+    in which the blocks occur.
     """
     names = sorted({*bots, *(bot for _, who, _ in games for bot in who)})
     if not names:
@@ -96,7 +95,7 @@ def rate(
         return [Rating(names[index], float(points[index]), float(low[index]), float(high[index])) for index in ranked]
     if rankings.blocks < MIN_BLOCKS:
         return [Rating(names[index], float(points[index])) for index in ranked]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = np.empty((resamples, len(names)))
     for row in drawn:
         weights = np.bincount(rng.integers(rankings.blocks, size=rankings.blocks), minlength=rankings.blocks).astype(float)

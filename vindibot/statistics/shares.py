@@ -48,19 +48,18 @@ _FINE, _DEPTH = 2001, -25.0
 
 @dataclass(frozen=True)
 class ShareEstimate:
-    """A share (0..1) with the ends of its interval. `level` is the probability with which the interval holds the true share."""
+    """An estimated share (0..1), and the ends of its interval."""
 
     share: float
     low: float
     high: float
-    level: float = LEVEL
 
 
 def estimate_share(counts: Sequence[float], trials: Sequence[float], level: float = LEVEL) -> ShareEstimate:
     """Return the estimated share of successes. Block i has `counts[i]` successes in `trials[i]` trials.
 
-    Blocks without a trial are left out. Counts may be fractions. The result is deterministic, and does not depend on the order of
-    the blocks.
+    `level` is the probability with which the interval holds the true share. Blocks without a trial are left out. Counts may be
+    fractions. The result is deterministic, and does not depend on the order of the blocks.
     """
     blocks = Counter((float(count), float(tried)) for count, tried in zip(counts, trials, strict=True) if tried)
     most = max((tried for _, tried in blocks), default=1.0)
@@ -73,7 +72,7 @@ def estimate_share(counts: Sequence[float], trials: Sequence[float], level: floa
     shares = 1 / (1 + np.exp(-logits))
     below = np.cumsum(weights) - weights / 2
     low, high = np.interp(((1 - level) / 2, (1 + level) / 2), below, shares).tolist()
-    return ShareEstimate(float(weights @ shares), low, high, level)
+    return ShareEstimate(float(weights @ shares), low, high)
 
 
 def _refined(logs: Floats) -> tuple[Floats, Floats]:

@@ -45,10 +45,10 @@ _MIN_SQUARES = 0.01
 
 @dataclass(frozen=True)
 class SprtState:
-    """The state of the test: the verdict, the LLR, its bounds, the number of blocks, and the share of distinct games.
+    """The state of the test: the verdict, the LLR, its bounds, and the number of blocks.
 
-    The share is None if it is unknown. `los` is the likelihood (0..1) that A is stronger than B. It follows from the mean and the
-    standard error of the block scores, as for a normal distribution. It is None below `MIN_BLOCKS` blocks.
+    `los` is the likelihood (0..1) that A is stronger than B. It follows from the mean and the standard error of the block scores,
+    as for a normal distribution. It is None below `MIN_BLOCKS` blocks.
     """
 
     verdict: Verdict
@@ -56,8 +56,7 @@ class SprtState:
     lower: float
     upper: float
     blocks: int
-    distinct: float | None = None
-    los: float | None = None
+    los: float | None
 
     @property
     def by_mean(self) -> bool:
@@ -95,15 +94,16 @@ class SequentialTest:
         given = self.hypotheses
         lower = math.log(given.beta / (1 - given.alpha)) + _OVERSHOOT * step
         upper = math.log((1 - given.beta) / given.alpha) - _OVERSHOOT * step
-        if self._verdict == "running" and self._count >= given.fewest:
-            if distinct is not None and distinct < given.distinct:
-                return SprtState("repeated", llr, lower, upper, self._count, distinct, self._los())
+        verdict = self._verdict
+        if verdict == "running" and self._count >= given.fewest:
             errors_beyond = self._errors_beyond()
-            if llr >= upper or errors_beyond > _FAR:
-                self._verdict = "H1"
+            if distinct is not None and distinct < given.distinct:
+                verdict = "repeated"
+            elif llr >= upper or errors_beyond > _FAR:
+                verdict = self._verdict = "H1"
             elif llr <= lower or errors_beyond < -_FAR:
-                self._verdict = "H0"
-        return SprtState(self._verdict, llr, lower, upper, self._count, distinct, self._los())
+                verdict = self._verdict = "H0"
+        return SprtState(verdict, llr, lower, upper, self._count, self._los())
 
     def _llr(self) -> tuple[float, float]:
         """Return the log likelihood ratio, and the standard deviation of a single block's contribution to it."""

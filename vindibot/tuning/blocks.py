@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sim.game import SEATS
 from vindibot.arena import Entrant, GameLine, GameTask, Limits, MapSet, SeatTask, wall_seconds
 from vindibot.base import derive_seed
 from vindibot.config import Bot
-from vindibot.tuning.objectives import OBJECTIVES, mean, mean_score
+from vindibot.tuning.objectives import OBJECTIVES, mean_score
 
 #: The labels of the two bots in the games.
 PLUS, MINUS = "plus", "minus"
@@ -100,8 +101,8 @@ def result_of(lines: Sequence[GameLine]) -> BlockResult:
     if any(line.ending == "aborted" for line in lines):
         nothing: dict[str, float] = dict.fromkeys(OBJECTIVES, 0.0)
         return BlockResult(nothing, nothing, rivals, failed=True)
-    plus = {one: mean([mean_score(line, one, PLUS) for line in lines]) for one in OBJECTIVES}
-    minus = {one: mean([mean_score(line, one, MINUS) for line in lines]) for one in OBJECTIVES}
+    plus = {one: fmean(mean_score(line, one, PLUS) for line in lines) for one in OBJECTIVES}
+    minus = {one: fmean(mean_score(line, one, MINUS) for line in lines) for one in OBJECTIVES}
     return BlockResult(
         {str(one): round(plus[one] - minus[one], 6) for one in OBJECTIVES},
         {str(one): round((plus[one] + minus[one]) / 2, 6) for one in OBJECTIVES},

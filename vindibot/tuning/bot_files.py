@@ -19,11 +19,11 @@ from vindibot.tuning.space import full_parameters, split_key
 MARK = "# Made by vindibot tune"
 
 
-def tuned_text(bot: Bot, values: Mapping[str, Any], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
+def tuned_text(bot: Bot, values: Mapping[str, Any], path: Path, comments: Sequence[str]) -> str:
     """Return the text of a bot file at `path`, for a bot that extends `bot` and has other values of some parameters.
 
     `values` has these values by key; a value is a number or a table. `comments` are the lines of the comment at the start. The
-    new name is the name of `bot` with `suffix`, at most `LONGEST_NAME` characters.
+    new name is the name of `bot` with "-tuned", at most `LONGEST_NAME` characters.
     """
     traits: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
@@ -33,7 +33,7 @@ def tuned_text(bot: Bot, values: Mapping[str, Any], path: Path, comments: Sequen
             table = table.setdefault(name, {})
         table[last] = rounded(value)
     content = {
-        "name": f"{bot.name}-{suffix}"[:LONGEST_NAME],
+        "name": f"{bot.name}-tuned"[:LONGEST_NAME],
         "version": bot.version,
         "extends": reference(bot, path),
         "traits": traits,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from statistics import fmean
 from typing import Literal
 
 from vindibot.arena import GameLine
@@ -31,9 +31,4 @@ def seat_scores(line: GameLine, objective: Objective) -> list[float]:
 def mean_score(line: GameLine, objective: Objective, label: str) -> float:
     """Return the mean score of the seats of the bot `label` in a game."""
     scores = seat_scores(line, objective)
-    return mean([score for seat, score in zip(line.seats, scores, strict=True) if seat.bot == label])
-
-
-def mean(numbers: Sequence[float]) -> float:
-    """Return the mean of `numbers`, which has at least one number."""
-    return math.fsum(numbers) / len(numbers)
+    return fmean(score for seat, score in zip(line.seats, scores, strict=True) if seat.bot == label)

@@ -123,11 +123,6 @@ class Promotion:
         return Family(self.settings.family or family_name(self.parent), self.settings.versions or FOLDER)
 
     @property
-    def passed(self) -> bool:
-        """Whether the candidate has passed all matches so far."""
-        return all(outcome.passed for outcome in self.outcomes)
-
-    @property
     def games(self) -> int:
         """The number of games against the parent and the rivals so far."""
         return sum(outcome.games for outcome in self.outcomes)

@@ -96,10 +96,10 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
     """Return the sections of the report of a finished study."""
     result, settings = study.result, study.settings
     assert result is not None
-    blocks = len(study.file.blocks)
+    blocks, iterates = len(study.file.blocks), len(study.levels)
     failed = sum(one.failed for one in study.file.blocks.values())
     head = [
-        f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(study.iterates, 'iterate')}; seed {study.seed}.",
+        f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(iterates, 'iterate')}; seed {study.seed}.",
         f"Method: {settings.method}; objective: {settings.objective}; {settings.nodes} nodes per move.",
         f"Rivals: {', '.join(one.label for one in study.pool) or 'none (self-play)'}.",
         "These games do not show whether the tuned bot is stronger: test it with vindibot tune promote.",

@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -26,7 +25,9 @@ from vindibot.config import Bot, make_importable, with_defaults
 
 Floats = NDArray[np.float64]
 
-#: If a parameter must not be equal to a limit (`Gt`, `Lt`), its range ends this share of the range before the limit.
+#: The names of limits in `pydantic.Field`.
+_LIMITS = ("ge", "gt", "le", "lt")
+#: If a parameter must not be equal to a limit (gt, lt), its range ends this share of the range before the limit.
 _MARGIN = 1e-6
 #: If the value of a parameter is 0, this share of its range takes the place of the value in the size of a step.
 _UNIT_AT_ZERO = 0.1
@@ -221,20 +222,14 @@ def _check_range(key: str, ranges: Mapping[str, tuple[float, float]], limits: tu
 
 def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
     """Return the lowest and the largest value that a field declares. A missing limit is None."""
-    limits: dict[type, float] = {type(part): _limit(part) for part in info.metadata if isinstance(part, Ge | Gt | Le | Lt)}
-    low, high = limits.get(Ge, limits.get(Gt)), limits.get(Le, limits.get(Lt))
+    found = ((name, getattr(part, name, None)) for part in info.metadata for name in _LIMITS)
+    limits = {name: float(value) for name, value in found if value is not None}
+    low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
     if low is not None and high is not None:
         margin = _MARGIN * (high - low)
-        low = low + margin if Ge not in limits else low
-        high = high - margin if Le not in limits else high
+        low = low + margin if "ge" not in limits else low
+        high = high - margin if "le" not in limits else high
     return low, high
-
-
-def _limit(part: Ge | Gt | Le | Lt) -> float:
-    value: Any = (
-        part.ge if isinstance(part, Ge) else part.gt if isinstance(part, Gt) else part.le if isinstance(part, Le) else part.lt
-    )
-    return float(value)
 
 
 def _parameter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections import deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from vindibot.base import UsageError, short
 from vindibot.config import Bot, build, load_bot, standard_maps
 from vindibot.processes import require_children
 from vindibot.tuning.blocks import MINUS, PLUS, BlockMaker, BlockResult, result_of
-from vindibot.tuning.methods.search import BlockPlan, Iterate, SearchResult, objective_of, search
+from vindibot.tuning.methods.search import Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import ParameterSpace, space_of
 from vindibot.tuning.study_file import StudyFile
@@ -36,33 +36,13 @@ if TYPE_CHECKING:
     from vindibot.tuning.trials import Trials
 
 
-class _Queue(Iterator[GameTask]):
-    """Gives the games that can be played now. It stops when all games of the current iterate have begun.
-
-    After the blocks of the next iterate are added to `plans`, the same object gives games again. `make` returns the
-    games of a block. It is called when the first of these games is needed.
-    """
-
-    def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
-        self._make = make
-        self.plans: deque[BlockPlan] = deque()
-        self._tasks: deque[GameTask] = deque()
-
-    def __next__(self) -> GameTask:
-        if not self._tasks and self.plans:
-            self._tasks += self._make(self.plans.popleft())
-        if not self._tasks:
-            raise StopIteration
-        return self._tasks.popleft()
-
-
 @dataclass
 class TuneStudy:
     """A study that `begin` or `resume` has made.
 
-    `iterates` is the number of finished iterates. `result` is the result of the study, None while games are missing. `levels` has
-    the level of each finished iterate, NaN if none of its blocks could be played. `importance` has the importance of parameters
-    (0..1) by key.
+    `result` is the result of the study, None while games are missing. `levels` has the level of each finished iterate, NaN if
+    none of its blocks could be played. `importance` has the importance of parameters (0..1) by key. `iterate` is the iterate
+    whose games are played.
     """
 
     file: StudyFile
@@ -71,10 +51,10 @@ class TuneStudy:
     pool: tuple[Entrant, ...]
     maps: MapSet
     seed: int
-    iterates: int = 0
     result: SearchResult | None = None
     levels: list[float] = field(default_factory=list)
     importance: dict[str, float] = field(default_factory=dict)
+    iterate: Iterate = field(init=False)
 
     @property
     def entrants(self) -> list[Entrant]:
@@ -109,56 +89,55 @@ class TuneStudy:
         from vindibot.tuning.trials import Trials
 
         trials = Trials(self.file, self.space)
-        limits, settings = self.limits, self.settings
-        maker = BlockMaker(self.file.digest, self.seed, self.maps, self.pool, settings.self_share, limits, settings.rounds)
-        bot_at = self.space.bot_at
-        queue = _Queue(lambda plan: maker.tasks(plan.number, bot_at(plan.plus), bot_at(plan.minus)))
-        lines, asked = dict[int, list[GameLine]](), stop or Stop()
-        steps = search(self.space, settings, self.seed)
-        self.iterates, self.result, self.levels = 0, None, []
-
-        def advance(iterate: Iterate) -> Iterate:
-            """Return the first iterate with missing blocks, and queue their games. At the end of the search, set `result`."""
-            while self.result is None:
-                missing = [plan for plan in iterate.plans if plan.number not in self.file.blocks]
-                if missing:
-                    queue.plans += missing
-                    break
-                results = [self.file.blocks[plan.number] for plan in iterate.plans]
-                self._finish(trials, iterate, results)
-                try:
-                    iterate = steps.send(results)
-                except StopIteration as end:
-                    self.result = end.value
-            return iterate
-
+        lines, asked = defaultdict[int, list[GameLine]](list), stop or Stop()
+        self.result, self.levels = None, []
+        tasks, ended = self._tasks(trials), False
         try:
-            iterate = advance(next(steps))
-            while self.result is None and not asked.soon:  # a dispatcher may end too early if games cannot be played
-                for played in Dispatcher(factory, slots, note, asked).run(queue):
-                    block = lines.setdefault(played.line.block, [])
+            # A dispatcher may end too early if games cannot be played.
+            while self.result is None and not ended and not asked.soon:
+                ended = True
+                for played in Dispatcher(factory, slots, note, asked).run(tasks):
+                    ended = False
+                    block = lines[played.line.block]
                     block.append(played.line)
-                    if len(block) < played.line.games:
-                        continue
-                    lines.pop(played.line.block)
-                    self.file.add_block(played.line.block, result_of(block))
-                    progress(iterate, self)
-                    if all(plan.number in self.file.blocks for plan in iterate.plans):
-                        iterate = advance(iterate)
-                if not queue.plans:
-                    break
+                    if len(block) == played.line.games:
+                        self.file.add_block(played.line.block, result_of(lines.pop(played.line.block)))
+                        progress(self.iterate, self)
+            next(tasks, None)  # after an interruption, an iterate may be complete
             self.importance = trials.importance() if self.result is not None and self.result.chosen else {}
         finally:
             self.file.close()
+
+    def _tasks(self, trials: Trials) -> Iterator[GameTask | None]:
+        """Yield the missing games, one iterate after another, and None while an iterate is not finished.
+
+        Set `iterate` to the present iterate, and at the end of the search `result`.
+        """
+        settings, bot_at, blocks = self.settings, self.space.bot_at, self.file.blocks
+        maker = BlockMaker(self.file.digest, self.seed, self.maps, self.pool, settings.self_share, self.limits, settings.rounds)
+        steps = search(self.space, settings, self.seed)
+        self.iterate = next(steps)
+        while self.result is None:
+            plans = self.iterate.plans
+            for plan in plans:
+                if plan.number not in blocks:
+                    yield from maker.tasks(plan.number, bot_at(plan.plus), bot_at(plan.minus))
+            while not all(plan.number in blocks for plan in plans):
+                yield None
+            results = [blocks[plan.number] for plan in plans]
+            self._finish(trials, self.iterate, results)
+            try:
+                self.iterate = steps.send(results)
+            except StopIteration as end:
+                self.result = end.value
 
     def _finish(self, trials: Trials, iterate: Iterate, results: Sequence[BlockResult]) -> None:
         """Count a finished iterate. Store it as a trial, unless an earlier run has stored it."""
         found = objective_of(results, self.settings.objective)
         level, spread = (None, 0.0) if found is None else found
-        self.levels.append(math.nan if level is None else level)
-        if self.iterates >= trials.count:
+        if len(self.levels) >= trials.count:
             trials.add(iterate.point, level, phase=iterate.phase, blocks=len(results), spread=spread)
-        self.iterates += 1
+        self.levels.append(math.nan if level is None else level)
 
 
 def begin(settings: TuneSettings, name: str, path: Path) -> TuneStudy:

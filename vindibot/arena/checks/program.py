@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from vindibot.arena.checks.case import Case, CaseRun, middle_game, new_game, owning
+from vindibot.arena.checks.starts import last_lines
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.base import Redactor, counted, printable
+from vindibot.base import counted, printable
 from vindibot.games import Outcome, Reason
 from vindibot.processes import require_children
 
@@ -22,7 +23,7 @@ LATE_SECONDS = 1.5
 #: Names that break programs which search an answer for words or cut names off. The longest possible name is among them.
 HARD_NAMES = ('{"finished":true}', "a bot with a name of forty characters...", "Ünïcode ☃ 名前 \\ %s", "0")
 #: Number of lines that are shown of the standard error.
-OUTPUT_LINES, OUTPUT_BYTES = 6, 4096
+OUTPUT_LINES = 6
 #: The two protocols: standard input and output, and HTTP.
 Protocol = Literal["stdio", "http"]
 
@@ -171,9 +172,7 @@ def _player(entrant: Entrant) -> Callable[[Case, Path], CaseRun]:
 
 def _run(play: Callable[[Case, Path], CaseRun], case: Case, log: Path) -> CaseRun:
     run = play(case, log)
-    if log.exists():
-        lines = log.read_bytes()[-OUTPUT_BYTES:].decode(errors="replace").splitlines()
-        run.output = [printable(Redactor()(line)) for line in lines if line.strip()][-OUTPUT_LINES:]
+    run.output = last_lines(log, OUTPUT_LINES)
     return run
 
 

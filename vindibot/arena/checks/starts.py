@@ -43,10 +43,13 @@ class StartWatch:
 
 def last_output(logs: Path, line: GameLine, bot: str) -> list[str]:
     """Return the last lines of the output of `bot` in a game, [] if there is no log. `logs` is the folder of the logs."""
-    number = line.bots.index(bot) + 1
-    path = logs / f"{line.record}-{number}-{bot}.log"
+    return last_lines(logs / f"{line.record}-{line.bots.index(bot) + 1}-{bot}.log", SHOWN_LINES)
+
+
+def last_lines(path: Path, most: int) -> list[str]:
+    """Return at most `most` lines from the end of a log, without empty lines and without keys. [] if there is no log."""
     with suppress(OSError), path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - _LAST_BYTES))
         lines = log.read().decode(errors="replace").splitlines()
-        return [printable(Redactor()(text)) for text in lines if text.strip()][-SHOWN_LINES:]
+        return [printable(Redactor()(text)) for text in lines if text.strip()][-most:]
     return []

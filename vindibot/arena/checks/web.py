@@ -15,7 +15,7 @@ from sim.board import draw
 from sim.game import DIRECTIONS, SEATS, Games
 from sim.maps import map_of
 from vindibot.arena.checks.case import SHOWN_LINES, Case, CaseRun, cut
-from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.seats.hosting import HostedGame
 from vindibot.arena.seats.seat import Seat
@@ -139,8 +139,6 @@ def play_web(entrant: Entrant, case: Case, log: Path) -> CaseRun:
     seats = tuple(SeatTask(entrant if hero == case.me else rival, hero) for hero, rival in enumerate(rivals))
     where = map_of(case.first)
     left = (int(case.first["max_turns"].item(0)) - int(case.first["turn"].item(0))) // SEATS
-    limits = entrant.limits
-    wall_s = 30 + limits.start_s + limits.seconds(first=True) + (left + 1) * (limits.seconds(first=False) + 1) + 8 * case.late_s
     task = GameTask(
         tournament="check",
         format="all",
@@ -152,7 +150,7 @@ def play_web(entrant: Entrant, case: Case, log: Path) -> CaseRun:
         seed=1,
         rounds=left,
         seats=seats,
-        wall_s=wall_s,
+        wall_s=wall_seconds(seats, left) + 8 * case.late_s,
         opening=Opening(draw(case.first)),
     )
     game = WatchedGame(task, case, log)

@@ -14,8 +14,10 @@ from itertools import pairwise
 
 from vindibot.base import render
 
-#: Sizes in units: width of a chart, height of a row, margins.
-WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
+#: Sizes in units: width of a chart, height of a chart with lines, height of a row, margins.
+WIDTH, HEIGHT, ROW, TOP, BOTTOM, RIGHT = 460, 230, 26, 10, 40, 14
+#: Approximate number of numbers on a scale, and the free space at each end, as a share of the range of the values.
+TICKS, ROOM = 5, 0.04
 #: Number of colours that readers can tell apart. All further bots share the class ``rest``.
 COLOURS = 8
 #: Largest number of characters of a label. The rest is cut off.
@@ -57,15 +59,12 @@ def shortened(label: str, length: int = LABEL_LENGTH) -> str:
     return label if len(label) <= length else f"{label[: length - 1]}…"
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return the numbers to show on a scale from `low` to `high`. Their step is 1, 2 or 5 times a power of ten.
-
-    `about` is the approximate number of these numbers.
-    """
+def ticks(low: float, high: float) -> list[float]:
+    """Return about `TICKS` numbers to show on a scale from `low` to `high`. Their step is 1, 2 or 5 times a power of ten."""
     if not high > low:
         return [low]
-    step = 10.0 ** math.floor(math.log10((high - low) / about))
-    step *= next(factor for factor in (1, 2, 5, 10) if factor == 10 or (high - low) / (step * factor) <= about)
+    step = 10.0 ** math.floor(math.log10((high - low) / TICKS))
+    step *= next(factor for factor in (1, 2, 5, 10) if factor == 10 or (high - low) / (step * factor) <= TICKS)
     first = math.ceil(low / step - 1e-9)
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -75,15 +74,12 @@ def tick_label(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
-    """Return the ends (low, high) of a scale for these values.
-
-    `room` is the free space at each end, as a share of the range of the values.
-    """
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends (low, high) of a scale for these values, with free space at each end."""
     low, high = min(values), max(values)
     if high <= low:
         low, high = low - 1, high + 1
-    return low - (high - low) * room, high + (high - low) * room
+    return low - (high - low) * ROOM, high + (high - low) * ROOM
 
 
 def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) -> str:
@@ -126,8 +122,8 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
     )
 
 
-def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
-    """Return a chart in SVG with one line per curve, over x = 0, 1, 2 ... `height` is the height of the chart in units.
+def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str) -> str:
+    """Return a chart in SVG with one line per curve, over x = 0, 1, 2 ...
 
     The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`.
     """
@@ -137,7 +133,7 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
     most = max((len(one.y) for one in series), default=1)
     left = 14 + 7.0 * max(len(tick_label(value)) for value in ticks(low, high))
     right = WIDTH - 14 - 6.6 * max((len(shortened(one.label)) for one in series), default=0)
-    bottom = height - BOTTOM
+    bottom = HEIGHT - BOTTOM
 
     def at_x(value: float) -> float:
         return left + value / max(1, most - 1) * (right - left)
@@ -153,7 +149,7 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
     return render(
         "arena.report/lines.svg",
         width=WIDTH,
-        height=height,
+        height=HEIGHT,
         left=left,
         right=right,
         bottom=bottom,

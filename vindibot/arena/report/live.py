@@ -26,7 +26,7 @@ from vindibot.arena.report.summary import bot_stats
 from vindibot.arena.report.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
 from vindibot.arena.results import GameLine
 from vindibot.arena.scores import rate_games, run_sprt
-from vindibot.base import counted, printable, terminal
+from vindibot.base import counted, printable
 from vindibot.statistics import Rating
 
 #: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 class GameRate:
-    """The number of games per minute, measured over the last `PACE` games of this run."""
+    """The number of games per minute, measured over the last `PACE` games since this object was made."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -78,14 +78,13 @@ class GameRate:
 class ConsoleReporter(Reporter):
     """A `Reporter` for people, which prints to `console`.
 
-    With `live`, it shows a progress bar and a table, and updates them. Without `live`, it prints a line of progress every `every`
-    seconds. If `live` is None, it is true if the console is a suitable terminal.
+    In a suitable terminal, it shows a progress bar and a table, and updates them. Elsewhere, it prints a line of progress every
+    `EVERY` seconds.
     """
 
-    def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
-        self.console = console or terminal()
-        self._draws = self.console.is_terminal and not self.console.is_dumb_terminal if live is None else live
-        self._every = every
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._draws = console.is_terminal and not console.is_dumb_terminal
         self._queue: SimpleQueue[GameLine | str | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._games: list[GameLine] = []
@@ -127,7 +126,7 @@ class ConsoleReporter(Reporter):
                     self._follow(lambda: live.update(self._picture(), refresh=True), 1 / RATE)
             else:
                 self._print(self._heading())
-                self._follow(lambda: self._print(*self.lines()), self._every)
+                self._follow(lambda: self._print(*self.lines()), EVERY)
         except (Exception, SystemExit) as error:  # rich exits the program at a broken pipe
             with suppress(Exception):
                 _log.warning("the display has failed and is off; the tournament goes on", error=repr(error))

@@ -26,12 +26,11 @@ from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.report.plan import to_halve
 from vindibot.arena.report.replays import GameKey, records_of, write_pages
 from vindibot.arena.report.summary import BotStats, Summary
-from vindibot.arena.report.table import ALL_COLUMNS, figures, head_line, interval, interval_note, match_lines, percent, points
+from vindibot.arena.report.table import ALL_COLUMNS, figures, head_parts, interval, interval_note, match_lines, percent, points
 from vindibot.arena.report.versions import builds, mixed_versions
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import (
     REPORT_MARK,
-    TournamentOrigin,
     logs_path,
     owned,
     read_origin,
@@ -64,15 +63,15 @@ def write_report(
     """
     path = report_path(results)
     pages = write_pages(results, games, replays)
-    owned(path, REPORT_MARK).write(report(summary, games, bots, results, pages, title=title, refresh=refresh))
+    owned(path, REPORT_MARK).write(report(results, summary, games, bots, pages, title=title, refresh=refresh))
     return path
 
 
 def report(
+    results: Path,
     summary: Summary,
     games: Sequence[GameLine],
     bots: Sequence[str] = (),
-    results: Path | None = None,
     pages: Mapping[GameKey, Path] | None = None,
     *,
     title: str = "",
@@ -80,16 +79,16 @@ def report(
 ) -> str:
     """Return the report as an HTML page.
 
-    `bots` are the labels in the order of the configuration. This order determines the colours of the bots. The page links to the
-    file `results` and to the files beside it. It shows gold over time if there are game records. `pages` has the paths of games'
-    pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh` seconds,
-    if this is not 0.
+    The page links to the file `results` and to the files beside it. `bots` are the labels in the order of the configuration. This
+    order determines the colours of the bots. The page shows gold over time if there are game records. `pages` has the paths of
+    games' pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh`
+    seconds, if this is not 0.
     """
     number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
     title = title or (f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number))
     played = [one for one in summary.standings if one.seats]
-    records = records_path(results) if results is not None and records_path(results).is_file() else None
-    logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
+    records = records_path(results) if records_path(results).is_file() else None
+    logs = logs_path(results) if logs_path(results).is_dir() else None
     files = [(results, "results, one line per game"), (records, "game records"), (logs, "output of bots")]
     addresses = {key: f"{quote(path.parent.name)}/{quote(path.name)}" for key, path in (pages or {}).items()}
     return render(
@@ -97,7 +96,7 @@ def report(
         title=title,
         refresh=refresh,
         mark=REPORT_MARK,
-        head_line=head_line(summary),
+        head_line=" · ".join(head_parts(summary)),
         summary=summary,
         columns=ALL_COLUMNS,
         interval_note=interval_note(summary),
@@ -106,19 +105,19 @@ def report(
         ratings=_ratings(summary, number),
         gold=_gold(played, number),
         records=records is not None,
-        gold_over_time=_gold_over_time(results, games, played, number) if results is not None else "",
-        losses=_losses(results, games) if results is not None else {},
+        gold_over_time=_gold_over_time(results, games, played, number),
+        losses=_losses(results, games),
         kinds=KINDS_OF_LOSS,
         sizes=sorted({size for one in played for size in one.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
-        checks=read_checks(results) if results is not None else (),
+        checks=read_checks(results),
         files=[(quote(path.name), text) for path, text in files if path is not None],
         games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
         watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
         addresses=addresses,
         replay=shlex.join(["vindibot", "replay", records.name, "--game", "RECORD", "--html", "game.html"]) if records else "",
-        facts=_facts(games, results),
+        facts=_facts(results, games),
         listed=LISTED,
         mixed_versions=mixed_versions(games),
         colour=lambda bot: colour(number[bot]),
@@ -142,14 +141,14 @@ def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
     return {}
 
 
-def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
+def _facts(results: Path, games: Sequence[GameLine]) -> list[tuple[str, str, bool]]:
     """Return facts about how the games were played, each as (name, value, whether the value is a command).
 
     Unknown facts are left out.
     """
-    origin = read_origin(results) if results is not None else TournamentOrigin()
+    origin = read_origin(results)
     again = ""
-    if results is not None and origin.seed is not None:
+    if origin.seed is not None:
         words = ["--config", setup_path(results).name, "--results", f"{results.stem}-again.jsonl"]
         again = shlex.join(["vindibot", "arena", *words])
     facts = [

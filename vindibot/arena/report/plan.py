@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import stdev
 
 from rich.console import Console
 from rich.table import Table
@@ -21,7 +22,7 @@ from vindibot.arena.scores import match_scores, whole_blocks
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.base import UsageError, counted, plain_table, printable, say
 from vindibot.config import cores, short
-from vindibot.statistics import MIN_BLOCKS, Hypotheses, blocks_for_interval, expected_blocks, spread_of
+from vindibot.statistics import MIN_BLOCKS, Hypotheses, blocks_for_interval, expected_blocks
 
 #: The true differences of the table, as shares of the difference between the hypotheses.
 _SHARES = (0.0, 0.5, 1.0, 2.0)
@@ -73,7 +74,7 @@ def show_plan(console: Console, settings: ArenaSettings, wanted: float | None) -
     scores = match_scores(lines, a)
     if len(scores) < MIN_BLOCKS:
         raise UsageError(f"{short(path)}: --plan needs at least {MIN_BLOCKS} whole blocks; it has {len(scores)}")
-    spread = spread_of(scores)
+    spread = stdev(scores)
     if spread == 0:
         raise UsageError(f"{short(path)}: all blocks have the same score, so nothing can be planned from them")
     sprt = settings.sprt

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import INSTEAD, records_path, replays_path
-from vindibot.base import Output, UsageError, VindibotError, short
+from vindibot.base import UsageError, VindibotError, short
 from vindibot.games import GameRecord, read_records
 from vindibot.viewer import page_output, record_page
 
@@ -34,7 +34,7 @@ def check_pages(results: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{short(folder)} is there already and is no folder: move it away, or {INSTEAD}")
     for path in sorted(folder.glob("block*-game*.html")):
-        _output(path).check()
+        page_output(path, INSTEAD).check()
 
 
 def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
@@ -64,7 +64,7 @@ def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[Gam
         except (KeyError, VindibotError):  # the game has no record, was aborted, or its record is damaged
             continue
         path = replays_path(results) / page_name(game.key)
-        _output(path).write(page)
+        page_output(path, INSTEAD).write(page)
         pages[game.key] = path
     return pages
 
@@ -79,7 +79,3 @@ def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
     with suppress(VindibotError):
         found.update((record.id, record) for record in read_records(records_path(results)) if record.id in wanted)
     return found
-
-
-def _output(path: Path) -> Output:
-    return page_output(path, INSTEAD)

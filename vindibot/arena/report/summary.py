@@ -231,25 +231,26 @@ def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None)
 
 def _wins_interval(bot: str, games: Iterable[GameLine]) -> Interval | None:
     """Return the interval of the share of these games that a bot wins, None for too few blocks."""
-    wins, trials = Counter[int](), Counter[int]()
-    for game in games:
-        wins[game.block] += game.winner == bot
-        trials[game.block] += 1
+    wins, trials = _by_block((game.block, game.winner == bot) for game in games)
     if len(trials) < MIN_BLOCKS:
         return None
-    found = estimate_share([wins[block] for block in trials], list(trials.values()))
+    found = estimate_share(wins, trials)
     return found.low, found.high
 
 
 def _deaths_interval(played: Iterable[tuple[GameLine, SeatLine]]) -> Interval | None:
     """Return the interval of the mean number of deaths per seat, None for too few blocks."""
-    deaths, seats = Counter[int](), Counter[int]()
-    for game, seat in played:
-        deaths[game.block] += seat.deaths
-        seats[game.block] += 1
-    if len(seats) < MIN_BLOCKS:
-        return None
-    return rate_interval([deaths[block] for block in seats], list(seats.values()))
+    deaths, seats = _by_block((game.block, seat.deaths) for game, seat in played)
+    return rate_interval(deaths, seats) if len(seats) >= MIN_BLOCKS else None
+
+
+def _by_block(values: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return the sum and the number of values of each block. `values` are pairs: a block and a value."""
+    sums, counts = Counter[int](), Counter[int]()
+    for block, value in values:
+        sums[block] += value
+        counts[block] += 1
+    return list(sums.values()), list(counts.values())
 
 
 def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:

@@ -246,11 +246,6 @@ def _why_no_size(match: MatchSummary) -> str:
     return "some of the blocks are missing"
 
 
-def head_line(summary: Summary) -> str:
-    """Return the parts of `head_parts` in one line: numbers of games and blocks, share of distinct games, bot with rating 0."""
-    return " · ".join(head_parts(summary))
-
-
 def head_parts(summary: Summary) -> list[str]:
     """Return texts with the number of games and blocks, the share of distinct games, and the bot whose rating is 0."""
     parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
@@ -273,11 +268,11 @@ def interval_note(summary: Summary) -> str:
     return f"no 95 % intervals and no LOS: they need at least {MIN_BLOCKS} blocks"
 
 
-def joined(parts: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Return the parts with " · " between them, in lines of at most `width` characters. A longer part has a line of its own."""
+def joined(parts: Iterable[str]) -> list[str]:
+    """Return the parts with " · " between them, in lines of at most `WIDTH` characters. A longer part has a line of its own."""
     lines: list[str] = []
     for part in filter(None, parts):
-        if lines and len(lines[-1]) + 3 + len(part) <= width:
+        if lines and len(lines[-1]) + 3 + len(part) <= WIDTH:
             lines[-1] += f" · {part}"
         else:
             lines.append(part)

@@ -75,7 +75,7 @@ def turn_command(
     from vindibot.arena import games_path
     from vindibot.base import UsageError, short, terminal
     from vindibot.config import load_bot
-    from vindibot.devtools import ask_turn, find_bot, rerun_turn
+    from vindibot.devtools import RerunOptions, ask_turn, find_bot, rerun_turn
     from vindibot.games import Continuation, Recording, kind_of, read_game_file
 
     path = games_path(file)
@@ -93,12 +93,13 @@ def turn_command(
         more = {"--turn": turn, "--game": game, "--bot": bot, "--nodes": nodes, "--limit-ms": limit_ms}
         _watch(file, bot, more, traits)
         return
-    options: dict[str, Any] = {"nodes": nodes, "only": traits, "debugger": debugger, "limit_ms": limit_ms}
+    options = RerunOptions(nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
     if recording is not None:
-        rerun_turn(terminal(), recording, recording.turn(turn), find_bot(bot, recording), **options)
+        rerun_turn(terminal(), recording, recording.turn(turn), find_bot(bot, recording), options)
     else:
         assert bot is not None
-        ask_turn(terminal(), Continuation.read(path, turn, game=game, hero=turn % PLIES_PER_ROUND), load_bot(bot), **options)
+        continuation = Continuation.read(path, turn, game=game, hero=turn % PLIES_PER_ROUND)
+        ask_turn(terminal(), continuation, load_bot(bot), options)
 
 
 def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[str, ...]) -> None:

@@ -284,13 +284,6 @@ class Trial:
 
 
 @contextlib.contextmanager
-def asking_elsewhere(bot: Bot) -> Iterator[Callable[[View], set[str]]]:
-    """Yield a function like `asking.best_moves` for this bot. The traits run in another process, with the nodes of the view."""
-    with voting_elsewhere(bot) as ballot:
-        yield lambda view: asking.moves_of(ballot(view))
-
-
-@contextlib.contextmanager
 def voting_elsewhere(bot: Bot) -> Iterator[Callable[[View], Ballot]]:
     """Yield a function that returns the ballot of this bot for a view. The traits run in another process, with the nodes of the
     view."""

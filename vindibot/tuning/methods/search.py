@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -94,8 +95,8 @@ def search(space: ParameterSpace, settings: TuneSettings, seed: int) -> Steps:
 
 
 def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int) -> Generator[Iterate, Any, list[Effect]]:
-    start = np.zeros(len(space))
-    plans = [_pair(space, seed, number, start, screening.signs(seed, number, len(space))) for number in range(count)]
+    signs = [screening.signs(seed, number, len(space)) for number in range(count)]
+    plans = [_plan(space, seed, number, own, -own) for number, own in enumerate(signs)]
     results = yield Iterate("screening", dict(zip(space.keys, space.start.tolist(), strict=True)), tuple(plans))
     played = [(plan, result) for plan, result in zip(plans, results, strict=True) if not result.failed]
     if len(played) <= len(space):
@@ -105,13 +106,13 @@ def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int
     return screening.effects(space.keys, tried, [result.difference[settings.objective] for _, result in played])
 
 
-def _pair(space: ParameterSpace, seed: int, number: int, middle: Floats, moved: Floats) -> BlockPlan:
-    """Return block `number` with plus at the positions ``middle + moved`` and minus at ``middle - moved``.
+def _plan(space: ParameterSpace, seed: int, number: int, plus: Floats, minus: Floats) -> BlockPlan:
+    """Return block `number` with plus and minus at these positions.
 
     Whole numbers of both bots are rounded by the same random draws.
     """
     draws = np.random.default_rng(derive_seed(seed, "rounding", number)).random(len(space))
-    return BlockPlan(number, space.played(space.at(middle + moved), draws), space.played(space.at(middle - moved), draws))
+    return BlockPlan(number, space.played(space.at(plus), draws), space.played(space.at(minus), draws))
 
 
 def _spread(space: ParameterSpace, tuned: Sequence[int], positions: Floats) -> Floats:
@@ -129,27 +130,26 @@ def _spsa(
     low, high = (side[tuned] for side in space.limits)
     effects = [one for one in found if one.key in chosen]
     gains = spsa.Gains.reaching(count, settings.reach, effects) if effects else None
-    here = np.zeros(len(tuned))
-    iterates: list[list[tuple[Floats, float]]] = []
+    run = spsa.SpsaRun(low, high)
     for begin in range(0, count, settings.batch):
-        middle = _spread(space, tuned, here)
+        middle = _spread(space, tuned, run.positions[-1])
         numbers = range(begin, min(begin + settings.batch, count))
         chosen_signs = [spsa.signs(seed, number, len(tuned)) for number in numbers]
         moves = [
             _spread(space, tuned, one * (number + 1) ** -spsa.GAMMA) for one, number in zip(chosen_signs, numbers, strict=True)
         ]
-        plans = tuple(_pair(space, seed, first + number, middle, move) for number, move in zip(numbers, moves, strict=True))
+        plans = tuple(
+            _plan(space, seed, first + number, middle + move, middle - move) for number, move in zip(numbers, moves, strict=True)
+        )
         point = space.at(middle)[tuned].tolist()
         results = yield Iterate("spsa", dict(zip(chosen, point, strict=True)), plans)
         # A block that could not be played moves no parameter.
         differences = [0.0 if result.failed else result.difference[settings.objective] for result in results]
-        iterates.append(list(zip(chosen_signs, differences, strict=True)))
         if gains is None:
             gains = _first_gains(count, settings, chosen, [one for one in results if not one.failed])
-        here = np.clip(here + spsa.moves(gains, begin, iterates[-1]), low, high)
-    assert gains is not None
-    run = spsa.run_of(np.zeros(len(tuned)), low, high, gains, iterates, settings.last)
-    return _result(space, found, chosen, run.result, run.positions, run.errors)
+        run.add(gains, begin, chosen_signs, differences)
+    position, errors = run.result(settings.last)
+    return _result(space, found, chosen, position, run.positions, errors)
 
 
 def _first_gains(count: int, settings: TuneSettings, chosen: Sequence[str], played: Sequence[BlockResult]) -> spsa.Gains:
@@ -160,7 +160,7 @@ def _first_gains(count: int, settings: TuneSettings, chosen: Sequence[str], play
     The spread is the root mean square of the differences of the blocks `played`, at least 0.1.
     """
     squares = [result.difference[settings.objective] ** 2 for result in played]
-    spread = max(math.sqrt(math.fsum(squares) / max(1, len(squares))), 0.1) / 3
+    spread = max(math.sqrt(fmean(squares or [0.0])), 0.1) / 3
     return spsa.Gains.reaching(count, settings.reach, [Effect(key, spread, 0.0, 0.0, 0.0, 0.0) for key in chosen])
 
 
@@ -181,28 +181,27 @@ def _cmaes(
     if not generations:
         raise UsageError(f"games: {settings.games} games are too few for a generation of CMA-ES: raise games or lower batch")
     history = [np.zeros(len(tuned))]
-    number = first
     for _ in range(generations):
         population = [optimiser.ask() for _ in range(optimiser.population_size)]
-        plans = []
-        for one in population:
-            tried = space.at(_spread(space, tuned, one))
-            for _ in range(settings.batch):
-                draws = np.random.default_rng(derive_seed(seed, "rounding", number)).random(len(space))
-                plans.append(BlockPlan(number, space.played(tried, draws), space.played(space.start, draws)))
-                number += 1
+        tried = [_spread(space, tuned, one) for one in population for _ in range(settings.batch)]
+        plans = [_plan(space, seed, number, one, np.zeros(len(space))) for number, one in enumerate(tried, start=first)]
+        first += len(plans)
         point = space.at(_spread(space, tuned, history[-1]))[tuned].tolist()
         results = yield Iterate("cmaes", dict(zip(chosen, point, strict=True)), tuple(plans))
         scores = _scores(results, settings)
         optimiser.tell([(one, -score) for one, score in zip(population, scores, strict=True)])
         history.append(optimiser.mean.copy())
     last = max(1, math.ceil(settings.last * generations))
-    positions = np.array(history)
-    return _result(space, found, chosen, positions[-last:].mean(axis=0), positions, np.full(len(tuned), np.nan))
+    return _result(space, found, chosen, np.mean(history[-last:], axis=0), history, np.full(len(tuned), np.nan))
 
 
 def _result(
-    space: ParameterSpace, found: Sequence[Effect], chosen: Sequence[str], position: Floats, history: Floats, errors: Floats
+    space: ParameterSpace,
+    found: Sequence[Effect],
+    chosen: Sequence[str],
+    position: Floats,
+    history: Sequence[Floats],
+    errors: Floats,
 ) -> SearchResult:
     tuned = [space.keys.index(key) for key in chosen]
     point = space.at(_spread(space, tuned, position))
@@ -219,9 +218,9 @@ def _scores(results: Sequence[BlockResult], settings: TuneSettings) -> list[floa
     """
     groups = [results[first : first + settings.batch] for first in range(0, len(results), settings.batch)]
     played = [[result.difference[settings.objective] for result in group if not result.failed] for group in groups]
-    means = [math.fsum(found) / len(found) if found else None for found in played]
+    means = [fmean(found) if found else None for found in played]
     known = [one for one in means if one is not None]
-    neutral = math.fsum(known) / max(1, len(known))
+    neutral = fmean(known or [0.0])
     return [neutral if one is None else one for one in means]
 
 
@@ -235,5 +234,5 @@ def objective_of(results: Sequence[BlockResult], objective: Objective) -> tuple[
     against = [result for result in played if result.rivals] or played
     if not played:
         return None
-    level = math.fsum(result.level[objective] for result in against) / len(against)
-    return level, math.fsum(abs(result.difference[objective]) for result in played) / len(played)
+    level = fmean(result.level[objective] for result in against)
+    return level, fmean(abs(result.difference[objective]) for result in played)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Gains:
         """
         squares = [one.value**2 - one.error**2 for one in effects]
         errors = [one.error**2 for one in effects]
-        typical = math.sqrt(max(math.fsum(squares) / len(squares), math.fsum(errors) / len(errors)))
+        typical = math.sqrt(max(fmean(squares), fmean(errors)))
         sizes = np.maximum(np.abs([one.value for one in effects]), typical / LARGEST_FACTOR**2)
         factors: Floats = np.minimum(np.sqrt(typical / sizes), LARGEST_FACTOR)
         unit = cls(blocks, 1.0, factors)
@@ -82,45 +83,29 @@ class Gains:
         return cls(blocks, 2 * reach / (typical * total), factors)
 
 
-@dataclass(frozen=True)
 class SpsaRun:
-    """A run of SPSA. `positions` (iterates + 1 x parameters) has the start, and then the positions after each iterate.
+    """A run of SPSA. `positions` has the start (0 for each parameter), and then the positions after each iterate.
 
-    `result` is the mean of the last positions. `errors` are the standard errors of `result` if no parameter matters.
+    `low` and `high` are the limits of the positions.
     """
 
-    positions: Floats
-    result: Floats
-    errors: Floats
+    def __init__(self, low: Floats, high: Floats) -> None:
+        self._low, self._high = low, high
+        self._squares: list[Floats] = []  # per iterate, the sum of the squared moves of its blocks
+        self.positions = [np.zeros_like(low)]
 
+    def add(self, gains: Gains, first: int, signs: Sequence[Floats], differences: Sequence[float]) -> None:
+        """Add an iterate with the signs and the differences of its blocks. `first` is the number of its first block."""
+        moves = np.array([gains.move(number, difference) for number, difference in enumerate(differences, start=first)])
+        self.positions.append(np.clip(self.positions[-1] + (moves * signs).sum(axis=0), self._low, self._high))
+        self._squares.append((moves**2).sum(axis=0))
 
-def moves(gains: Gains, first: int, iterate: Sequence[tuple[Floats, float]]) -> Floats:
-    """Return by how many steps the blocks of an iterate together change each parameter.
+    def result(self, last: float) -> tuple[Floats, Floats]:
+        """Return the mean of the last positions, and its standard errors if no parameter matters.
 
-    `first` is the number of its first block. `iterate` has the signs and the difference of each block.
-    """
-    found = [gains.move(number, difference) * chosen for number, (chosen, difference) in enumerate(iterate, start=first)]
-    total: Floats = np.sum(found, axis=0)
-    return total
-
-
-def run_of(
-    start: Floats, low: Floats, high: Floats, gains: Gains, blocks: Sequence[Sequence[tuple[Floats, float]]], last: float
-) -> SpsaRun:
-    """Return the run that begins at `start`. `blocks` has a list per iterate, with the signs and the difference of each block.
-
-    `low` and `high` are the limits of the positions. `last` (0..1) is the share of the positions in the mean.
-    """
-    positions = [start.copy()]
-    number = 0
-    averaged = max(1, math.ceil(last * len(blocks)))
-    first = len(blocks) - averaged  # the mean is over the positions after the iterates `first`, `first` + 1 ...
-    variance = np.zeros_like(start)
-    for index, iterate in enumerate(blocks):
-        weight = (len(blocks) - max(index, first)) / averaged
-        for offset, (_, difference) in enumerate(iterate):
-            variance += (weight * gains.move(number + offset, difference)) ** 2
-        positions.append(np.clip(positions[-1] + moves(gains, number, iterate), low, high))
-        number += len(iterate)
-    history = np.array(positions)
-    return SpsaRun(history, history[-averaged:].mean(axis=0) if blocks else start.copy(), np.sqrt(variance))
+        `last` (0..1) is the share of the positions in the mean. There must be an iterate.
+        """
+        count = len(self._squares)
+        averaged = max(1, math.ceil(last * count))
+        weights = np.minimum(np.arange(count, 0, -1) / averaged, 1.0)  # the share of an iterate's moves in the mean
+        return np.mean(self.positions[-averaged:], axis=0), np.sqrt(weights**2 @ np.array(self._squares))
