@@ -6,7 +6,7 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
@@ -26,13 +26,18 @@ from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.seat import local_seat
 from vindibot.arena.settings import ArenaSettings, SprtSettings
 from vindibot.arena.tournament import Tournament, prepare
+from vindibot.arena.worker import play_task, prepare_children
+from vindibot.config import make_importable
 from vindibot.config.bots import load_bot
 from vindibot.config.load import load_config
+from vindibot.devtools.scaffold import write_project
 
 from . import Row
 
 #: Number of games of four seeds in process, and over HTTP.
 GAMES, HOSTED = 20, 2
+#: Number of games of bots with code of their own.
+OWN = 8
 #: Blocks of A against A, and rounds of their games.
 BLOCKS, QUICK = 200, 20
 
@@ -42,7 +47,14 @@ def rows() -> list[Row]:
     load_bot("seed").build()  # imported so that its kernels are loaded too
     warm()
     with tempfile.TemporaryDirectory() as folder:
-        return [*_in_process(Path(folder)), _over_http(Path(folder)), *_tables(Path(folder)), _same(Path(folder)), *_errors()]
+        return [
+            *_in_process(Path(folder)),
+            _in_children(Path(folder)),
+            _over_http(Path(folder)),
+            *_tables(Path(folder)),
+            _same(Path(folder)),
+            *_errors(),
+        ]
 
 
 def _tournament(folder: Path, **settings: Any) -> Tournament:
@@ -105,6 +117,30 @@ def _in_process(folder: Path) -> list[Row]:
     shares = ", ".join(f"{label} {part / total:.0%}" for label, part in parts)
     rest = 1 - sum(seconds.values()) / total
     return [*found, Row("  per ply", f"{spent * 1e6 / 1200:.0f} us", "", f"{shares}, view, tally and rules {rest:.0%}")]
+
+
+def _in_children(folder: Path) -> Row:
+    """Measure the wall time of games of four bots with code of their own: in processes of their own, and in this process."""
+    bots = [str(folder / label) for label in "abcd"]
+    for bot in bots:
+        write_project(Path(bot))
+    tournament = _tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": OWN})
+    tasks = [task for task in tournament.schedule.tasks() if task.game == 0]
+    tournament.store.close()
+    for entrant in tournament.schedule.entrants:
+        assert entrant.bot is not None
+        make_importable(entrant.bot.folders)
+    prepare_children(tournament.schedule.entrants)
+    seconds: dict[Callable[[GameTask], object], list[float]] = {_play: [], play_task: []}
+    for task in [tasks[0], *tasks]:
+        for way, spent in seconds.items():
+            began = time.perf_counter()
+            way(task)
+            spent.append(time.perf_counter() - began)
+    here, apart = (float(np.median(spent[1:])) for spent in seconds.values())
+    more = (apart - here) / 1200 * 1e6
+    note = f"{apart * 1000:.0f} and {here * 1000:.0f} ms a game, one game at a time; {more:.0f} us more per move"
+    return Row("four new projects, own processes over one process", f"{apart / here:.2f}", "", note)
 
 
 def _over_http(folder: Path) -> Row:
