@@ -33,15 +33,12 @@ from vindibot.games import (
     GameRecordError,
     GameState,
     Header,
-    LastState,
     Opening,
-    Outcome,
     Player,
-    Ply,
     game_record,
 )
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
-from vindibot.session import GamePlayer
+from vindibot.session import GameObserver, GamePlayer
 from vindibot.viewer import Bundle, empty_bundle
 
 #: Seconds that the person has to join after the bots are ready. The page joins immediately.
@@ -104,23 +101,17 @@ class Decision:
 
 
 @dataclass
-class Decisions:
-    """The decisions of all bots, in order of time. This class observes the `GamePlayer` of each bot."""
+class Decisions(GameObserver):
+    """The decisions of all bots, in order of time. They observe the `GamePlayer` of each bot."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.session.player.GameObserver`."""
+        """See `GameObserver`."""
         self.made.append(Decision(header, games, ballot))
         self._wake()
-
-    def played(self, ply: Ply) -> None:
-        """See `vindibot.session.player.GameObserver`."""
-
-    def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `vindibot.session.player.GameObserver`."""
 
     def end(self) -> None:
         """Note that no more decisions follow."""

@@ -27,7 +27,7 @@ from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map
 from vindibot.engine import RUN, Preview, Voters, rehearse, voters, warm
 from vindibot.games import Continuation, Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
-from vindibot.server import RANDOM_BOT, GameServer, Room, ServerSettings
+from vindibot.server import RANDOM_BOT, GameServer, Room, RoomObserver, ServerSettings
 from vindibot.session.advice import next_steps
 from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
@@ -368,22 +368,16 @@ class Session:
 
 
 @dataclass
-class _PlyFeed:
-    """An observer of our own server (a `RoomObserver`). It gives each ply to the players of the game."""
+class _PlyFeed(RoomObserver):
+    """An observer of our own server. It gives each ply to the players of the game."""
 
     players: set[GamePlayer]
-
-    def began(self, room: Room) -> None:
-        """Do nothing."""
 
     def played(self, room: Room, move: int) -> None:
         """Give the last ply of a game to the players."""
         ply = room.history[-1]
         for player in list(self.players):
             player.played(room.id, ply)
-
-    def ended(self, room: Room) -> None:
-        """Do nothing."""
 
 
 def _kind_of_server(*, watched: bool) -> type[GameServer]:

@@ -93,7 +93,10 @@ class Report:
 
 
 class GameObserver(Protocol):
-    """Receives the turns and votes of one of our games while it is played. The methods must return quickly and must not raise."""
+    """Receives the turns and votes of one of our games while it is played.
+
+    A subclass overrides the methods that it needs. They must return quickly and must not raise.
+    """
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Handle one of our turns, shortly after its move was sent.
@@ -101,15 +104,18 @@ class GameObserver(Protocol):
         `header` is the header of the recording. `state` is the state in which we decided, in the form of the protocol. `games` is
         the same state as an array of one `sim.game.Game`.
         """
+        return
 
     def played(self, ply: Ply) -> None:
         """Handle a ply of any hero, immediately after it.
 
         This method is called only in games on our own server with a pace for people.
         """
+        return
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """Handle the end of the game. `last` is the last state that we received, None if we received none."""
+        return
 
 
 class GamePlayer(ClientEvents):
