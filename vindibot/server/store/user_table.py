@@ -7,14 +7,14 @@ from concurrent.futures import Future
 from dataclasses import astuple, fields
 
 from vindibot.server.store.database import Database
-from vindibot.server.users import NewUsers, User
+from vindibot.server.users import NewUsers, User, UserStore
 
 #: All columns of a bot except its key, in the order of `User`'s fields.
 _COLUMNS = ", ".join(column.name for column in fields(User))
 
 
-class UserTable:
-    """Stores the users of a server in its database. It is a `vindibot.server.users.UserStore`."""
+class UserTable(UserStore):
+    """Stores the users of a server in its database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
