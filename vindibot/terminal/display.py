@@ -244,8 +244,8 @@ class Display:
         if game in self._running:
             self._running.remove(game)
 
-    def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
-        """End the live board, and wait at most `seconds` seconds for its end. The last frame stays visible.
+    def leave_board(self) -> None:
+        """End the live board, and wait at most `LEAVE_SECONDS` for its end. The last frame stays visible.
 
         Call this before other programs write to the terminal. The next frame begins a new board.
         """
@@ -253,7 +253,7 @@ class Display:
             self._left.clear()
             self._leaving = True
             self._wake.set()
-            self._left.wait(seconds)
+            self._left.wait(LEAVE_SECONDS)
 
     # ---- In the thread ----
 
