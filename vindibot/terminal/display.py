@@ -283,7 +283,7 @@ class Display:
         while self._events:
             events.append(self._events.popleft())
         newest = next((event.frame for event in reversed(events) if event.on_board), None)
-        lines = self._layout(newest) if newest is not None and self.live_board else None
+        lines = fitting_lines(newest, self.console, self._below) if newest is not None and self.live_board else None
         if lines is not None:
             self._draw(lines)
         elif newest is not None or not self.live_board:
@@ -292,9 +292,6 @@ class Display:
                 if event.title is not None:
                     say(self.console, event.title + turn_line(event.frame))
         self._output.deliver()
-
-    def _layout(self, frame: Frame) -> list[Line] | None:
-        return fitting_lines(frame, self.console, self._below)
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:

@@ -37,16 +37,14 @@ class Archive(RoomObserver):
         self._users = users
         self._random = random.Random(seed)
         self._started: dict[Room, datetime] = {}
-        self._warmed = False
         if database.interrupted:
             _log.warning("games were interrupted when the server ended last; they are not rated", games=database.interrupted)
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
         self._started[room] = datetime.now(UTC)
-        if room.rated and not self._warmed:
-            self._warmed = True
-            self._database.run(load_model)
+        if room.rated:
+            self._database.run(load_model)  # slow at the first time
         fields = self._fields(room)
 
         def begin(connection: sqlite3.Connection) -> None:
