@@ -113,7 +113,9 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
         if room is None or room.finished:
             found = await _find_record(database, game_id)
             if found is not None:
-                return _archived_game(found, _number(request, "ply")) if plain else _stored_viewer(request, found)
+                if plain:
+                    return _archived_game(found, _number(request, "ply"))
+                return _viewer(request, GameHistory.before_first_ply(found), framed=True, record=f"/records/{game_id}")
         if room is None:
             raise HTTPException(404)
         players, plies = room.history.players, len(room.history)
@@ -128,11 +130,6 @@ async def _missing(request: Request, error: Exception) -> Response:
 def on_air_page(request: Request, room: Room, following: str) -> HTMLResponse:
     """Return the page of a running game. After the game, the browser goes to the address `following`."""
     return _viewer(request, room.history, f"on air: game {room.id}", live=True, next=following)
-
-
-def _stored_viewer(request: Request, record: GameRecord) -> HTMLResponse:
-    """Return the page that replays an archived game."""
-    return _viewer(request, GameHistory.before_first_ply(record), framed=True, record=f"/records/{record.id}")
 
 
 def _viewer(
