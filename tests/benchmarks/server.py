@@ -117,7 +117,7 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
     async with serving(watch) as server:
         process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, games, seconds + 1.0))
         process.start()
-        await until(lambda: len(server.rooms()) >= games)
+        await until(lambda: len(server.lobby.rooms) >= games)
         await asyncio.sleep(0.5)
         gc.collect()
         watch.plies = watch.crashes = 0
@@ -212,8 +212,8 @@ async def cost_of_a_ply(streams: int, games: int = 20) -> float:
         players = spawn.Process(target=clients, args=(server.port, games, 60.0))
         ready = spawn.Event()
         players.start()
-        await until(lambda: len(server.rooms()) == games)
-        spectators = spawn.Process(target=readers, args=(server.port, [room.id for room in server.rooms()], streams, ready))
+        await until(lambda: len(server.lobby.rooms) == games)
+        spectators = spawn.Process(target=readers, args=(server.port, list(server.lobby.rooms), streams, ready))
         spectators.start()
         await until(lambda: ready.is_set() or not streams)
         await asyncio.sleep(STREAM_SECONDS)  # the missed events are sent first

@@ -129,11 +129,11 @@ async def test_a_person_goes_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -
 async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> None:
     async with hosting(tmp_path, limit_ms=500, your_limit_s=60) as (_, server, client):
         person = await challenging(client, rounds=2)
-        room = server.room(person.state["game"]["id"])
+        room = server.lobby.room(person.state["game"]["id"])
         assert [room._limit_ms(seat) for seat in room.seats] == [60_000, 500, 500, 500]
     async with hosting(tmp_path, your_limit_s=0) as (_, server, client):
         person = await challenging(client, hero=4)
-        room = server.room(person.state["game"]["id"])
+        room = server.lobby.room(person.state["game"]["id"])
         assert room._limit_ms(room.seats[3]) == 86_400_000, "no limit is a day"
 
 
@@ -144,7 +144,7 @@ async def test_a_late_move_crashes_the_hero_and_ends_the_game(tmp_path: Path) ->
         assert (await person.move("Stay")).status_code == 200
         await until(lambda: host.notes)
         assert host.notes == ["ann left"]
-        room = server.room(person.state["game"]["id"])
+        room = server.lobby.room(person.state["game"]["id"])
         await until(lambda: room.finished)
         assert room.ending == "all-crashed"
         assert len(room.moves) < 12
@@ -162,7 +162,7 @@ async def test_leaving_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest
         assert (await client.delete("/challenge/game")).status_code == 404
         assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
         await until(lambda: host.notes)
-        await until(lambda: server.room(person.state["game"]["id"]).finished)
+        await until(lambda: server.lobby.room(person.state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
         wanted = await request_of(client)

@@ -56,7 +56,7 @@ async def test_the_game_begins_when_all_have_come_and_each_person_steers_one_her
         ways = (("North", "South"), ("East", "West"), ("Stay", "North"))
         await asyncio.gather(*(person.play(way) for person, way in zip(people, ways, strict=True)))
         over = await organiser.state_with("over")
-        moves = server.room(over["game"]["id"]).moves
+        moves = server.lobby.room(over["game"]["id"]).moves
         assert [moves[hero::4] for hero in range(3)] == [[1, 2], [3, 4], [0, 1]]
         assert host.notes[0].startswith(f"game {over['game']['id']}: ")
         (recording,) = map(read_recording, recordings(tmp_path))
@@ -135,7 +135,7 @@ async def test_a_person_who_is_late_stays_for_this_turn_only(tmp_path: Path) -> 
         state = await ann.state_with("playing")
         assert state["game"]["limits_ms"] == [1000, 1000, 1000, 1000]
         assert 0 < state["game"]["left_ms"] <= 1000
-        room = server.room(state["game"]["id"])
+        room = server.lobby.room(state["game"]["id"])
         await until(lambda: room.turn > 0)
         assert (await ann.move(0, "North")).status_code == 204, "it is a repeat, which has no effect"
         await bob.play(["East", "South"])
@@ -157,7 +157,7 @@ async def test_a_game_goes_on_without_a_person_who_has_left(tmp_path: Path, monk
         away = await organiser.state()
         assert [hero.get("here") for hero in away["heroes"]] == [True, False, None, None]
         assert away["game"]["limits_ms"][:2] == [600_000, 10]
-        room = server.room(game["id"])
+        room = server.lobby.room(game["id"])
         await ann.play(["North", "South"])
         await until(lambda: room.turn == 8)
         assert (await bob.state())["heroes"][1]["here"], "the link brings the person back"
@@ -174,9 +174,9 @@ async def test_without_a_bot_a_record_of_the_game_is_kept(tmp_path: Path) -> Non
         await organiser.state_with("playing")
         await asyncio.gather(*(person.play(["North", "East"]) for person in people))
         over = await organiser.state_with("over")
-        rooms = [server.room(over["game"]["id"])]
+        rooms = [server.lobby.room(over["game"]["id"])]
         await organiser.start()
-        rooms.append(server.room((await organiser.state_with("playing"))["game"]["id"]))
+        rooms.append(server.lobby.room((await organiser.state_with("playing"))["game"]["id"]))
         await people[0].play(["North"])
     found = {record.id: record for path in recordings(tmp_path) for record in read_records(path)}
     whole, part = (found[room.id] for room in rooms)

@@ -28,29 +28,27 @@ def moves_once(server: FaultyServer) -> bool:
 @pytest.mark.parametrize("kind", LOSSES)
 async def test_a_reply_lost_before_the_move_was_seen(kind: str, understands_turn: bool) -> None:
     """One repeat at once on a fresh connection, and nothing is lost."""
-    player, events, pauses = Player(), ReceivedEvents(), Pauses()
+    player, pauses = Player(), Pauses()
     async with FaultyServer(moves={3: Fault(kind)}, understands_turn=understands_turn) as server:
-        result = await play(server, player, events=events, pauses=pauses)
+        result = await play(server, player, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert server.moves == player.decided
     assert player.turns == [0, 4, 8, 12, 16]
     assert pauses.asked == []
     assert (result.faults, result.lost_turns) == (1, 0)
-    assert events.resyncs == [(12, 0)]
 
 
 @pytest.mark.parametrize("kind", LOSSES)
 async def test_a_reply_lost_after_the_move_was_accepted(kind: str) -> None:
     """The repeat comes out of turn; then a harmless move every 150 ms, until one brings the next state."""
-    player, events, pauses = Player(), ReceivedEvents(), Pauses(0.02)
+    player, pauses = Player(), Pauses(0.02)
     async with FaultyServer(moves={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
         # The answer is lost when it is our turn again: of the clock of that turn nothing has passed.
-        result = await play(server, player, events=events, pauses=pauses)
+        result = await play(server, player, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert moves_once(server)
     assert len(server.moves) == 5
     assert result.lost_turns == 1
-    assert events.resyncs == [(16, 1)]
     assert [turn for turn, _ in player.decided] == [0, 4, 8, 16]
 
 
@@ -243,13 +241,13 @@ async def test_an_unknown_refusal_is_repeated_once() -> None:
 
 @pytest.mark.parametrize("turn", [4, 0, -4])
 async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
-    player, events = Player(), ReceivedEvents()
+    player = Player()
     async with FaultyServer(moves={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
-        result = await play(server, player, events=events)
+        result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
     assert player.turns == [0, 4, 8, 12, 16]
     assert server.moves == player.decided
-    assert len(events.problems) == 2
+    assert result.faults == 2
 
 
 @pytest.mark.parametrize("changes", [{"game.id": "another1"}, {"hero.id": 3}])

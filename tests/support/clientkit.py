@@ -33,10 +33,8 @@ class ReceivedEvents(ClientEvents):
     """Stores the events of a client."""
 
     def __init__(self) -> None:
-        self.problems: list[str] = []
         self.retries: list[tuple[str, float]] = []
         self.waits: list[float] = []
-        self.resyncs: list[tuple[int, int]] = []
         self.games = 0
         self.waited = asyncio.Event()
 
@@ -49,12 +47,6 @@ class ReceivedEvents(ClientEvents):
 
     def joined(self, answer: Answer) -> None:
         self.games += 1
-
-    def fault(self, turn: int, problem: str) -> None:
-        self.problems.append(problem)
-
-    def resynchronised(self, turn: int, lost_turns: int) -> None:
-        self.resyncs.append((turn, lost_turns))
 
 
 class Player:

@@ -334,7 +334,7 @@ def test_an_error_restores_the_terminal(tmp_path: Path) -> None:
         "from vindibot.terminal import keyboard\n"
         "async def main():\n"
         "    pressed = asyncio.Event()\n"
-        "    with keyboard(lambda key: pressed.set()) as has_keys:\n"
+        "    with keyboard(lambda key: pressed.set(), None, None) as has_keys:\n"
         "        print('keys', has_keys, flush=True)\n"
         "        await pressed.wait()\n"
         "        raise ValueError('an error')\n"

@@ -59,7 +59,7 @@ async def test_the_page_of_a_game_and_its_events_live_and_archived() -> None:
         watcher = asyncio.create_task(bot.client.get(events))
         await bot.play_on("North")
         live_bundle = grown(bundle, (await watcher).text)
-        await until(lambda: not server.rooms())
+        await until(lambda: not server.lobby.rooms)
         whole = await archived_bundle(bot.client, bot.game["id"])
         for key in ("plies", "ending", "results", "start", "tiles", "spawns", "map", "players", "limit_ms", "max_turns"):
             assert live_bundle[key] == whole[key], key

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 import structlog
 from pydantic import SecretStr
@@ -25,7 +24,7 @@ from vindibot.base import create, derive_seed, log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
-from vindibot.engine import Voters, rehearse, voters
+from vindibot.engine import Voters
 from vindibot.games import (
     Ballot,
     GameHistory,
@@ -33,21 +32,16 @@ from vindibot.games import (
     GameRecordError,
     GameState,
     Header,
-    LastState,
     Opening,
-    Outcome,
     Player,
-    Ply,
     game_record,
 )
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
-from vindibot.session import GamePlayer
+from vindibot.session import GameObserver, GamePlayer, Report, finish_opponents, start_voters
 from vindibot.viewer import Bundle, empty_bundle
 
 #: Seconds that the person has to join after the bots are ready. The page joins immediately.
 JOIN_SECONDS = 30.0
-#: Largest number of seconds to wait until the bots have received the last state of a game.
-CLOSING_SECONDS = 2.0
 #: Milliseconds per move for a person who plays without a time limit: the largest limit of the server.
 UNTIMED_MS = 86_400_000
 #: Seconds that a bot waits for its next turn, in addition to the time limits of the other three heroes.
@@ -104,23 +98,17 @@ class Decision:
 
 
 @dataclass
-class Decisions:
-    """The decisions of all bots, in order of time. This class observes the `GamePlayer` of each bot."""
+class Decisions(GameObserver):
+    """The decisions of all bots, in order of time. They observe the `GamePlayer` of each bot."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.session.player.GameObserver`."""
+        """See `GameObserver`."""
         self.made.append(Decision(header, games, ballot))
         self._wake()
-
-    def played(self, ply: Ply) -> None:
-        """See `vindibot.session.player.GameObserver`."""
-
-    def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `vindibot.session.player.GameObserver`."""
 
     def end(self) -> None:
         """Note that no more decisions follow."""
@@ -161,7 +149,7 @@ class ChallengeGame:
         self._started = datetime.now(UTC)
         self._stack = AsyncExitStack()
         self._match: Match | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._tasks: list[asyncio.Task[Report]] = []
         self._left = asyncio.Event()
         log.add_secret(self.secret)
         for key in self.keys.values():
@@ -207,18 +195,8 @@ class ChallengeGame:
     async def _start(self, bot: Bot) -> Voters:
         """Start the voters of a bot, and return them. The voters run the traits of the bot."""
         pool, bots = self._settings.pool, len(self.setup.bots)
-        started = voters(
-            bot,
-            workers=max(1, (pool.workers or cores()) // bots),
-            in_process=pool.in_process,
-            grace=pool.grace_ms / 1000,
-            strikes=pool.strikes,
-            all_prints=self._settings.log.prints == "all",
-        )
-        self._stack.push_async_callback(started.close)
-        await started.start()
-        await rehearse(started)
-        return started
+        workers, all_prints = max(1, (pool.workers or cores()) // bots), self._settings.log.prints == "all"
+        return await start_voters(self._stack, bot, pool, workers=workers, all_prints=all_prints)
 
     def _player(self, bot: Bot, key: SecretStr, its_voters: Voters, hero: int) -> GamePlayer:
         """Return the player of the bot of a hero (0..3)."""
@@ -264,24 +242,13 @@ class ChallengeGame:
                     match.room.seats[hero].stays_when_late = True
             await asyncio.wait((ended, left), return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
-                await self._finish_recordings()
+                await finish_opponents(self._tasks)  # so that the bots have recorded the end of the game
             self.result = match.result()
         finally:
             for task in (begun, ended, left):
                 task.cancel()
             if not self.setup.bots:
                 self._store_record()
-
-    async def _finish_recordings(self) -> None:
-        """Wait until the bots have recorded the end of the game, for at most `CLOSING_SECONDS`."""
-        if not self._tasks:
-            return
-        _, late = await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
-        for task in late:
-            task.cancel()
-        for problem in await asyncio.gather(*self._tasks, return_exceptions=True):
-            if isinstance(problem, Exception):
-                _log.warning("an opponent failed", reason=str(problem))
 
     def _store_record(self) -> None:
         """Write the record of the game, as far as it was played, to a file in the folder of recordings."""

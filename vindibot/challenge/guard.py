@@ -13,7 +13,6 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
-from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from vindibot.base import UsageError
@@ -64,8 +63,3 @@ async def read_json(request: Request, model: type[_Model]) -> _Model:
         first = problem.errors(include_url=False)[0]
         where, said = dotted(first["loc"]), explain(first, known=list(model.model_fields))
         raise UsageError(f"{where} {said}".strip()) from None
-
-
-def error(message: str) -> Response:
-    """Return the answer to a request that cannot be fulfilled."""
-    return JSONResponse({"error": message}, 400)

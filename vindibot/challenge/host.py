@@ -16,15 +16,15 @@ from vindibot.challenge.request import GameRequest
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config import Bot, load_bot
 from vindibot.games import result_text
-from vindibot.server import EmbeddedServer, Room
+from vindibot.server import EmbeddedServer, Room, RoomObserver
 
 #: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 32
 _log = structlog.get_logger("vindibot.challenge")
 
 
-class Host:
-    """The games of one command ``vindibot challenge``. This class observes the server's rooms.
+class Host(RoomObserver):
+    """The games of one command ``vindibot challenge``.
 
     `note` is called with a line of text when a game has ended.
     """
@@ -112,17 +112,11 @@ class Host:
 
     # -- events of the rooms --
 
-    def began(self, room: Room) -> None:
-        """See `RoomObserver`."""
-
     def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`. Ends the game if the heroes of all people have crashed, because a crashed hero cannot come back."""
         for game in self._tasks:
             if game.room is room and all(room.crashed(room.seats[hero]) for hero in game.setup.people):
                 game.leave()
-
-    def ended(self, room: Room) -> None:
-        """See `RoomObserver`."""
 
     @contextlib.asynccontextmanager
     async def playing_on(self, server: EmbeddedServer) -> AsyncIterator[None]:

@@ -113,12 +113,17 @@ class Offers:
         if self.start is not None:
             name = f"turn {self.start.turn} of game {self.start.history.id}"
             offers.insert(0, MapOffer(TURN, name, "", int(self.start.history.first["size"].item(0))))
+        unnamed = "the map named on the command line"
+        return offers + [MapOffer(offer, one.name or unnamed, group, one.size) for offer, group, one in self._known_maps()]
+
+    def _known_maps(self) -> Iterator[tuple[str, str, Map]]:
+        """Yield the id, the group and the map of each offer whose map is neither random nor the board of a turn."""
         if self._named_map is not None:
-            offers.append(MapOffer(NAMED, self._named_map.name or "the map named on the command line", "", self._named_map.size))
-        offers += [MapOffer(f"map:{name}", name, "Maps with a name", named_map(name).size) for name in NAMES]
-        standard = sorted(standard_maps(), key=lambda one: one.size)
-        offers += [MapOffer(f"set:{one.name}", one.name, "The arena's standard set", one.size) for one in standard]
-        return offers
+            yield NAMED, "", self._named_map
+        for name in NAMES:
+            yield f"map:{name}", "Maps with a name", named_map(name)
+        for one in sorted(standard_maps(), key=lambda one: one.size):
+            yield f"set:{one.name}", "The arena's standard set", one
 
     def map(self, offer_id: str, *, seed: int, size: int | None = None) -> Map:
         """Return the map with this id. `seed` and `size` (8..28, even) apply to a random map. Raises `UsageError`."""
@@ -126,13 +131,8 @@ class Offers:
             return map_of(self.start.first())
         if offer_id == RANDOM:
             return random_map(seed, size)
-        if offer_id == NAMED and self._named_map is not None:
-            return self._named_map
-        kind, _, name = offer_id.partition(":")
-        if kind == "map" and name in NAMES:
-            return named_map(name)
-        for one in standard_maps():
-            if kind == "set" and one.name == name:
+        for known, _, one in self._known_maps():
+            if known == offer_id:
                 return one
         raise UsageError("there is no such map")
 

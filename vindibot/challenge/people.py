@@ -19,7 +19,7 @@ from vindibot.base import UsageError, VindibotError, counted, log
 from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.host import Host
 from vindibot.config import Bot, load_bot
-from vindibot.server import Refusal, Room
+from vindibot.server import Refusal, Room, RoomObserver
 
 #: Seconds after the last request of a page until its person counts as away, and seconds after the page was closed. A page that is
 #: loaded again takes less time.
@@ -58,8 +58,8 @@ class Person:
         self.away_at = min(self.away_at, _now() + CLOSED_SECONDS)
 
 
-class People:
-    """The people of one command ``vindibot challenge --people N``, and their games. This class observes the server's rooms.
+class People(RoomObserver):
+    """The people of one command ``vindibot challenge --people N``, and their games.
 
     `token` is the token of the organiser's link. Raises `UsageError` if the settings and the bots leave too few seats.
     """
@@ -224,18 +224,12 @@ class People:
 
     # -- events of the rooms --
 
-    def began(self, room: Room) -> None:
-        """See `RoomObserver`."""
-
     def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`. A person who is away gets less time for its next moves."""
         game = self.game
         if game is not None and game.room is room:
             for hero in game.setup.people:
                 room.seats[hero].time_limit_ms = self._limit_ms(game, hero)
-
-    def ended(self, room: Room) -> None:
-        """See `RoomObserver`."""
 
 
 def _now() -> float:

@@ -9,8 +9,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from sim.game import DIRECTIONS
-from vindibot.base import UsageError, qr_picture
-from vindibot.challenge.guard import GUARDED, bearer, error, read_json
+from vindibot.base import qr_picture
+from vindibot.challenge.guard import GUARDED, bearer, read_json
 from vindibot.challenge.people import People, Person
 from vindibot.challenge.request import PersonMove, PersonName
 from vindibot.server import Refusal
@@ -42,10 +42,7 @@ def add_people_routes(app: FastAPI, people: People) -> None:
     async def come(request: Request) -> Response:
         """Note that a person has come. The body is a `PersonName` in JSON."""
         person = _require_person(people, request)
-        try:
-            people.come(person, (await read_json(request, PersonName)).name)
-        except UsageError as problem:
-            return error(problem.message)
+        people.come(person, (await read_json(request, PersonName)).name)
         return Response(status_code=204)
 
     @app.post("/challenge/people/closed", dependencies=GUARDED)
@@ -58,10 +55,7 @@ def add_people_routes(app: FastAPI, people: People) -> None:
     async def move(request: Request) -> Response:
         """Move the hero of a person. The body is a `PersonMove` in JSON. A repeat of a move has no effect."""
         person = _require_person(people, request)
-        try:
-            made = await read_json(request, PersonMove)
-        except UsageError as problem:
-            return error(problem.message)
+        made = await read_json(request, PersonMove)
         people.move(person, DIRECTIONS.index(made.dir), made.turn)
         return Response(status_code=204)
 
@@ -69,10 +63,7 @@ def add_people_routes(app: FastAPI, people: People) -> None:
     async def start(request: Request) -> Response:
         """Begin a game with the people who are there. Only for the organiser."""
         _require_organiser(people, request)
-        try:
-            people.start()
-        except UsageError as problem:
-            return error(problem.message)
+        people.start()
         return Response(status_code=204)
 
     @app.get("/challenge/people/game", dependencies=GUARDED)

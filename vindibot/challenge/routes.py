@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from sim.maps import Map, map_of
 from vindibot.base import VindibotError, render
 from vindibot.challenge.game import ChallengeGame, Decision
-from vindibot.challenge.guard import GUARDED, bearer, error, read_json
+from vindibot.challenge.guard import GUARDED, bearer, read_json
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import TURN
 from vindibot.challenge.people import People
@@ -60,6 +60,13 @@ def add_routes(app: FastAPI, host: Host, people: People | None = None) -> None:
     else:
         _add_routes_for_one(app, host)
 
+    @app.exception_handler(VindibotError)
+    async def refused(request: Request, problem: VindibotError) -> Response:
+        """Answer a request of the page that cannot be fulfilled. For other pages, this is an internal error."""
+        if not request.url.path.startswith(f"{PATH}/"):
+            raise problem
+        return JSONResponse({"error": problem.message}, 400)
+
 
 def _add_routes_for_one(app: FastAPI, host: Host) -> None:
     @app.get("/challenge/offers", dependencies=GUARDED)
@@ -84,10 +91,7 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
         """Return a map as it is before the game. `seed` and `size` (8..28, even) apply to a random map."""
         if offer_id == TURN and host.offers.start is not None:
             return JSONResponse(_turn_data(host.offers.start))
-        try:
-            return JSONResponse(_map_data(host.offers.map(offer_id, seed=seed, size=size)))
-        except VindibotError as problem:
-            return error(problem.message)
+        return JSONResponse(_map_data(host.offers.map(offer_id, seed=seed, size=size)))
 
     @app.post("/challenge/games", dependencies=GUARDED)
     async def begin(request: Request) -> Response:
@@ -96,10 +100,7 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
         The answer comes when the bots are ready. It has a key for the game server, the secret of the game, and the game's bundle
         (docs/viewer-format.md) without id and plies.
         """
-        try:
-            game = await host.begin(await read_json(request, GameRequest))
-        except VindibotError as problem:
-            return error(problem.message)
+        game = await host.begin(await read_json(request, GameRequest))
         (hero,) = game.keys
         answer = {"secret": game.secret, "key": game.keys[hero].get_secret_value(), "bundle": game.bundle(hero)}
         return JSONResponse(answer, 201, {"Cache-Control": "no-store"})

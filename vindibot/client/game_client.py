@@ -86,14 +86,12 @@ class ClientResult:
 
     - `outcome`: why the game ended, as a reason and a message.
     - `last`: the last answer of the server, None if we did not join a game.
-    - `moves`: the number of turns that we decided.
     - `faults`: the number of replies that were lost or invalid.
     - `lost_turns`: the number of our turns that were played without a decision while the client was out of step with the server.
     """
 
     outcome: Outcome
     last: Answer | None = None
-    moves: int = 0
     faults: int = 0
     lost_turns: int = 0
 
@@ -112,12 +110,6 @@ class ClientEvents:
 
     def joined(self, answer: Answer) -> None:
         """Handle the beginning of the game. The game's id and our hero's id are valid. The state has not been checked yet."""
-
-    def fault(self, turn: int, problem: str) -> None:
-        """Handle that the reply to the move of `turn` was lost or invalid. The client goes on."""
-
-    def resynchronised(self, turn: int, lost_turns: int) -> None:
-        """Handle the first state after a fault, at `turn`. Meanwhile `lost_turns` of our turns passed without a decision."""
 
 
 class _Ended(Exception):  # noqa: N818 - not an error
@@ -148,7 +140,7 @@ class GameClient:
         self._events = ClientEvents()
         self._log = _log
         self._last: Answer | None = None
-        self._moves = self._faults = self._lost_turns = 0
+        self._faults = self._lost_turns = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -186,7 +178,6 @@ class GameClient:
             while True:
                 games = self._check_end(answer)
                 direction = await decide(answer, games, received_at)
-                self._moves += 1
                 answer, received_at = await self._exchange(answer, received_at, direction)
         except _Ended as end:
             ended = end
@@ -199,7 +190,7 @@ class GameClient:
             await self._api.aclose()
         outcome = ended.outcome
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
-        return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
+        return ClientResult(outcome, self._last, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> Game:
         """Store a new state and return its game. End if it is finished, if our hero has crashed, or after a request to stop.
@@ -339,7 +330,6 @@ class GameClient:
             say = self._log.warning if problem not in problems else self._log.debug
             say("the reply to a move was lost or invalid", problem=problem)
             problems.add(problem)
-            self._events.fault(turn, problem)
             if verdict.status == 200:  # later replies on this connection may belong to earlier requests
                 await self._api.aclose()
             now = time.monotonic()
@@ -388,7 +378,6 @@ class GameClient:
         lost = max(0, (answer.game.turn - turn - 1) // PLIES_PER_ROUND)
         self._lost_turns += lost
         self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost, attempts=faults)
-        self._events.resynchronised(answer.game.turn, lost)
 
     # ---- Stopping ----
 

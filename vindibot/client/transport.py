@@ -30,6 +30,8 @@ from vindibot.client.trust import trusting, trusting_nobody
 
 #: Seconds after which an idle connection is not used again. Servers close an idle connection after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
+#: Seconds without data after which an answer that may never end counts as broken off.
+QUIET_SECONDS = 60.0
 #: Largest size of an answer in bytes. Answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -43,8 +45,8 @@ class TransportError(VindibotError):
     the server has certainly received no part of the request.
     """
 
-    def __init__(self, message: str, exit_code: int = 1, *, final: bool = False, sent: bool = True) -> None:
-        super().__init__(message, exit_code)
+    def __init__(self, message: str, *, final: bool = False, sent: bool = True) -> None:
+        super().__init__(message)
         self.final = final
         self.sent = sent
 
@@ -113,22 +115,20 @@ class Transport:
         return await self._request("POST", url, form, within)
 
     @asynccontextmanager
-    async def stream(
-        self, url: str, headers: Mapping[str, str], *, connect: float = 10.0, quiet: float = 60.0
-    ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
+    async def stream(self, url: str, headers: Mapping[str, str]) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
         """Open a URL whose answer may never end. Yield the HTTP status and an iterator of the pieces of the body as they arrive.
 
-        `connect` is the time limit for connecting, in seconds. `quiet` seconds without data are a fault. A fault raises
-        `TransportError`, also while the caller reads the pieces.
+        `QUIET_SECONDS` without data are a fault. A fault raises `TransportError`, also while the caller reads the pieces.
         """
         client = self._client = self._client or self._open()
-        timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
+        within = Within()
+        timeout = httpx.Timeout(QUIET_SECONDS, connect=within.connect, pool=within.connect)
         try:
             async with client.stream("GET", url, headers=headers, timeout=timeout) as response:
                 yield response.status_code, response.aiter_raw()
             return
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
-            fault = self._fault(error, Within(connect=connect))
+            fault = self._fault(error, within)
         except BaseException:
             await self.aclose()
             raise

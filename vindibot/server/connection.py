@@ -15,7 +15,6 @@ from typing import Any, cast
 
 import h11
 from fastapi.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vindibot.server.limits import network_of
@@ -26,6 +25,10 @@ from vindibot.server.listener import Listener
 ARRIVED = "vindibot.arrived"
 #: Seconds for which a new connection may be silent while there are too many connections.
 FULL_SECONDS = 2
+#: The answer to a request while there are too many connections.
+FULL = PlainTextResponse(
+    "Vindinium - The server has too many connections, try again later", 503, {"Connection": "close", "Retry-After": "5"}
+)
 
 
 class StrictParser(h11.Connection):
@@ -107,7 +110,7 @@ class LimitedConnection(H11Protocol):
         real = cast("asyncio.Transport", transport)
         super().connection_made(cast("asyncio.Transport", JoiningTransport(real, self.loop)))
         if self.listener is not None and self.listener.is_crowded(network_of(self.client[0] if self.client else "")):
-            self.app = _full
+            self.app = FULL
             self.timeout_keep_alive = FULL_SECONDS
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
@@ -150,14 +153,6 @@ class LimitedConnection(H11Protocol):
             answer = h11.Response(status_code=408, headers=[(b"connection", b"close"), (b"content-length", b"0")])
             self.transport.write(self.conn.send(answer))
             self.transport.close()
-
-
-async def _full(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request while there are too many connections."""
-    headers = {"Connection": "close", "Retry-After": "5"}
-    await PlainTextResponse("Vindinium - The server has too many connections, try again later", 503, headers)(
-        scope, receive, send
-    )
 
 
 def connection_class(head_seconds: float, listener: Listener | None = None) -> type[LimitedConnection]:

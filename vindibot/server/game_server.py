@@ -17,7 +17,7 @@ from vindibot.server.connection import connection_class
 from vindibot.server.listener import Listener
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim, Match
-from vindibot.server.room import Room, RoomObserver
+from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import Users, UserStore
 
@@ -76,14 +76,6 @@ class GameServer:
         The game is a private match with a seat for the bot, else a game of its league, else an arena game. Raises `Refusal`.
         """
         return self.lobby.join_arena(await self.lobby.user(key))
-
-    def room(self, game_id: str) -> Room:
-        """Return the room of a game that runs or has just ended. Raises `Refusal` if there is no such game."""
-        return self.lobby.room(game_id)
-
-    def rooms(self) -> list[Room]:
-        """Return the rooms of all games that run or have just ended."""
-        return list(self.lobby.rooms.values())
 
     def end(self, match: Match) -> None:
         """Cancel a match that has not begun. If the match runs already, each hero crashes on its next turn."""

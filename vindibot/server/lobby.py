@@ -36,7 +36,7 @@ def training_turns(turns: int | None, default: int) -> int:
     return (plies + 2**31) % 2**32 - 2**31
 
 
-class Lobby:
+class Lobby(RoomObserver):
     """All rooms, all clients that wait for a game, and all private matches. Use a lobby in one event loop only."""
 
     def __init__(self, settings: ServerSettings, users: Users, observers: Sequence[RoomObserver] = ()) -> None:
@@ -383,12 +383,6 @@ class Lobby:
         return waiting
 
     # ---- Events of the rooms ----
-
-    def began(self, room: Room) -> None:
-        """See `RoomObserver`."""
-
-    def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`."""
 
     def ended(self, room: Room) -> None:
         """See `RoomObserver`. The room can still be found for `keep_finished_seconds`."""

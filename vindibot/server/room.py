@@ -90,13 +90,23 @@ class RoomSeat:
 class RoomObserver(Protocol):
     """An object that a room calls when its game has begun, after each ply, and at the end.
 
-    `played` gets the move of the ply: 0..4 or `sim.game.CRASH`. The methods must return quickly and must not raise. If `ended`
-    returns a future, the room waits for it, but at most `MAX_END_SECONDS`. Then the players get the final state.
+    A subclass overrides the methods that it needs. They must return quickly and must not raise.
     """
 
-    def began(self, room: Room) -> None: ...
-    def played(self, room: Room, move: int) -> None: ...
-    def ended(self, room: Room) -> asyncio.Future[Any] | None: ...
+    def began(self, room: Room) -> None:
+        """Handle the beginning of the game."""
+        return
+
+    def played(self, room: Room, move: int) -> None:
+        """Handle a ply. `move` is 0..4 or `sim.game.CRASH`."""
+        return
+
+    def ended(self, room: Room) -> asyncio.Future[Any] | None:
+        """Handle the end of the game. If the result is a future, the room waits for it, but at most `MAX_END_SECONDS`.
+
+        Then the players get the final state.
+        """
+        return None
 
 
 class Scheduled(Protocol):

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from vindibot.base import VindibotError, unseen_character
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
@@ -92,42 +91,30 @@ class NewUsers:
     dropped: bool = False
 
 
-class UserStore(Protocol):
-    """Keeps a copy of all users.
+class UserStore:
+    """Keeps a copy of all users. This class keeps nothing; a subclass stores the users.
 
     `salt` is the salt of the slow digests of keys. If it is None, the fast digests are stored in place of slow digests.
     """
 
-    salt: bytes | None
-
-    def load(self) -> dict[bytes, User]:
-        """Return all stored users by the slow digests of their keys, in the order of their registration."""
-
-    def add(self, new: NewUsers) -> Future[bool]:
-        """Store users later. Return a future whose result says whether the first attempt has stored them."""
-
-
-class _Nowhere:
-    """Keeps no copies of users. It is a `UserStore`."""
-
     salt: bytes | None = None
 
     def load(self) -> dict[bytes, User]:
-        """See `UserStore`."""
+        """Return all stored users by the slow digests of their keys, in the order of their registration."""
         return {}
 
     def add(self, new: NewUsers) -> Future[bool]:
-        """See `UserStore`."""
+        """Store users later. Return a future whose result says whether the first attempt has stored them."""
         stored: Future[bool] = Future()
         stored.set_result(True)
         return stored
 
 
 class Users:
-    """All users by key and by id, loaded from a store. A new user appears here once it is stored. None stands for no store."""
+    """All users by key and by id, loaded from a store (None: none). A new user appears here once it is stored."""
 
     def __init__(self, store: UserStore | None = None) -> None:
-        self._store = store or _Nowhere()
+        self._store = store or UserStore()
         self._pepper = secrets.token_bytes(32)
         self._by_key: dict[bytes, User] = {}
         self._by_slow_digest = self._store.load()

@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from vindibot.base import VindibotError, derive_seed, log
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, PlaySettings, load_bot, named_modules, shipped
-from vindibot.engine import RUN, Voters, rehearse, voters
+from vindibot.engine import RUN
 from vindibot.games import Reason
 from vindibot.processes import Needs, loading_beside
 from vindibot.server import Director, EmbeddedServer
-from vindibot.session.player import GamePlayer
+from vindibot.session.player import GamePlayer, start_voters
 
 #: Number of fillers of a league. A match day without absent bots needs at most three of them at the same time.
 FILLERS = 4
@@ -83,10 +83,7 @@ async def _play(server: EmbeddedServer, director: Director, bot: Bot, number: in
     director.fillers.add(user)
     client = ClientSettings(server=server.url, key=key, mode="arena", move_timeout=MOVE_SECONDS)
     async with contextlib.AsyncExitStack() as stack:
-        its_voters: Voters = voters(bot, workers=1, grace=pool.grace_ms / 1000, strikes=pool.strikes)
-        stack.push_async_callback(its_voters.close)
-        await its_voters.start()
-        await rehearse(its_voters)
+        its_voters = await start_voters(stack, bot, pool, workers=1)
         for game in count(1):
             its_voters.begin_game()
             seed = derive_seed(secrets.randbits(48), "filler", number, game)

@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass, field
 from typing import Literal
 
-import structlog
 from pydantic import SecretStr
 from rich.console import Console, Group, RenderableType
 from rich.segment import SegmentLines
@@ -24,18 +23,16 @@ from sim.maps import Map
 from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import RUN, Preview, Voters, rehearse, voters, warm
+from vindibot.engine import RUN, Preview, Voters, warm
 from vindibot.games import Continuation, Reason, recording_folder_problem
 from vindibot.processes import Needs, loading_beside
-from vindibot.server import RANDOM_BOT, GameServer, Room, ServerSettings
+from vindibot.server import RANDOM_BOT, GameServer, Room, RoomObserver, ServerSettings
 from vindibot.session.advice import next_steps
 from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
-from vindibot.session.player import GamePlayer, Report
+from vindibot.session.player import GamePlayer, Report, finish_opponents, start_voters
 from vindibot.terminal import Display, Frame, fitting_lines, keyboard
 from vindibot.viewer import LiveViewer
-
-_log = structlog.get_logger("vindibot.session.play")
 
 #: The session ends if the server answers this number of attempts to join, one after another, with an invalid answer.
 MAX_INVALID_JOINS = 3
@@ -150,17 +147,8 @@ class Session:
         async with AsyncExitStack() as stack:
             participants = []
             for bot, workers in [(self.bot, own_workers), *opponents]:
-                started = voters(
-                    bot,
-                    workers=workers,
-                    in_process=pool.in_process,
-                    grace=pool.grace_ms / 1000,
-                    strikes=pool.strikes,
-                    all_prints=self.settings.log.prints == "all",
-                )
-                await started.start()
-                stack.push_async_callback(started.close)
-                await rehearse(started)
+                all_prints = self.settings.log.prints == "all"
+                started = await start_voters(stack, bot, pool, workers=workers, all_prints=all_prints)
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
                 participants.append(Participant(bot, key, started))
@@ -179,7 +167,7 @@ class Session:
         finally:
             for player in players[1:]:
                 player.stop_after_turn()
-            await _finish(tasks)
+            await finish_opponents(tasks)
             self._playing.difference_update(players)
         if report.outcome.reason is Reason.LEAGUE_OVER:
             self.refused = True
@@ -368,22 +356,16 @@ class Session:
 
 
 @dataclass
-class _PlyFeed:
-    """An observer of our own server (a `RoomObserver`). It gives each ply to the players of the game."""
+class _PlyFeed(RoomObserver):
+    """An observer of our own server. It gives each ply to the players of the game."""
 
     players: set[GamePlayer]
-
-    def began(self, room: Room) -> None:
-        """Do nothing."""
 
     def played(self, room: Room, move: int) -> None:
         """Give the last ply of a game to the players."""
         ply = room.history[-1]
         for player in list(self.players):
             player.played(room.id, ply)
-
-    def ended(self, room: Room) -> None:
-        """Do nothing."""
 
 
 def _kind_of_server(*, watched: bool) -> type[GameServer]:
@@ -399,18 +381,6 @@ def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
     """Return the first error in a group, which may contain groups."""
     one = group.exceptions[0]
     return _first(one) if isinstance(one, BaseExceptionGroup) else one
-
-
-async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
-    """Wait at most 2 s until the opponents have received the end of the game, then cancel the tasks that still run."""
-    if not tasks:
-        return
-    _, late = await asyncio.wait(tasks, timeout=2.0)
-    for task in late:
-        task.cancel()
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(result, Exception):
-            _log.warning("an opponent failed", reason=str(result))
 
 
 def play_games(config: Config[PlaySettings], console: Console, start: Continuation | None = None) -> int:

@@ -9,7 +9,8 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +20,8 @@ import structlog
 from sim.game import DIRECTIONS, Game, Games
 from vindibot.base import counted, log
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameQueue
-from vindibot.config import Bot, shipped_folder, short
-from vindibot.engine import Agent, Deadline, Voters, debug_command
+from vindibot.config import Bot, PoolSettings, shipped_folder, short
+from vindibot.engine import Agent, Deadline, Voters, debug_command, rehearse, voters
 from vindibot.games import (
     Answer,
     Ballot,
@@ -45,6 +46,8 @@ _log = structlog.get_logger("vindibot.session.player")
 RECORD_DELAY = 0.003
 #: Least number of seconds between two notices about the same problem with joining.
 RETRY_REPORT = 10.0
+#: Largest number of seconds to wait until the opponents have received the end of a game.
+FINISH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,10 @@ class Report:
 
 
 class GameObserver(Protocol):
-    """Receives the turns and votes of one of our games while it is played. The methods must return quickly and must not raise."""
+    """Receives the turns and votes of one of our games while it is played.
+
+    A subclass overrides the methods that it needs. They must return quickly and must not raise.
+    """
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Handle one of our turns, shortly after its move was sent.
@@ -101,15 +107,18 @@ class GameObserver(Protocol):
         `header` is the header of the recording. `state` is the state in which we decided, in the form of the protocol. `games` is
         the same state as an array of one `sim.game.Game`.
         """
+        return
 
     def played(self, ply: Ply) -> None:
         """Handle a ply of any hero, immediately after it.
 
         This method is called only in games on our own server with a pace for people.
         """
+        return
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """Handle the end of the game. `last` is the last state that we received, None if we received none."""
+        return
 
 
 class GamePlayer(ClientEvents):
@@ -335,6 +344,34 @@ class GamePlayer(ClientEvents):
         if queue.missing and queue.missing != self._missing:
             self._missing = queue.missing
             self._notify(f"waiting for {counted(queue.missing, 'more client')}")
+
+
+async def start_voters(stack: AsyncExitStack, bot: Bot, pool: PoolSettings, *, workers: int, all_prints: bool = False) -> Voters:
+    """Start the traits of a bot, and rehearse a turn. Return the voters, which `stack` closes. See `vindibot.engine.voters`."""
+    its_voters = voters(
+        bot,
+        workers=workers,
+        in_process=pool.in_process,
+        grace=pool.grace_ms / 1000,
+        strikes=pool.strikes,
+        all_prints=all_prints,
+    )
+    stack.push_async_callback(its_voters.close)
+    await its_voters.start()
+    await rehearse(its_voters)
+    return its_voters
+
+
+async def finish_opponents(tasks: Sequence[asyncio.Task[Report]]) -> None:
+    """Wait at most `FINISH_SECONDS` until opponents have received the end of the game, then cancel the tasks that still run."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=FINISH_SECONDS)
+    for task in late:
+        task.cancel()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(result, Exception):
+            _log.warning("an opponent failed", reason=str(result))
 
 
 def log_turn(ballot: Ballot, **more: Any) -> None:

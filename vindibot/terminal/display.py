@@ -244,8 +244,8 @@ class Display:
         if game in self._running:
             self._running.remove(game)
 
-    def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
-        """End the live board, and wait at most `seconds` seconds for its end. The last frame stays visible.
+    def leave_board(self) -> None:
+        """End the live board, and wait at most `LEAVE_SECONDS` for its end. The last frame stays visible.
 
         Call this before other programs write to the terminal. The next frame begins a new board.
         """
@@ -253,7 +253,7 @@ class Display:
             self._left.clear()
             self._leaving = True
             self._wake.set()
-            self._left.wait(seconds)
+            self._left.wait(LEAVE_SECONDS)
 
     # ---- In the thread ----
 
@@ -283,7 +283,7 @@ class Display:
         while self._events:
             events.append(self._events.popleft())
         newest = next((event.frame for event in reversed(events) if event.on_board), None)
-        lines = self._layout(newest) if newest is not None and self.live_board else None
+        lines = fitting_lines(newest, self.console, self._below) if newest is not None and self.live_board else None
         if lines is not None:
             self._draw(lines)
         elif newest is not None or not self.live_board:
@@ -292,9 +292,6 @@ class Display:
                 if event.title is not None:
                     say(self.console, event.title + turn_line(event.frame))
         self._output.deliver()
-
-    def _layout(self, frame: Frame) -> list[Line] | None:
-        return fitting_lines(frame, self.console, self._below)
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:

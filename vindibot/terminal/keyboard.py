@@ -31,15 +31,9 @@ def keys_in(text: str) -> Iterator[str]:
             yield match[2]
 
 
-async def _at_once() -> None:
-    """Do nothing."""
-
-
 @contextmanager
 def keyboard(
-    press: Callable[[str], None],
-    stopping: Callable[[], Awaitable[None]] = _at_once,
-    resumed: Callable[[], None] = lambda: None,
+    press: Callable[[str], None], stopping: Callable[[], Awaitable[None]], resumed: Callable[[], None]
 ) -> Iterator[bool]:
     """Within the ``with`` block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
 

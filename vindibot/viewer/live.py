@@ -72,24 +72,14 @@ class LiveGame:
             self._recorder = Recorder(self._viewer.copies, header)
         if self._recorder is not None:
             self._recorder.turn(state, ballot)
-        try:
-            self._history.append(games, ballot)
-            self._writer = self._writer or BundleWriter(self._history, header)
-            self._send(self._writer.patch())
-        except Exception as error:  # an error of the page must not stop the game
-            self._break(error)
+        self._add(games, header, ballot)
         if len(self._events) == 1:
             self._viewer.began(header.game, self)
 
     def played(self, ply: Ply) -> None:
         """Add a ply of any hero to the page of the game (see `GameObserver.played`)."""
-        if self._writer is None or self._broken:
-            return
-        try:
-            self._history.append(ply.after)
-            self._send(self._writer.patch())
-        except Exception as error:  # an error of the page must not stop the game
-            self._break(error)
+        if self._writer is not None and not self._broken:
+            self._add(ply.after)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """End the page and the copy of the recording. `last` is the last state, None if we received none."""
@@ -102,9 +92,15 @@ class LiveGame:
             self._history.end(outcome.reason, outcome.message)
             self._send(self._writer.patch(), "event: end\n")
 
-    def _break(self, error: Exception) -> None:
-        self._broken = True
-        _log.warning("the page of this game is no longer updated", error=type(error).__name__, reason=str(error))
+    def _add(self, games: Games, header: Header | None = None, ballot: Ballot | None = None) -> None:
+        """Add a state to the page. An error of the page must not stop the game."""
+        try:
+            self._history.append(games, ballot)
+            self._writer = self._writer or BundleWriter(self._history, header)
+            self._send(self._writer.patch())
+        except Exception as error:
+            self._broken = True
+            _log.warning("the page of this game is no longer updated", error=type(error).__name__, reason=str(error))
 
     def _send(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1

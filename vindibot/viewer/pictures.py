@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sim.game import PLIES_PER_ROUND
 from sim.pictures.svg import draw_svg
 from vindibot.base import Output, UsageError, printable
 from vindibot.games import GameHistory, read_game_file
-
-if TYPE_CHECKING:
-    from PIL import Image
-
-    from vindibot.viewer.painting import Painter
 
 #: The mark in the first bytes of a picture.
 MARK = "made by vindibot replay"
@@ -94,7 +87,7 @@ def _gif(history: GameHistory, shown: list[int]) -> bytes:
 
     painter = Painter(history.first, names=_names(history), me=history.me)
     pace = PLY_MS if len(shown) == shown[-1] - shown[0] + 1 else ROUND_MS
-    pictures = _pictures(painter, history, shown)
+    pictures = (painter.reduced(history.state(number)) for number in shown)
     data = BytesIO()
     next(pictures).save(
         data,
@@ -107,7 +100,3 @@ def _gif(history: GameHistory, shown: list[int]) -> bytes:
         optimize=True,  # store only the parts that changed
     )
     return data.getvalue()
-
-
-def _pictures(painter: Painter, history: GameHistory, shown: list[int]) -> Iterator[Image.Image]:
-    return (painter.reduced(history.state(number)) for number in shown)

@@ -147,22 +147,13 @@ async def _read(request: Request, settings: ServerSettings, model: type[_Model])
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _inlined(model.model_json_schema())}}}}
-
-
-def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
-    """Return a JSON schema with each reference replaced by its definition.
-
-    The references would be invalid within the OpenAPI description of the whole server.
-    """
-    if isinstance(schema, list):
-        return [_inlined(item, definitions) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    definitions = schema.get("$defs", definitions)
-    if "$ref" in schema:
-        return _inlined((definitions or {})[schema["$ref"].rpartition("/")[2]], definitions)
-    return {key: _inlined(value, definitions) for key, value in schema.items() if key != "$defs"}
+    """Return the OpenAPI description of a body with this model in JSON."""
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    for name, field in schema["properties"].items():
+        if "$ref" in field:  # this reference would be invalid within the OpenAPI description of the whole server
+            schema["properties"][name] = definitions[field["$ref"].rpartition("/")[2]]
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site.pages import html, not_found
+from vindibot.server.site.pages import html
 
 #: The state of a league that each action sets. One more action, "undo", deletes decisions against absent bots.
 STATES: dict[str, State] = {"start": "running", "pause": "paused", "resume": "running", "end": "over"}
@@ -87,8 +87,7 @@ def add_organiser(
     @app.get("/leagues/{name}/organiser", response_class=HTMLResponse)
     async def organiser(request: Request, name: str) -> Response:
         """The page of the league's organiser: the bots that are there, and buttons that start and pause the league."""
-        director = leagues.directors.get(name)
-        return not_found() if director is None else page(request, director)
+        return page(request, leagues.find(name))
 
     @app.post(
         "/leagues/{name}/organiser",
@@ -101,11 +100,9 @@ def add_organiser(
         Parameters: key (the organiser's or the administrator's key), action (start, pause, resume, end or undo), bot (with undo:
         the name of a bot; without it, the absences of all bots are undone), form (instead of the key: the secret of the page).
         """
-        director = leagues.directors.get(name)
         parameters = await read_parameters(request, settings)
+        director = leagues.find(name)
         key, action = parameters.get("key", "").strip(), parameters.get("action", "")
-        if director is None:
-            return not_found()
         if key:
             if not (director.league.is_organiser(key) or is_administrator(key)):
                 if action:

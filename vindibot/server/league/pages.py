@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
 from vindibot.base import qr_code
@@ -23,7 +24,7 @@ from vindibot.server.league.standings import as_csv
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site.pages import html, not_found
+from vindibot.server.site.pages import html
 from vindibot.server.site.reviews import HeroReview, Reviews
 from vindibot.server.site.running_games import RunningGames
 
@@ -56,25 +57,18 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, se
     @app.get("/leagues/{name}", response_class=HTMLResponse)
     async def league(request: Request, name: str) -> Response:
         """The standings of a league. The page refreshes itself every few seconds."""
-        director = leagues.directors.get(name)
-        if director is None:
-            return not_found()
-        return html("league.html", **league_values(director, request))
+        return html("league.html", **league_values(leagues.find(name), request))
 
     @app.get("/leagues/{name}/projector", response_class=HTMLResponse)
     async def projector(request: Request, name: str) -> Response:
         """The standings and the running games of a league in large type, for a projector. The page refreshes itself."""
-        director = leagues.directors.get(name)
-        if director is None:
-            return not_found()
+        director = leagues.find(name)
         return html("projector.html", **league_values(director, request), **_for_projector(director, running, request))
 
     @app.get("/leagues/{name}/games", response_class=HTMLResponse)
     async def games(request: Request, name: str) -> Response:
         """The games of all days of a league, the newest day first."""
-        director = leagues.directors.get(name)
-        if director is None:
-            return not_found()
+        director = leagues.find(name)
         fixtures = director.league.fixtures
         days = sorted({fixture.day for fixture in fixtures}, reverse=True)
         by_day = {day: [(one, director.room_id(one)) for one in fixtures if one.day == day] for day in days}
@@ -83,14 +77,12 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, se
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
         """The standings as JSON."""
-        director = leagues.directors.get(name)
-        return not_found() if director is None else JSONResponse(overview(director))
+        return JSONResponse(overview(leagues.find(name)))
 
     @app.get("/leagues/{name}/standings.csv", response_class=Response)
     async def table(name: str) -> Response:
         """The standings as CSV."""
-        director = leagues.directors.get(name)
-        return not_found() if director is None else Response(as_csv(director.league.table()), media_type="text/csv")
+        return Response(as_csv(leagues.find(name).league.table()), media_type="text/csv")
 
 
 def overview(director: Director) -> dict[str, Any]:
@@ -197,16 +189,16 @@ class _BotGame:
 def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, settings: ServerSettings) -> None:
     """Add the route ``/leagues/NAME/bots/NUMBER``. NUMBER is the place of a bot in the roster, from 1."""
 
-    def found(name: str, number: int) -> Director | None:
-        director = leagues.directors.get(name)
-        return director if director is not None and 1 <= number <= len(director.league.names) else None
+    def found(name: str, number: int) -> Director:
+        director = leagues.find(name)
+        if not 1 <= number <= len(director.league.names):
+            raise HTTPException(404)
+        return director
 
     @app.get("/leagues/{name}/bots/{number}", response_class=HTMLResponse)
     async def bot(name: str, number: int) -> Response:
         """A bot of a league: its rank, its games, and the reviews of its games."""
         director = found(name, number)
-        if director is None:
-            return not_found()
         league, games = director.league, _games_of(director, number - 1, reviews)
         row = next(row for row in league.table() if row.name == league.names[number - 1])
         return html(
@@ -224,10 +216,8 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, setti
     @app.post("/leagues/{name}/bots/{number}", response_class=Response, openapi_extra=operation(game={"type": "string"}))
     async def review(request: Request, name: str, number: int) -> Response:
         """Review the heroes of this bot in a game. Parameter: game (the id of the game)."""
-        director = found(name, number)
         game_id = (await read_parameters(request, settings)).get("game", "")
-        if director is None:
-            return not_found()
+        director = found(name, number)
         for game in _games_of(director, number - 1, reviews):
             played = game.fixture.result is not None and game.fixture.result.game_id == game_id != ""
             if played and not all(reviews.ask(game_id, hero) for hero in game.heroes):

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
+
 from vindibot.base import LineFile, UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import SUFFIX, League
@@ -34,6 +36,12 @@ class LeagueRegistry:
     def states(self) -> dict[str, str]:
         """Return the state of each league, by the league's name."""
         return {name: director.league.state for name, director in self.directors.items()}
+
+    def find(self, name: str) -> Director:
+        """Return the director of a league. Raises `HTTPException` with status 404 if there is no such league."""
+        if name not in self.directors:
+            raise HTTPException(404)
+        return self.directors[name]
 
     def open(self) -> None:
         """Lock and read the files of the leagues, and let their bots join. Raises `VindibotError`."""

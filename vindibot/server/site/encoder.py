@@ -6,55 +6,49 @@ The data of an event is either a whole state, as players get it, or a patch (the
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from vindibot.games import GameHistory, Ply, encode_json, from_games
 from vindibot.server.room import Room
 from vindibot.viewer import StateWriter, result_of
 
 
-class Encoder(Protocol):
+class Encoder(ABC):
     """Encodes the events of one game. `prelude` is the text that a stream sends before its first event. `numbered` says whether
     events have an id, the number of plies played.
 
     An encoder stores nothing about its readers, so all readers of a game can share it.
     """
 
-    prelude: bytes
-    numbered: bool
+    prelude = b""
+    numbered = True
 
-    def __init__(self, history: GameHistory) -> None: ...
+    def __init__(self, history: GameHistory) -> None:
+        self._history = history
 
+    @abstractmethod
     def ply(self, ply: Ply) -> bytes:
         """Return the data of the event for one ply."""
 
     def newest(self, room: Room) -> bytes:
         """Return the data of the event for the newest ply in a room."""
+        return self.ply(room.history[-1])
 
-    def end(self, history: GameHistory) -> bytes | None:
+    def end(self) -> bytes | None:
         """Return the data of the event that ends a finished game, or None if there is no such event."""
+        return None
 
 
-class WireEncoder:
-    """Encodes each ply as the whole state, as players get it."""
-
-    prelude = b""
-    numbered = True
-
-    def __init__(self, history: GameHistory) -> None:
-        self._game_id, self._players = history.id, history.players
+class WireEncoder(Encoder):
+    """Encodes each ply as the whole state, as players get it. The last state already says that the game is over."""
 
     def ply(self, ply: Ply) -> bytes:
         """See `Encoder`."""
-        return encode_json(from_games(ply.after, game_id=self._game_id, players=self._players))
+        return encode_json(from_games(ply.after, game_id=self._history.id, players=self._history.players))
 
     def newest(self, room: Room) -> bytes:
         """See `Encoder`. This method reuses the state that the room has encoded for the players."""
         return room.state()[1]
-
-    def end(self, history: GameHistory) -> bytes | None:
-        """Return None: the last state already says that the game is over."""
-        return None
 
 
 class PlainEncoder(WireEncoder):
@@ -63,24 +57,20 @@ class PlainEncoder(WireEncoder):
     numbered = False
 
 
-class PageEncoder:
+class PageEncoder(Encoder):
     """Encodes each ply as a patch (the changes of this ply) for the game's page."""
 
     #: Tells a browser to reconnect 1000 milliseconds after its connection breaks. A browser's own default is several seconds.
     prelude = b"retry: 1000\n\n"
-    numbered = True
 
     def __init__(self, history: GameHistory) -> None:
+        super().__init__(history)
         self._writer = StateWriter(history.first)
 
     def ply(self, ply: Ply) -> bytes:
         """See `Encoder`."""
         return encode_json({"from": ply.number, "plies": [self._writer.ply(ply)]})
 
-    def newest(self, room: Room) -> bytes:
+    def end(self) -> bytes | None:
         """See `Encoder`."""
-        return self.ply(room.history[-1])
-
-    def end(self, history: GameHistory) -> bytes | None:
-        """See `Encoder`."""
-        return encode_json(result_of(history))
+        return encode_json(result_of(self._history))

@@ -62,7 +62,7 @@ async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> As
     """Yield the events of an archived game after event number `after`, joined to pieces of about `PIECE_BYTES`."""
     async for _, piece in replayed(history, encoder, after):
         yield piece
-    end = encoder.end(history)
+    end = encoder.end()
     if end is not None:
         yield event(len(history), end, "end")
 
@@ -152,7 +152,7 @@ class Feed(_Watched):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
-        end = self._encoder.end(self._history) if self._room.finished else None
+        end = self._encoder.end() if self._room.finished else None
         if end is not None:
             yield event(after, end, "end")
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.exceptions import HTTPException
 
 from sim.generator import generate
 from vindibot.config import shipped
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
 from vindibot.server.room import Room
-from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps, not_found
+from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps
 from vindibot.server.site.routes import on_air_page
 from vindibot.server.site.rule_scenes import SCENES
 from vindibot.server.site.streams import Streams
@@ -55,7 +56,9 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     async def starter(folder: str, name: str) -> Response:
         """A starter: the source of a whole bot."""
         path = f"{folder}/{name}"
-        return PlainTextResponse(shipped(f"starters/{path}").read_text(encoding="utf-8")) if path in STARTERS else not_found()
+        if path not in STARTERS:
+            raise HTTPException(404)
+        return PlainTextResponse(shipped(f"starters/{path}").read_text(encoding="utf-8"))
 
     @app.get("/tv", response_class=HTMLResponse)
     async def tv(request: Request) -> Response:
@@ -70,7 +73,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         """A new random map, made like the maps of arena games. The page shows another map after `delay` seconds."""
         seconds = read_int(delay)
         if seconds is None:
-            return not_found()
+            raise HTTPException(404)
         return html("map.html", map=generate(randbits(32)).text(), refresh=min(max(seconds, SHORTEST_DELAY), LONGEST_DELAY))
 
 

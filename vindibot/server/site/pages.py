@@ -7,7 +7,6 @@ and light colours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 from fastapi import Request
@@ -20,7 +19,6 @@ from vindibot.games import Player, Reason
 from vindibot.server.app import address_of
 from vindibot.server.ratings import winner_of
 from vindibot.server.settings import ServerSettings
-from vindibot.viewer import TYPES, static_files
 
 #: The headers of every page. They forbid inline scripts and styles, frames, and anything from another address.
 HEADERS = {
@@ -38,17 +36,6 @@ REFRESH_SECONDS = 3
 def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
     """Return the page that a template renders from `values`. `template` is a name such as ``home.html``."""
     return HTMLResponse(render(f"server.site/{template}", **values), status, HEADERS | (headers or {}))
-
-
-def not_found() -> HTMLResponse:
-    """Return the page for an unknown address (status 404)."""
-    return html("missing.html", 404)
-
-
-def find_asset(name: str) -> tuple[bytes, str] | None:
-    """Return the content and the content type of the file ``/assets/NAME``, or None if there is no such file."""
-    content = static_files("server.site").get(name)
-    return None if content is None else (content, TYPES[PurePath(name).suffix])
 
 
 def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:

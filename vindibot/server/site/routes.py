@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from heapq import nsmallest
+from pathlib import PurePath
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -21,7 +22,7 @@ from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, PLY, opera
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
-from vindibot.server.site.pages import HEADERS, find_asset, game_page, html, next_steps, not_found
+from vindibot.server.site.pages import HEADERS, game_page, html, next_steps
 from vindibot.server.site.rating_curve import rating_curve
 from vindibot.server.site.running_games import LISTED, RunningGames
 from vindibot.server.site.streams import Streams
@@ -94,7 +95,9 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
     async def record(game_id: str) -> Response:
         """The record of an archived game, as JSON."""
         found = await _find_record(database, game_id)
-        return not_found() if found is None else Response(dumps(found), media_type="application/json")
+        if found is None:
+            raise HTTPException(404)
+        return Response(dumps(found), media_type="application/json")
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
@@ -110,25 +113,23 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
         if room is None or room.finished:
             found = await _find_record(database, game_id)
             if found is not None:
-                return _archived_game(found, _number(request, "ply")) if plain else _stored_viewer(request, found)
+                if plain:
+                    return _archived_game(found, _number(request, "ply"))
+                return _viewer(request, GameHistory.before_first_ply(found), framed=True, record=f"/records/{game_id}")
         if room is None:
-            return not_found()
+            raise HTTPException(404)
         players, plies = room.history.players, len(room.history)
         return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return not_found()
+    """Return the page for an unknown address."""
+    return html("missing.html", 404)
 
 
 def on_air_page(request: Request, room: Room, following: str) -> HTMLResponse:
     """Return the page of a running game. After the game, the browser goes to the address `following`."""
     return _viewer(request, room.history, f"on air: game {room.id}", live=True, next=following)
-
-
-def _stored_viewer(request: Request, record: GameRecord) -> HTMLResponse:
-    """Return the page that replays an archived game."""
-    return _viewer(request, GameHistory.before_first_ply(record), framed=True, record=f"/records/{record.id}")
 
 
 def _viewer(
@@ -186,18 +187,20 @@ def _add_files(app: FastAPI) -> None:
     @app.get("/viewer/{name}", response_class=Response)
     async def viewer_file(name: str) -> Response:
         """A script or a style sheet for the page of a game. The other pages use only the files of the theme (the colours)."""
-        found = static_files().get(name)
-        return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
+        return _file("viewer", name)
 
     @app.get("/assets/{name}", response_class=Response)
     async def asset(name: str) -> Response:
         """A script or the style sheet of the server's pages."""
-        found = find_asset(name)
-        return not_found() if found is None else _file(*found)
+        return _file("server.site", name)
 
 
-def _file(content: bytes, kind: str) -> Response:
-    return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
+def _file(room: str, name: str) -> Response:
+    content = static_files(room).get(name)
+    if content is None:
+        raise HTTPException(404)
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"}
+    return Response(content, media_type=TYPES[PurePath(name).suffix], headers=headers)
 
 
 def _add_lists(
@@ -226,7 +229,7 @@ def _add_lists(
         user_id = request.query_params.get("ai")
         user = lobby.users.by_id(user_id)
         if user_id is not None and user is None:
-            return not_found()
+            raise HTTPException(404)
         return html("running.html", running=running.newest(user_id), user=user, **next_steps(request, lobby.settings))
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
@@ -269,7 +272,7 @@ def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGa
         """A bot: its rating over time, its results, and its games. Parameter: before (only games with a number below this)."""
         user = lobby.users.by_id(user_id)
         if user is None:
-            return not_found()
+            raise HTTPException(404)
         before = _number(request, "before")
         archived = await _archived(database, SHOWN_OF_BOT, before=before, bot=user_id)
         results = await database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))

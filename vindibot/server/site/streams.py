@@ -16,7 +16,7 @@ from vindibot.games import GameHistory
 from vindibot.server.app import SEND
 from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal
-from vindibot.server.room import Room
+from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.site.feed import Feed, Listing, ReaderPause, recorded
@@ -29,8 +29,8 @@ TYPE = "text/event-stream"
 _HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}  # a proxy must not buffer events
 
 
-class Streams:
-    """The event streams of all spectators. This object observes all rooms, and keeps the feeds of all running games."""
+class Streams(RoomObserver):
+    """The event streams of all spectators. They observe all rooms, and keep the feeds of all running games."""
 
     def __init__(self, settings: ServerSettings, limits: ClientLimits) -> None:
         self._settings, self._limits = settings, limits

@@ -14,7 +14,7 @@ import structlog
 
 from vindibot.games import GameRecord, GameRecordError, Reason
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
-from vindibot.server.room import Room
+from vindibot.server.room import Room, RoomObserver
 from vindibot.server.store.database import Database, Work
 from vindibot.server.store.game_table import begin_game, end_game, forget_games
 from vindibot.server.store.user_table import rate_bot
@@ -26,7 +26,7 @@ MEMORY_GAMES = 1000
 _log = structlog.get_logger("vindibot.archive")
 
 
-class Archive:
+class Archive(RoomObserver):
     """Stores and rates games.
 
     `seed` is the seed for the random choice of games that add a bonus to the ratings. None draws a seed.
@@ -37,25 +37,20 @@ class Archive:
         self._users = users
         self._random = random.Random(seed)
         self._started: dict[Room, datetime] = {}
-        self._warmed = False
         if database.interrupted:
             _log.warning("games were interrupted when the server ended last; they are not rated", games=database.interrupted)
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
         self._started[room] = datetime.now(UTC)
-        if room.rated and not self._warmed:
-            self._warmed = True
-            self._database.run(load_model)
+        if room.rated:
+            self._database.run(load_model)  # slow at the first time
         fields = self._fields(room)
 
         def begin(connection: sqlite3.Connection) -> None:
             begin_game(connection, _record(room, fields, (), Reason.INTERRUPTED))
 
         self._write(room, "the beginning of a game", begin)
-
-    def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`."""
 
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
         """See `RoomObserver`. Return a future that is done when the game is on the disk, or None if the database has no file."""

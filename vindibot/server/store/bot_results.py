@@ -94,10 +94,10 @@ class BotResults:
     rivals: Sequence[RivalRow]
 
 
-def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[ArchivedGame]:
-    """Return the finished games among a bot's latest `limit` games, oldest first. Training games are left out."""
+def latest_games(connection: sqlite3.Connection, bot: str) -> list[ArchivedGame]:
+    """Return the finished games among a bot's `LATEST` games, oldest first. Training games are left out."""
     games = []
-    for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
+    for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, LATEST)), itemgetter(0, 1, 2, 3)):
         bots: list[str | None] = [None] * SEATS
         elo = {}
         for *_, seat, player, rating in rows:

@@ -7,14 +7,14 @@ from concurrent.futures import Future
 from dataclasses import astuple, fields
 
 from vindibot.server.store.database import Database
-from vindibot.server.users import NewUsers, User
+from vindibot.server.users import NewUsers, User, UserStore
 
 #: All columns of a bot except its key, in the order of `User`'s fields.
 _COLUMNS = ", ".join(column.name for column in fields(User))
 
 
-class UserTable:
-    """Stores the users of a server in its database. It is a `vindibot.server.users.UserStore`."""
+class UserTable(UserStore):
+    """Stores the users of a server in its database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,8 +29,8 @@ class UserTable:
 
         def insert(connection: sqlite3.Connection) -> None:
             if not new.dropped:
-                for user, _, digest in new.users:
-                    add_bot(connection, user, digest)
+                sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
+                connection.executemany(sql, [(digest, *astuple(user)) for user, _, digest in new.users])
 
         return self._database.write("new bots" if len(new.users) > 1 else "a new bot", insert)
 
@@ -39,12 +39,6 @@ def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
     """Return all bots by the digests of their keys, in the order of their registration."""
     rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
     return {key: User(*row) for key, *row in rows}
-
-
-def add_bot(connection: sqlite3.Connection, user: User, key: bytes) -> None:
-    """Add a bot. `key` is the digest of the bot's key."""
-    sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
-    connection.execute(sql, (key, *astuple(user)))
 
 
 def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, mu: float, sigma: float) -> None:
