@@ -268,7 +268,7 @@ async def test_slow_machines_get_a_limit_of_their_own() -> None:
     async with serving(time_limit_ms=700) as server, playing(server, "client") as [bot]:
         await bot.join(turns="1", map=MAP)
         assert bot.response is not None
-        assert bot.response.headers["x-vindibot-time-limit"] == "700"
+        assert 200 < int(bot.response.headers["x-vindibot-time-limit"]) <= 700  # the time left
         await asyncio.sleep(0.4)
         assert (await bot.move()).status_code == 200
 

@@ -214,7 +214,7 @@ async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> No
     async with serving() as server, playing(server, "one") as [one]:
         match = server.lobby.arrange(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
         joined = await one.join("arena")
-        assert joined.headers["x-vindibot-time-limit"] == "50"
+        assert 0 <= int(joined.headers["x-vindibot-time-limit"]) <= 50  # the time left
         result = await match.ended()
         assert result is not None
         assert (result.ending, result.turn, result.crashed) == ("all-crashed", 1, (False, True, False, False))
