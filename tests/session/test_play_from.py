@@ -40,7 +40,7 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     then = [hero.gold for hero in earlier.last.state.heroes]
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "memory.py").write_text(MEMORY)
-    words = ("--from", "last", "--turn", "20", "--bot", "mine.toml", "--games", "2", "--nodes", "2000")
+    words = ("--from", "last", "--turn", "20", "--bot", "mine.toml", "--games", "2", "--nodes", "2000", "--seed", "5")
     done = run(tmp_path, "play", *words, *QUIET)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"from turn 20 of game {earlier.header.game} to the end, 2 games" in done.stdout

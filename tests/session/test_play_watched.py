@@ -54,7 +54,7 @@ def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
         terminal.until(r"sum ")
         terminal.until(r"game 1: finished: seed came")
         terminal.until(r"recording: recordings/")
-        assert terminal.process.wait(60) == 0
+        assert terminal.end() == 0
         assert terminal.is_restored
     turns = recorded(tmp_path).turns
     assert [turn.turn for turn in turns] == list(range(0, 240, 4))
@@ -77,7 +77,7 @@ def test_votes_stay_from_one_turn_to_the_next(tmp_path: Path) -> None:
         terminal.press("q")
         terminal.until(r"stopping after this turn")
         terminal.until(r"interrupted: nothing that was played is lost")
-        assert terminal.process.wait(60) == 130
+        assert terminal.end() == 130
         assert terminal.is_restored
 
 
@@ -90,7 +90,7 @@ def test_an_interrupt_of_a_paused_game_restores_the_terminal(tmp_path: Path) -> 
         assert not terminal.is_restored
         terminal.process.send_signal(signal.SIGINT)
         terminal.until(r"interrupted: ")
-        assert terminal.process.wait(60) == 130
+        assert terminal.end() == 130
         assert terminal.is_restored
     assert recorded(tmp_path).outcome.reason == "interrupted"
 
@@ -100,7 +100,7 @@ def test_without_a_keyboard_there_are_no_keys(tmp_path: Path) -> None:
     with TerminalProgram(*GAME, "--rounds", "2", folder=tmp_path, keyboard=False) as terminal:
         before = terminal.until(r"turn 8  finished")
         assert "space pause" not in before.string
-        assert terminal.process.wait(60) == 0
+        assert terminal.end() == 0
         assert terminal.is_restored
 
 
@@ -120,7 +120,7 @@ def test_ctrl_z_stops_between_two_moves_and_the_game_goes_on(tmp_path: Path) -> 
         terminal.press("e")
         terminal.until(r"turn 160  finished")
         assert terminal.report() == {"stopped": False, "echo": True}
-        assert terminal.process.wait(60) == 0
+        assert terminal.end() == 0
     turns = recorded(tmp_path).turns
     assert [turn.turn for turn in turns] == list(range(0, 160, 4)), "the stop lost a turn"
     assert all(turn.ballot.margin_ms > 0 for turn in turns), "the stop made a turn late"

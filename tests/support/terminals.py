@@ -7,10 +7,12 @@ import json
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -109,6 +111,16 @@ class TerminalProgram:
             self.text += _CODES.sub("", data)
         self.text = self.text[found.end() :]
         return found
+
+    def end(self, seconds: float = 60) -> int:
+        """Read the rest of the output, and return the exit code. A program whose output nobody reads may never end."""
+        limit = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > limit:
+                raise subprocess.TimeoutExpired(self.process.args, seconds)
+            if select.select([self._ours], [], [], 0.05)[0]:
+                self.text += _CODES.sub("", os.read(self._ours, 1 << 16).decode(errors="replace"))
+        return self.process.wait()
 
     def report(self) -> dict[str, Any]:
         """Return the next report of the shell: whether the command has stopped, and whether the terminal echoes."""

@@ -310,7 +310,7 @@ def test_a_recording_in_a_terminal_by_keys(tmp_path: Path) -> None:
         terminal.until(r"the end")
         terminal.press("q")
         terminal.until(r"game abcd1234 ended: finished")
-        assert terminal.process.wait(30) == 0
+        assert terminal.end() == 0
         assert terminal.is_restored, "the terminal is left as it was"
 
 
@@ -345,7 +345,7 @@ def test_an_error_restores_the_terminal(tmp_path: Path) -> None:
         assert not terminal.is_restored
         terminal.press("x")
         terminal.until("ValueError: an error")
-        assert terminal.process.wait(30) == 1
+        assert terminal.end() == 1
         assert terminal.is_restored
 
 
