@@ -176,7 +176,7 @@ def test_completion_is_quick_to_start(project: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(TOP), "_VINDIBOT_COMPLETE": "bash_complete"}
     environment |= {"COMP_WORDS": "vindibot play --map court", "COMP_CWORD": "3"}
     code = "import sys; from vindibot.cli.main import main\ntry:\n    main(prog_name='vindibot')\nfinally:\n"
-    code += "    assert not {'numba', 'numpy', 'fastapi'} & set(sys.modules)"
+    code += "    assert not {'numba', 'numpy', 'fastapi', 'structlog'} & set(sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("plain,courtyard\n", "")
 

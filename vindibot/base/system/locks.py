@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import structlog
-
 from vindibot.base.errors import VindibotError
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 #: The text for a process that is not known. The kernel does not say which process has a lock.
 UNKNOWN = "another process"
 
-_log = structlog.get_logger("vindibot.base.locks")
 #: Device and inode of each file that this process has locked. A second descriptor of such a file must not even be opened: when it
 #: is closed, the kernel ends all locks that SQLite has in this process.
 _held: set[tuple[int, int]] = set()
@@ -166,7 +163,10 @@ def _make_link(path: Path, names: int) -> Path:
         reason = f"the file has {names} names (hard links), and its file system has no file locks: keep only one name"
         raise OSError(errno.EMLINK, reason)
     _take_link(link)
-    _log.warning("the file system has no file locks; a link beside the file replaces its lock", link=str(link))
+    import structlog  # here, because the shell's completion imports this module
+
+    log = structlog.get_logger("vindibot.base.locks")
+    log.warning("the file system has no file locks; a link beside the file replaces its lock", link=str(link))
     return link
 
 
