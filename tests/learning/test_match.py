@@ -9,6 +9,7 @@ import pytest
 
 from behaviours.net.network import Net, Network, save_nets
 from tests.support.commands import invoke
+from vindibot.learning.matches import MatchRival, read_nets
 
 
 def takes_mines(sign: int) -> Network:
@@ -65,7 +66,20 @@ def test_a_net_plays_the_same_games_in_compiled_code_and_as_a_bot(folder: Path) 
 @pytest.mark.slow
 def test_each_net_of_a_file_is_a_rival(folder: Path) -> None:
     found = rows(folder, "player.toml", "--against", "both.npz", "--against", "stay")
-    assert [row[:2] for row in found[1:]] == [["player", "first"], ["player", "second"], ["player", "stay"]]
+    assert [row[:2] for row in found[1:]] == [["player", each] for each in ("first", "second", "stay", "all")]
+
+
+def test_the_last_rows_are_of_all_rivals(folder: Path) -> None:
+    near, far = (read_nets(folder / name)[0].policy for name in ("near.npz", "far.npz"))
+    rivals = [MatchRival("near", near), MatchRival("far", far)]
+    first, second = ([rival.meet(net, 1, 2, lambda: False) for rival in rivals] for net in (near, far))
+    *_, whole, other = rows(folder, "near.npz", "far.npz", "--against", "near.npz", "--against", "far.npz")
+    assert whole[:3] == ["near", "all", "16"]
+    won = [[match.won for match in matches if match is not None] for matches in (first, second)]
+    assert whole[3] == f"{np.mean(won[0]):.0%}"
+    assert other[3] == f"{np.mean(won[1]):.0%}"
+    gains = np.mean(won[1], axis=0) - np.mean(won[0], axis=0)  # of each map
+    assert other[-2:] == [f"{100 * gains.mean():+.0f}", f"(+-{100 * abs(gains[0] - gains[1]):.0f})"]
 
 
 @pytest.mark.parametrize(

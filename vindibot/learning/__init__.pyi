@@ -13,6 +13,7 @@ from .imitation import (
 )
 from .matches import (
     MATCH_HEADS as MATCH_HEADS,
+    NetMatch as NetMatch,
     match_row as match_row,
     net_of as net_of,
     read_nets as read_nets,

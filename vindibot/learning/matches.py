@@ -46,26 +46,34 @@ class NetMatch:
     - `won`: the share (0..1) of the games in which the net had more gold than every rival.
     - `ahead`: the share of its rivals that had less gold; a rival with as much gold counts half.
     - `deaths`: the deaths of the net per game.
+
+    `each` is the number of games in a block.
     """
 
     won: NDArray[np.float64]
     ahead: NDArray[np.float64]
     deaths: NDArray[np.float64]
+    each: int = SEATS
+
+    @classmethod
+    def of_all(cls, matches: Sequence[NetMatch]) -> NetMatch:
+        """Return matches on the same maps as one match: all games on a map are one block."""
+        won, ahead, deaths = (np.mean([getattr(match, name) for match in matches], axis=0) for name in ("won", "ahead", "deaths"))
+        return cls(won, ahead, deaths, SEATS * len(matches))
 
     @property
     def games(self) -> int:
         """The number of games."""
-        return SEATS * len(self.won)
+        return self.each * len(self.won)
+
+    def won_interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the share of games won."""
+        found = estimate_share((self.each * self.won).tolist(), [self.each] * len(self.won))
+        return found.low, found.high
 
     def deaths_interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the deaths per game. There must be at least two blocks."""
-        return rate_interval((SEATS * self.deaths).tolist(), [SEATS] * len(self.deaths))
-
-
-def interval(won: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of games won. `won` has this share of each block, which is a game per seat."""
-    found = estimate_share((SEATS * won).tolist(), [SEATS] * len(won))
-    return found.low, found.high
+        return rate_interval((self.each * self.deaths).tolist(), [self.each] * len(self.deaths))
 
 
 def match_map(seed: int, block: int) -> Map:
@@ -191,7 +199,7 @@ def match_row(name: str, rival: str, match: NetMatch, base: NetMatch | None) -> 
     `base` is the match of another net against the same rival on the same maps. The difference is that of the games won, in
     percentage points, with two standard errors over the maps.
     """
-    (low, high), (few, many) = interval(match.won), match.deaths_interval()
+    (low, high), (few, many) = match.won_interval(), match.deaths_interval()
     difference = ""
     if base is not None:
         gains = 100 * (match.won - base.won)

@@ -27,7 +27,7 @@ from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
 from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
-from vindibot.learning.matches import MatchRival, interval
+from vindibot.learning.matches import MatchRival
 from vindibot.learning.network import parameters_of
 from vindibot.learning.settings import SelfplaySettings
 from vindibot.learning.trainer import Means, Trainer
@@ -186,7 +186,7 @@ class Selfplay:
         policy, found = trainer.net("", {}).policy, {}
         for one, blocks in rivals:
             if result := one.meet(policy, trainer.settings.seed, blocks, stopped):
-                found[one.name] = [float(result.won.mean()), *interval(result.won)]
+                found[one.name] = [float(result.won.mean()), *result.won_interval()]
         return found
 
     def save(self) -> None:

@@ -38,7 +38,8 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
 
     Each match is played on the same random maps of all sizes, and the net has each seat once per map. The intervals are over the
     maps. If there are several nets, the last column compares each one with the first net on the same maps: the difference of the
-    games won, with two standard errors. After Ctrl-C, the table has the matches that are over.
+    games won, with two standard errors. If there are several rivals, the last rows are of all matches of a net. After Ctrl-C, the
+    table has the matches that are over.
 
     \b
     Examples:
@@ -49,24 +50,29 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
     from vindibot.arena import Stop, stopping
     from vindibot.base import plain_table, say, terminal
     from vindibot.engine import warm
-    from vindibot.learning import MATCH_HEADS, match_row, net_of, rivals_of
+    from vindibot.learning import MATCH_HEADS, NetMatch, match_row, net_of, rivals_of
 
     players, opponents = [net_of(text) for text in nets], rivals_of(rivals)
     console, stop = terminal(), Stop()
     warm(console)
     table = plain_table(*MATCH_HEADS, left=("net", "three rivals"))
+    found: list[list[NetMatch]] = [[] for _ in players]  # the matches of each player
     with stopping(stop):
         for rival in opponents:
-            base = None
-            for number, (name, net) in enumerate(players):
+            for (name, net), own in zip(players, found, strict=True):
                 result = rival.meet(net.policy, seed, blocks, lambda: stop.soon, nodes=nodes)
                 if result is None:
                     break
+                own.append(result)
+                base = None if own is found[0] else found[0][-1]
                 table.add_row(*match_row(name, rival.name, result, base))
                 say(console, f"{name} against three of {rival.name}: {result.won.mean():.0%} of {result.games} games won", "dim")
-                base = result if number == 0 else base
             if stop.soon:
                 break
+    if len(opponents) > 1 and not stop.soon:
+        whole = [NetMatch.of_all(own) for own in found]
+        for (name, _), match in zip(players, whole, strict=True):
+            table.add_row(*match_row(name, "all", match, None if match is whole[0] else whole[0]))
     if table.row_count:
         console.print(table)
     if stop.soon:
