@@ -20,6 +20,7 @@ from .health import (
     ballot_entry as ballot_entry,
     is_anytime as is_anytime,
 )
+from .inline import Inline as Inline
 from .pool import Pool as Pool
 from .rehearsal import rehearse as rehearse
 from .runner import (

@@ -5,11 +5,20 @@ from .bots import (
     models_of as models_of,
     playing_text as playing_text,
 )
-from .decisions import decisions_of as decisions_of
+from .decisions import (
+    MoveDecisions as MoveDecisions,
+    decisions_of as decisions_of,
+)
+from .experts import (
+    EXPERT_COMMAND as EXPERT_COMMAND,
+    Expert as Expert,
+    fit_expert as fit_expert,
+)
 from .imitation import (
     Fit as Fit,
     check_hidden as check_hidden,
     fit_net as fit_net,
+    fit_table as fit_table,
 )
 from .matches import (
     MATCH_HEADS as MATCH_HEADS,

@@ -60,12 +60,13 @@ class NetFile:
 class ModelFiles:
     """The files for nets: the file of nets itself, and a bot file that uses it.
 
-    `option` is the option of the command that names other files.
+    `command` writes them, and `option` is its option that names other files.
     """
 
     nets: Path
     bot: Path
     option: str
+    command: str = COMMAND
 
     def check(self) -> None:
         """Raise `UsageError` if the files have the same name, or if one of them is there and is not from this command."""
@@ -76,11 +77,11 @@ class ModelFiles:
 
     @property
     def _output(self) -> Output:
-        return Output(self.bot, MARK, COMMAND, f"{self.option} names another file")
+        return Output(self.bot, MARK, self.command, f"{self.option} names another file")
 
     @property
     def _net_file(self) -> NetFile:
-        return NetFile(self.nets, COMMAND, self.option)
+        return NetFile(self.nets, self.command, self.option)
 
     def write(self, fits: Sequence[Fit], text: str) -> None:
         """Write the nets, and the bot file with this text. Raises `UsageError` or `VindibotError` if this is impossible."""

@@ -7,8 +7,8 @@ validation. A digest of the map decides which. So validation uses only games and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -23,13 +23,13 @@ from behaviours.net.features import FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS,
 from behaviours.net.move_features import DRINKS, kind_of
 from behaviours.rollout.policy import NO_GOAL, policy_move
 from behaviours.rollout.policy_params import LIBRARY, POLICY_ARRAY, compiled_policies
-from sim.game import CELLS, CRASH, GAMES, RUNNING, SEATS, STAY, Games
-from sim.kernel_types import INT8S, INT64S, tuple_of
+from sim.game import CELLS, CRASH, GAMES, SEATS, STAY, Games
+from sim.kernel_types import INT8S, tuple_of
 from sim.kernels import entry, kernel
 from sim.rules import play
 from vindibot.base import UsageError, short
 from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError, Reason, read_records
-from vindibot.learning.network import INT16_ROWS
+from vindibot.learning.network import FLOAT32_ROWS, INT16_ROWS
 
 #: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.
 MOST = 100_000
@@ -43,25 +43,26 @@ class Columns(NamedTuple):
     """The columns of n decisions.
 
     - `state` (n x `STATE_SLOTS`) and `moves` (n x 5 `MOVE_SLOTS`): the features (`behaviours.net.features`).
-    - `chosen`: the moves that the hero made (0..4).
-    - `known` (n x policies): 1 for each policy of `LIBRARY` that makes the same move.
+    - `wanted` (n x 5): the probability that a fit gives each move: 1 for the move that the hero made, else 0.
+    - `library` (n x policies): the moves (0..4) that the policies of `LIBRARY` make.
     - `near`: 1 if an enemy is within `NEAR` moves.
     """
 
     state: NDArray[np.int16]
     moves: NDArray[np.int16]
-    chosen: NDArray[np.int8]
-    known: NDArray[np.int8]
+    wanted: NDArray[np.float32]
+    library: NDArray[np.int8]
     near: NDArray[np.int8]
 
 
-_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, INT8S, types.Array(types.int8, 2, "C"), INT8S], Columns)
+_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, FLOAT32_ROWS, types.Array(types.int8, 2, "C"), INT8S], Columns)
 
 
 def new_columns(room: int) -> Columns:
     """Return columns of zeros for `room` decisions."""
     state, moves = np.zeros((room, STATE_SLOTS), np.int16), np.zeros((room, 5 * MOVE_SLOTS), np.int16)
-    return Columns(state, moves, np.zeros(room, np.int8), np.zeros((room, len(LIBRARY)), np.int8), np.zeros(room, np.int8))
+    wanted, library = np.zeros((room, 5), np.float32), np.zeros((room, len(LIBRARY)), np.int8)
+    return Columns(state, moves, wanted, library, np.zeros(room, np.int8))
 
 
 @dataclass(frozen=True)
@@ -104,17 +105,49 @@ class MoveDecisions(Sample):
 
     columns: Columns
 
+    @classmethod
+    def joined(cls, parts: Sequence[MoveDecisions]) -> MoveDecisions:
+        """Return all decisions of bots in the same games."""
+        columns = Columns._make(map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+        return cls(columns, np.concatenate([part.maps for part in parts]), parts[0].held)
 
-@dataclass
-class _Collected:
-    """The decisions of a bot while games are read, in parts with the number of the map. Of `step` decisions the first is used.
 
-    `seen` counts all decisions.
+@dataclass(frozen=True)
+class Turns:
+    """Turns of the bot `name` in a game on map `place`.
+
+    From all turns of the bot, in the order of the plies, number `first` and then every `step`-th one is used.
     """
 
+    record: RecordedGame
+    place: int
+    name: str
+    first: int
     step: int
-    seen: int = 0
-    parts: list[tuple[Columns, int]] = field(default_factory=list)
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """The heroes (0..3) of the bot."""
+        return tuple(seat for seat, name in enumerate(self.record.names) if name == self.name)
+
+    @property
+    def plies(self) -> list[int]:
+        """The plies of these turns, counted from the first move of the record."""
+        return _plies_of(self.record, self.name)[self.first :: self.step]
+
+    def key(self) -> list[Any]:
+        """Return JSON values that tell these turns from other turns."""
+        return [game_digest(self.record), self.seats, self.first, self.step]
+
+
+def _plies_of(record: RecordedGame, name: str) -> list[int]:
+    begin = int(record.first()["turn"].item(0))
+    return [ply for ply in range(len(record.moves)) if record.names[(begin + ply) % SEATS] == name]
+
+
+def game_digest(record: RecordedGame) -> str:
+    """Return a digest of a game: its map and its moves."""
+    return hashlib.sha256(record.game_map().digest.encode() + bytes(record.moves)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -162,38 +195,49 @@ def read_games(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) 
     return RecordedGames(tuple(found), np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)]))
 
 
-def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
+def decisions_of(
+    paths: Iterable[Path],
+    holdout: float,
+    bots: Sequence[str] = (),
+    targets: Callable[[Sequence[Turns]], Sequence[NDArray[np.float32]]] | None = None,
+) -> dict[str, MoveDecisions]:
     """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
 
-    For `holdout` and for errors see `read_games`.
+    `targets` returns `Columns.wanted` for the turns of each game; without it, the recorded moves are wanted. For `holdout` and
+    for errors see `read_games`.
     """
     read = read_games(paths, holdout, bots)
-    totals = dict.fromkeys(bots or {name for record, _ in read.games for name in record.names}, 0)
-    for record, _ in read.games:
-        for seat, name in enumerate(record.names):
-            if name in totals:
-                totals[name] += len(record.moves[seat::SEATS])
-    found = {name: _Collected(max(1, -(-total // MOST))) for name, total in totals.items()}
-    for record, place in read.games:
-        _add_game(record, found, place)
+    turns = {name: _turns_of(read, name) for name in bots or {name for record, _ in read.games for name in record.names}}
+    wanted = None if targets is None else iter(targets([one for some in turns.values() for one in some]))
     decisions = {}
-    for name, collected in found.items():
-        columns, numbers = zip(*collected.parts, strict=True)
-        places = np.repeat(np.array(numbers), [len(part.chosen) for part in columns])
+    for name, some in turns.items():
+        columns = [_decisions_in(one) for one in some]
+        if wanted is not None:
+            columns = [one._replace(wanted=next(wanted)) for one in columns]
+        places = np.repeat([one.place for one in some], [len(part.near) for part in columns])
         decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, read.held)
     return decisions
 
 
-def _add_game(record: RecordedGame, found: dict[str, _Collected], place: int) -> None:
-    """Add the decisions of a game on map `place` to those of its bots."""
+def _turns_of(read: RecordedGames, name: str) -> list[Turns]:
+    """Return the turns of a bot that are used: at most `MOST`, evenly from all its turns."""
+    games = [(record, place, len(_plies_of(record, name))) for record, place in read.games if name in record.names]
+    step, seen, turns = max(1, -(-sum(count for _, _, count in games) // MOST)), 0, []
+    for record, place, count in games:
+        turns.append(Turns(record, place, name, -seen % step, step))
+        seen += count
+    return turns
+
+
+def _decisions_in(turns: Turns) -> Columns:
+    """Return the decisions on these turns, with the recorded moves."""
+    record = turns.record
     policies, weights, tables = compiled_policies(LIBRARY), compiled_weights(Weights()), map_tables_of(record.game_map())
+    columns, used = new_columns(len(turns.plies)), np.zeros(len(record.moves), np.int8)
+    used[turns.plies] = 1
     moves = np.array(record.moves, np.int8)
-    for name in dict.fromkeys(name for name in record.names if name in found):
-        columns, plan = new_columns(len(moves)), np.array([found[name].step, found[name].seen])
-        seats = np.array([other == name for other in record.names], np.int8)
-        count = find_decisions(record.first(), moves, seats, plan, tables, weights, policies, np.zeros(1, FOUND), columns)
-        found[name].seen = int(plan[1])
-        found[name].parts.append((Columns._make(column[:count].copy() for column in columns), place))
+    find_decisions(record.first(), moves, used, tables, weights, policies, np.zeros(1, FOUND), columns)
+    return columns
 
 
 # ---- Kernels ----
@@ -221,40 +265,32 @@ def _is_near(game: GameRecord, tables: MapRecord, hero: int) -> bool:
     return near
 
 
-@entry(types.int64(GAMES, INT8S, INT8S, INT64S, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, FOUND_ARRAY, _COLUMNS))
+@entry(types.void(GAMES, INT8S, INT8S, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, FOUND_ARRAY, _COLUMNS))
 def find_decisions(
     games: Games,
     played: NDArray[np.int8],
-    seats: NDArray[np.int8],
-    plan: NDArray[np.int64],
+    used: NDArray[np.int8],
     tables_array: NDArray[np.void],
     weights: NDArray[np.void],
     policies: NDArray[np.void],
     found: NDArray[np.void],
     columns: Columns,
-) -> int:
-    """Play the moves `played` in ``games[0]``, and write decisions into rows of `columns`. Return the number of rows.
+) -> None:
+    """Play the moves `played` in ``games[0]``, and write decisions into the rows of `columns`, one after the other.
 
-    Decisions are the turns of the heroes for which `seats` (int8[4]) has 1. `plan` is the number s, and the number of decisions
-    so far, which is raised: every s-th decision is used. `found` is an array of one record, which is overwritten.
+    Decisions are the plies for which `used` has 1. `found` is an array of one record, which is overwritten.
     """
     game, tables, count = games[0], tables_array[0], int64(0)
     for ply in range(len(played)):
-        if game.status != RUNNING:
-            break
         hero, move = int64(game.turn) & 3, int64(played[ply])
-        if seats[hero]:
-            if plan[1] % plan[0] == 0:
-                find_features(game, tables, hero, found[0])
-                columns.state[count, :] = found[0].state
-                columns.moves[count, :] = found[0].moves
-                done = _effective(found[0], move)
-                columns.chosen[count] = done
-                for policy in range(len(policies)):
-                    other = policy_move(game, tables, weights[0], policies[policy], hero, int64(NO_GOAL))
-                    columns.known[count, policy] = _effective(found[0], other) == done
-                columns.near[count] = _is_near(game, tables, hero)
-                count += 1
-            plan[1] += 1
+        if used[ply]:
+            find_features(game, tables, hero, found[0])
+            columns.state[count, :] = found[0].state
+            columns.moves[count, :] = found[0].moves
+            columns.wanted[count, _effective(found[0], move)] = 1
+            for policy in range(len(policies)):
+                other = policy_move(game, tables, weights[0], policies[policy], hero, int64(NO_GOAL))
+                columns.library[count, policy] = _effective(found[0], other)
+            columns.near[count] = _is_near(game, tables, hero)
+            count += 1
         play(game, move, None)
-    return count

@@ -1,6 +1,6 @@
-"""Fits nets to the recorded moves of bots.
+"""Fits nets to the recorded moves of bots, or to the votes of an expert (`vindibot.learning.experts`).
 
-The fit makes the recorded moves as likely as possible. Without hidden units, a net has only the features of
+The fit makes the wanted moves as likely as possible. Without hidden units, a net has only the features of
 `behaviours.net.move_features`: a conditional logit (McFadden 1974), fitted by L-BFGS with a penalty on large weights (ridge).
 With hidden units, a net has all features. The fit begins with the net without hidden units, and goes on with Adam. After each
 pass it measures the net on decisions that it does not fit, and it stops when the net gets no better (early stopping).
@@ -8,9 +8,9 @@ pass it measures the net on decisions that it does not fit, and it stops when th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,14 @@ from behaviours.net.features import MOVE_SLOTS
 from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
-from vindibot.base import UsageError
+from vindibot.base import UsageError, plain_table
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import MoveDecisions
 from vindibot.learning.gradient import adam_step
-from vindibot.learning.network import Floats, first_parameters, network_size, split
+from vindibot.learning.network import Floats, first_parameters, network_size, parameters_of, split
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
@@ -63,30 +66,56 @@ def check_hidden(hidden: int) -> None:
 
 
 def fit_net(
-    bot: str, decisions: MoveDecisions, hidden: int = 0, near: float = 1.0, note: Callable[[str], None] = lambda text: None
+    bot: str,
+    decisions: MoveDecisions,
+    hidden: int = 0,
+    near: float = 1.0,
+    note: Callable[[str], None] = lambda text: None,
+    *,
+    start: Net | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Fit:
     """Fit a net with `hidden` hidden units to the decisions of a bot. `note` is told about the progress.
 
-    Decisions near an enemy have the weight `near`, all others 1. Raises `UsageError` if there are too few decisions.
+    Decisions near an enemy have the weight `near`, all others 1. The fit begins with the net `start`, which has at most `hidden`
+    hidden units; None: with a net without hidden units. `about` has further facts about the net. Raises `UsageError` if there are
+    too few decisions.
     """
     fitting, validation = decisions.divided(f"decisions of {bot}")
     weights = np.where(fitting.columns.near, near, 1.0)
     weights /= weights.mean()
-    linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))
-    if hidden:
-        network = _fit_hidden(fitting, weights, linear, hidden, lambda text: note(f"{bot}: {text}"))
+    if start is not None:
+        parameters = parameters_of(start, hidden, 1)[: network_size(hidden)].copy()
     else:
-        network = Network.linear_only(np.rint(linear * UNIT).astype(np.int16))
+        linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))
+        parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
+        _, begin, out = split(parameters, hidden, 0)
+        begin[: len(linear)], out[:] = linear, 0
+    if hidden:
+        parameters = _fit_hidden(fitting, weights, parameters, hidden, lambda text: note(f"{bot}: {text}"))
+    network = Network.rounded(*split(parameters, hidden, 0))
     likelihood, accuracy = measure(network, validation)
-    about: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "vindibot": __version__,
         "command": COMMAND,
         "moves": len(fitting),
         "near": near,
         "predicted": round(accuracy, 4),
+        **(about or {}),
     }
-    library = float(validation.columns.known.mean(axis=0).max())
-    return Fit(Net(network, None, bot, about), len(fitting), len(validation), accuracy, likelihood, library)
+    best = validation.columns.wanted == validation.columns.wanted.max(axis=1, keepdims=True)
+    library = float(np.take_along_axis(best, validation.columns.library, axis=1).mean(axis=0).max())
+    return Fit(Net(network, None, bot, facts), len(fitting), len(validation), accuracy, likelihood, library)
+
+
+def fit_table(fits: Sequence[Fit]) -> Table:
+    """Return the table of fits, with a row for each net."""
+    heads = "bot", "for fitting", "for validation", "predicted", "by the library", "log likelihood"
+    table = plain_table(*heads, left=("bot",))
+    for fit in fits:
+        shares = f"{fit.accuracy:.1%}", f"{fit.library:.1%}", f"{fit.likelihood:.3f}"
+        table.add_row(fit.net.name, str(fit.fitted), str(fit.held), *shares)
+    return table
 
 
 def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
@@ -97,8 +126,8 @@ def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
 
 def _means(parameters: Floats, hidden: int, decisions: MoveDecisions) -> tuple[float, float]:
     sums = np.zeros(len(SUMS))
-    state, moves, chosen, *_ = decisions.columns
-    cross_entropy(state, moves, chosen, np.arange(len(decisions)), parameters, hidden, sums)
+    state, moves, wanted, *_ = decisions.columns
+    cross_entropy(state, moves, wanted, np.arange(len(decisions)), parameters, hidden, sums)
     logarithm, predicted = (sums / len(decisions)).tolist()
     return logarithm, predicted
 
@@ -109,13 +138,13 @@ def _fit_linear(decisions: MoveDecisions, weights: _Doubles, progress: Callable[
 
     features = decisions.columns.moves.reshape(-1, 5, MOVE_SLOTS)[:, :, :SLOTS]
     allowed, seen = features[:, :, 0] >= 0, np.maximum(features, 0).astype(np.int32)
-    rows, flat, moves = np.arange(len(decisions)), seen.ravel(), decisions.columns.chosen.astype(np.int64)
+    flat, wanted = seen.ravel(), decisions.columns.wanted.astype(np.float64)
     rounds = 0
 
     def loss(scores: _Doubles) -> tuple[float, _Doubles]:
         odds = _probabilities(scores, seen, allowed)
-        likelihood = (weights * np.log(odds[rows, moves] + 1e-12)).sum()
-        odds[rows, moves] -= 1
+        likelihood = (weights[:, None] * wanted * np.log(odds + 1e-12)).sum()
+        odds -= wanted
         odds *= weights[:, None]
         gradient = np.bincount(flat, np.repeat(odds.ravel(), SLOTS), minlength=FEATURES)
         gradient[0] = 0
@@ -146,15 +175,12 @@ def _probabilities(scores: _Doubles, features: NDArray[np.int32], allowed: NDArr
 
 
 def _fit_hidden(
-    decisions: MoveDecisions, weights: _Doubles, linear: _Doubles, hidden: int, note: Callable[[str], None]
-) -> Network:
-    """Return the network with hidden units that fits best. `linear` has the weights with which the fit begins."""
-    parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
-    _, begin, out = split(parameters, hidden, 0)
-    begin[: len(linear)], out[:] = linear, 0
+    decisions: MoveDecisions, weights: _Doubles, parameters: Floats, hidden: int, note: Callable[[str], None]
+) -> Floats:
+    """Return the parameters with hidden units that fit best. `parameters`, with which the fit begins, are changed."""
     stopping = folds_of(decisions.maps) == 0
     used, others = np.flatnonzero(~stopping), decisions.part(stopping)
-    state, moves, chosen, *_ = decisions.columns
+    state, moves, wanted, *_ = decisions.columns
     factors = weights.astype(np.float32)
     mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
     best, stored, waited, steps = _means(parameters, hidden, others)[0], parameters.copy(), 0, 0
@@ -163,7 +189,7 @@ def _fit_hidden(
         sums = np.zeros(len(SUMS))
         for numbers in np.array_split(order, -(-len(order) // _BATCH)):
             gradient[:] = 0
-            cross_entropy_gradient(state, moves, chosen, factors, numbers, parameters, hidden, gradient, sums)
+            cross_entropy_gradient(state, moves, wanted, factors, numbers, parameters, hidden, gradient, sums)
             steps += 1
             adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
         found = _means(parameters, hidden, others)[0]
@@ -173,7 +199,7 @@ def _fit_hidden(
             best, stored, waited = found, parameters.copy(), 0
         if waited == _FUTILE_PASSES:
             break
-    return Network.rounded(*split(stored, hidden, 0))
+    return stored
 
 
 def folds_of(places: NDArray[np.int64]) -> NDArray[np.int64]:

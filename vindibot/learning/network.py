@@ -20,8 +20,9 @@ from sim.kernels import inlined, kernel
 
 Floats = NDArray[np.float32]
 
-#: numba's types of arrays of float32 and of rows of features.
-FLOAT32S, INT16_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.int16, 2, "C")
+#: numba's types of arrays of float32, of rows of float32, and of rows of features.
+FLOAT32S, FLOAT32_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.float32, 2, "C")
+INT16_ROWS = types.Array(types.int16, 2, "C")
 #: The score of a move without an effect.
 NO_SCORE = np.float32(-1e30)
 

@@ -9,7 +9,6 @@ position and the income of the mines that the hero and the others own there.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from sim.kernels import entry
 from sim.rules import play
 from vindibot.games import GameRecord
 from vindibot.learning.collecting import lead_of
-from vindibot.learning.decisions import Sample, read_games
+from vindibot.learning.decisions import Sample, game_digest, map_number, read_games
 from vindibot.learning.network import FLOAT32S, INT16_ROWS
 
 
@@ -100,8 +99,7 @@ def positions_of(paths: Iterable[Path], every: int, holdout: float) -> Positions
 
 def first_round(record: GameRecord, every: int) -> int:
     """Return the first round (0 to `every` - 1) of a game that gives positions."""
-    name = hashlib.sha256(record.game_map().digest.encode() + bytes(record.moves)).hexdigest()
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest(), "big") % every
+    return map_number(game_digest(record)) % every
 
 
 def _positions_in(record: GameRecord, every: int) -> PositionColumns:

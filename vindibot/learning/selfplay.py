@@ -29,8 +29,7 @@ from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
 from vindibot.learning.matches import MatchRival
 from vindibot.learning.network import parameters_of
-from vindibot.learning.settings import SelfplaySettings
-from vindibot.learning.trainer import Means, Trainer
+from vindibot.learning.trainer import Means, SelfplaySettings, Trainer
 
 #: Seconds between two savings, between two rows of progress, and between two matches.
 SAVE_SECONDS, ROW_SECONDS, MATCH_SECONDS = 40.0, 10.0, 180.0

@@ -10,7 +10,7 @@ import click
 
 from vindibot.base import UsageError, interrupts
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH, holdout_option
+from vindibot.cli.measuring.parameters import PATH, holdout_option, near_option
 
 if TYPE_CHECKING:
     from vindibot.learning import Fit
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 @click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
 @click.option("--trait", metavar="LABEL", help="the label of the trait that gets the models  [default: rollout]")
 @holdout_option
-@click.option(
-    "--near",
-    type=click.FloatRange(0, 1000, min_open=True),
-    default=1.0,
-    metavar="FACTOR",
-    help="weight of moves with an enemy within 3 moves; other moves have weight 1",
-)
+@near_option
 @click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16; needs --net")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
 @click.option("--net", type=PATH, metavar="FILE", help="write no models, but nets that play alone; leave out BOT")
@@ -58,7 +52,7 @@ def imitate(
       vindibot learn imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
       vindibot learn imitate results/cup.games.jsonl --only mybot --net copy.npz --hidden 32
     """
-    from vindibot.base import plain_table, say, short, terminal
+    from vindibot.base import say, short, terminal
     from vindibot.config import load_bot
     from vindibot.engine import warm
     from vindibot.learning import (
@@ -66,6 +60,7 @@ def imitate(
         check_hidden,
         decisions_of,
         fit_net,
+        fit_table,
         modelling_text,
         models_of,
         playing_text,
@@ -105,13 +100,7 @@ def imitate(
     except KeyboardInterrupt:
         interrupted = True
     if fits:
-        table = plain_table(
-            "bot", "for fitting", "for validation", "predicted", "by the library", "log likelihood", left=("bot",)
-        )
-        for fit in fits:
-            shares = f"{fit.accuracy:.1%}", f"{fit.library:.1%}", f"{fit.likelihood:.3f}"
-            table.add_row(fit.net.name, str(fit.fitted), str(fit.held), *shares)
-        console.print(table)
+        console.print(fit_table(fits))
         text = playing_text(fits, files) if loaded is None else modelling_text(loaded, label, known, fits, files)
         files.write(fits, text)
         say(console, f"nets: {short(files.nets)}", "dim")

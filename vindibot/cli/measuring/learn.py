@@ -12,6 +12,7 @@ import click
 
 from vindibot.base import UsageError, interrupts, lower_priority
 from vindibot.cli.completion import complete_bots
+from vindibot.cli.measuring.following import follow
 from vindibot.cli.measuring.imitating import imitate
 from vindibot.cli.measuring.netmatches import match
 from vindibot.cli.measuring.parameters import PATH
@@ -34,12 +35,14 @@ def learn_command() -> None:
       vindibot learn selfplay mynet --resume          goes on after Ctrl-C
       vindibot learn match mynet/net.npz              plays a match alone against three copies of the bot seed
       vindibot learn imitate strong games.jsonl       learns how the bots in these games move
+      vindibot learn expert strong games.jsonl        learns what strong would do in these games
       vindibot learn value games.jsonl --out v.npz    learns the value of positions from these games
     """
 
 
 learn_command.add_command(match)
 learn_command.add_command(imitate)
+learn_command.add_command(follow)
 learn_command.add_command(value)
 
 

@@ -146,3 +146,12 @@ holdout_option = click.option(
     metavar="SHARE",
     help="share of the maps that are for validation only",
 )
+
+#: The option for the weight of decisions near an enemy.
+near_option = click.option(
+    "--near",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=1.0,
+    metavar="FACTOR",
+    help="weight of moves with an enemy within 3 moves; other moves have weight 1",
+)
