@@ -122,8 +122,8 @@ class Expert:
                     now = time.monotonic() - began
                     if now > noted + _NOTE_SECONDS:
                         noted, speed = now, done / now
-                        left = (total - done) / max(speed, 1e-9) / 60
-                        self.note(f"votes on {done} of {total} turns, {speed:.0f} a second, {left:.0f} min left")
+                        left = (total - done) / max(speed, 1e-9)
+                        self.note(f"votes on {done} of {total} turns, {speed:.0f} a second, {left:.0f} s left")
             finally:
                 pool.shutdown(cancel_futures=True)
                 for voters in idle:

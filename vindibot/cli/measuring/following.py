@@ -56,8 +56,9 @@ def follow(
     than this net, for example strong. It votes on at most 100,000 turns per bot of --only. This takes 10 to 30 minutes, with
     progress. The command writes the net, and beside it the votes and a bot that plays the net alone.
 
-    The table says how often the net predicts the expert's favourite move on maps that the fit did not use, and how often the best
-    built-in model of the trait rollout does. After Ctrl-C, the same command goes on.
+    With --from, the net changes its moves only where the expert's votes differ by more than the temperature (docs/learn.md). The
+    table says how often the net makes the wanted move on maps that the fit did not use, and how often the best built-in model of
+    the trait rollout does. After Ctrl-C, the same command goes on.
 
     \b
     Examples:
