@@ -121,7 +121,8 @@ def test_the_samples_of_the_page_on_positions(tmp_path: Path) -> None:
 @pytest.mark.timeout(1200)
 def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Path) -> None:
     """With fewer moves of the net, fewer games and shorter games."""
-    text = (TOP / "docs" / "learn.md").read_text().partition("## Imitate")[0]
+    page = (TOP / "docs" / "learn.md").read_text()
+    text = page.partition("## Imitate")[0]
     samples = "".join(block.text for block in blocks(text, "console"))
     samples = samples.replace("--minutes 20", "--decisions 20000 --threads 1 --hidden 16 --against stay")
     samples = re.sub(r" --blocks \d+", "", samples)
@@ -130,8 +131,18 @@ def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Pa
     printed = follow(f"```console\n{samples}```\n", tmp_path, around)
     assert len(printed) == 6
     assert {path.name for path in (tmp_path / "mynet").iterdir()} == {"net.npz", "bot.toml", "report.html", "run.npz"}
-    rows = printed["vindibot learn match learned mynet/net.npz --against seed --against malvert --blocks 2"].splitlines()[-4:]
-    assert [row.split()[:2] for row in rows] == [[net, rival] for rival in ("seed", "malvert") for net in ("learned", "mynet")]
+    rows = printed["vindibot learn match learned mynet/net.npz --against seed --against malvert --blocks 2"].splitlines()[-6:]
+    rivals = ("seed", "malvert", "all")
+    assert [row.split()[:2] for row in rows] == [[net, rival] for rival in rivals for net in ("learned", "mynet")]
+    expert = page.partition("## Expert")[2].partition("\n## ")[0]
+    for long, quick in (
+        ("--blocks 200", "--blocks 2"),
+        ("out better.npz", "out better.npz --nodes 100"),
+        ("seed --against malvert", "stay"),
+    ):
+        expert = expert.replace(long, quick)
+    assert len(follow(expert, tmp_path, environment(shims(tmp_path / "more")))) == 3
+    assert {f"better.{ending}" for ending in ("npz", "toml", "votes.jsonl")} <= {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])
