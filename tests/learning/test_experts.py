@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,32 @@ def test_the_votes_are_those_of_the_bot_on_these_turns(games: Path, tmp_path: Pa
     assert len(targets) == len(turns.plies) == len(expected)
     assert np.abs(targets - np.array(expected)).max() < 1e-4
     assert turns.plies == [ply.number for ply in GameHistory.of(record) if ply.mover in turns.seats][2::step]
+
+
+def test_the_turns_have_the_same_order_in_every_run(games: Path) -> None:
+    """Else an interrupted run would find that its votes are on other games."""
+    seen: list[str] = []
+
+    def targets(turns: Sequence[Turns]) -> list[np.ndarray]:
+        seen.extend(one.name for one in turns)
+        return [np.full((len(one.plies), 5), 0.2, np.float32) for one in turns]
+
+    found = decisions_of([games], 0.3, (), targets)
+    assert list(found) == ["careful", "hunter", "random", "stay"]
+    assert seen == sorted(seen)
+    assert all((one.columns.wanted == np.float32(0.2)).all() for one in found.values())
+
+
+def test_an_expert_that_does_not_vote_is_an_error(games: Path, tmp_path: Path) -> None:
+    (tmp_path / "mute.py").write_text(
+        "from behaviours.base import Behaviour\n\n\nclass Mute(Behaviour):\n"
+        "    def vote(self, view):\n        raise RuntimeError('no idea')\n"
+    )
+    (tmp_path / "mute.toml").write_text('name = "mute"\n[traits.mute]\nuse = "mute:Mute"\n')
+    code, said = invoke(tmp_path, "learn", "expert", "mute.toml", games, "--only", "stay", "--out", "a.npz")
+    assert code == 1, said
+    assert "mute: none of its traits voted on ply" in said
+    assert not (tmp_path / "a.npz").exists()
 
 
 def test_a_net_keeps_its_moves_where_the_votes_are_equal(games: Path) -> None:

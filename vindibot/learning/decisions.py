@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -130,7 +131,7 @@ class Turns:
         """The heroes (0..3) of the bot."""
         return tuple(seat for seat, name in enumerate(self.record.names) if name == self.name)
 
-    @property
+    @cached_property
     def plies(self) -> list[int]:
         """The plies of these turns, counted from the first move of the record."""
         return _plies_of(self.record, self.name)[self.first :: self.step]
@@ -207,7 +208,8 @@ def decisions_of(
     for errors see `read_games`.
     """
     read = read_games(paths, holdout, bots)
-    turns = {name: _turns_of(read, name) for name in bots or {name for record, _ in read.games for name in record.names}}
+    names = sorted(bots or {name for record, _ in read.games for name in record.names})
+    turns = {name: _turns_of(read, name) for name in names}
     wanted = None if targets is None else iter(targets([one for some in turns.values() for one in some]))
     decisions = {}
     for name, some in turns.items():

@@ -62,7 +62,7 @@ class Expert:
         """Return the probabilities that the votes give the moves of each game: float32[n, 5], with a row for each turn.
 
         All cores work, each on one game. Raises `UsageError` if the file has other votes, and `VindibotError` if it cannot be
-        read or written.
+        read or written, or if no trait of the bot votes.
         """
         lines = LineFile.locked(self.file, EXPERT_COMMAND, VindibotError)
         try:
@@ -141,6 +141,8 @@ class Expert:
                 agents[ply.mover].see(ply.before)
                 continue
             ballot = agents[ply.mover].decide_now(ply.before)
+            if ballot.fallback:
+                raise VindibotError(f"{self.bot.name}: none of its traits voted on ply {ply.number} of game {turns.record.id}")
             found.append([round(vote, 5) if move in ballot.candidates else None for move, vote in enumerate(ballot.sums)])
         return found
 
@@ -165,7 +167,7 @@ def probabilities(votes: _Votes, temperature: float) -> NDArray[np.float32]:
 def improved(decisions: MoveDecisions, net: Net) -> MoveDecisions:
     """Return decisions whose wanted probabilities are those of `decisions` times those that the net gives, each sum 1 again."""
     columns, hidden = decisions.columns, net.policy.hidden
-    parameters = parameters_of(net, hidden, 1)[: network_size(hidden)].copy()
+    parameters = parameters_of(net, hidden, 1)[: network_size(hidden)]
     scores = np.zeros((len(decisions), 5), np.float32)
     find_scores(columns.state, columns.moves, parameters, hidden, scores)
     with np.errstate(divide="ignore"):
