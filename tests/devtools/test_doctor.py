@@ -131,6 +131,7 @@ async def test_processes_that_cannot_start_are_found(project: Path, monkeypatch:
     assert re.fullmatch(r"8 workers need \d+ more file descriptors", found.words)
     with monkeypatch.context() as patch:
         patch.setattr("vindibot.devtools.doctor.START_SECONDS", 0.0)
+        patch.setattr("vindibot.processes.child.Child.send", lambda *_: None)  # else a fast child may answer in no time
         assert check_processes(Needs(), 1).words == "the start of a process: no answer in 0 s"
     (project / "quits.py").write_text("import posix\nposix._exit(0)\n")
     assert check_processes(Needs((str(project),), ("quits",)), 1).level == "note"
