@@ -29,6 +29,20 @@ def test_every_module_that_declares_a_kernel_is_known() -> None:
     assert ours <= set(modules_with_kernels())
 
 
+def test_without_the_packages_of_environments_all_other_modules_can_be_imported() -> None:
+    """Two commands of the README install vindibot without the packages of environments, and `vindibot warm` works there too."""
+    absent = ("gymnasium", "pettingzoo", "scipy", "optuna", "cmaes", "distributed", "hypothesis", "respx")
+    lines = (
+        f"import sys, importlib; sys.modules.update(dict.fromkeys({absent}))",
+        "from vindibot.devtools.kernel_cache import modules_with_kernels",
+        "print(*map(importlib.import_module, modules_with_kernels()), sep='\\n')",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "vindibot.learning.gradient" in done.stdout
+    assert "vindibot.env" not in done.stdout
+
+
 @pytest.mark.slow
 def test_the_second_time_nothing_is_left_to_do(tmp_path: Path) -> None:
     first = warm("seed")

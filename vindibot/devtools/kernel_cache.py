@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +19,8 @@ from vindibot.processes import Needs, loading_beside
 _TOP = Path(__file__).resolve().parents[2]
 #: The packages whose modules may declare kernels, and the text with which a kernel is declared.
 _PACKAGES, _DECLARATION = ("sim", "behaviours", "vindibot"), "\n@entry("
+#: Rooms whose modules need packages that are not always installed, and these packages.
+_EXTRAS = {"vindibot.env": ("gymnasium", "pettingzoo")}
 
 
 def fill_cache(bots: Sequence[str], console: Console) -> int:
@@ -42,6 +45,11 @@ def fill_cache(bots: Sequence[str], console: Console) -> int:
 
 
 def modules_with_kernels() -> list[str]:
-    """Return the names of all modules of this project that declare kernels, sorted."""
+    """Return the names of all modules of this project that declare kernels, sorted.
+
+    The modules of a room whose packages are not installed are left out: nobody can use their kernels.
+    """
+    missing = tuple(f"{room}." for room, packages in _EXTRAS.items() if not all(map(find_spec, packages)))
     paths = [path for package in _PACKAGES for path in (_TOP / package).rglob("*.py") if _DECLARATION in path.read_text("utf-8")]
-    return sorted(".".join(path.relative_to(_TOP).with_suffix("").parts) for path in paths)
+    names = (".".join(path.relative_to(_TOP).with_suffix("").parts) for path in paths)
+    return sorted(name for name in names if not name.startswith(missing))
