@@ -33,9 +33,8 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts gets a value at least this much gold below the value of the best plan with many playouts.
 UNSURE = 1.0
-#: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to the seed, so
-#: each part has different scenarios.
-_SEED = 1
+#: Number of parts whose scenarios belong to one `seed`.
+PARTS_PER_SEED = 1000
 #: The fields of `PLAN_STATS` in the order in which `Rollout.statistics` yields them.
 _FIELDS = ("total", "count", "first", "plies")
 _TOTAL, _COUNT, _FIRST, _PLIES = range(4)
@@ -112,6 +111,7 @@ class Rollout(SplitBehaviour):
     nodes: int = Field(
         100_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
     )
+    seed: int = Field(1, ge=1, le=10**9, description="seed of the playouts: with another seed, the same bot plays other games")
     params: PolicyParams = Field(
         default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan without `net`"
     )
@@ -213,9 +213,13 @@ class Rollout(SplitBehaviour):
         return view.shared(("rollout weights", self.weights), lambda: compiled_weights(Weights(**self.weights.model_dump())))
 
     def _setup(self, view: View, part: int = 0) -> NDArray[np.void]:
-        """Return the parameters for the playouts of part `part` (see `SplitBehaviour`): an array of one record."""
+        """Return the parameters for the playouts of part `part` (see `SplitBehaviour`): an array of one record.
+
+        Each part has scenarios of its own. They depend on nothing else, so the same position always gets the same votes.
+        """
         setup = np.zeros(1, ROLLOUT_PARAMS)
-        setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED + part
+        setup["me"], setup["plies"] = view.me, PLIES_PER_ROUND * self.rounds
+        setup["seed"] = 1 + PARTS_PER_SEED * (self.seed - 1) + part
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)

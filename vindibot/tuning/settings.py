@@ -22,7 +22,7 @@ class TuneSettings(Settings):
     parameters: list[str] = Field(
         default=["traits.*"], min_length=1, description="keys of the parameters to tune; * stands for any text"
     )
-    exclude: list[str] = Field(default=["*.nodes"], description="keys of parameters that are not tuned")
+    exclude: list[str] = Field(default=["*.nodes", "*.seed"], description="keys of parameters that are not tuned")
     ranges: dict[str, Annotated[tuple[float, float], Field(strict=False)]] = Field(
         default={}, description="lowest and largest value of parameters, by key, instead of the range that the trait declares"
     )

@@ -112,3 +112,14 @@ def test_more_parts_are_more_playouts_and_more_certain_values() -> None:
 
     assert combined(trait, view, *parts).nodes == sum(combined(trait, view, one).nodes or 0 for one in parts)
     assert spread([parts[:8], parts[8:]]) < spread([[one] for one in parts])
+
+
+def test_another_seed_is_the_same_bot_in_other_scenarios() -> None:
+    """No part of one seed plays the scenarios of another seed, and the mean values of plans come near each other."""
+    view = view_of(3, 300_000)
+    traits = [Rollout(two_goal_plans=False, scale=1000, repetition_penalty=0, seed=seed) for seed in (1, 2)]
+    seeds = [int(trait._setup(view, number)["seed"].item()) for trait in traits for number in range(64)]
+    assert len(set(seeds)) == len(seeds)
+    one, other = (votes_of(combined(trait, view, *(part(trait, view, number) for number in range(4)))) for trait in traits)
+    assert one != other
+    assert one == pytest.approx(other, abs=0.01)  # 10 gold

@@ -72,7 +72,7 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
     help="tune these parameters, for example traits.search.weights.*; repeatable",
 )
 @click.option(
-    "--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these parameters; repeatable  [default: *.nodes]"
+    "--exclude", "exclude", multiple=True, metavar="KEYS", help="do not tune these; repeatable  [default: *.nodes, *.seed]"
 )
 @click.option(
     "--range", "ranges", multiple=True, metavar="KEY=LOW:HIGH", help="lowest and largest value of a parameter; repeatable"
