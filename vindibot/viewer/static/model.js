@@ -16,6 +16,15 @@ const FIELDS = 5,
   PER_STATE = FIELDS * HEROES;
 /** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
 const PARTS = 60;
+/** The numbers of a hero in the game so far: how often it killed and died, its blows and the blows that hit it, its beers, and the
+ *  mines that it took from hero 0..3 (`TAKEN` + hero) and from nobody (`TAKEN` + 4). */
+export const KILLS = 0,
+  DEATHS = 1,
+  BLOWS = 2,
+  STRUCK = 3,
+  BEERS = 4,
+  TAKEN = 5;
+const NUMBERS = TAKEN + HEROES + 1;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -34,6 +43,7 @@ export class Game {
     this.owners = [
       Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
     ];
+    this.soFar = [bundle.start.soFar ?? new Uint16Array(NUMBERS * HEROES)];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
@@ -71,6 +81,11 @@ export class Game {
   hero(state, hero) {
     const [square, life, gold, mines, crashed] = this.values.subarray(state * PER_STATE + hero * FIELDS);
     return { square, life, gold, mines, crashed: Boolean(crashed) };
+  }
+
+  /** Return a number of a hero in the game so far. Plies in gaps do not count. */
+  counted(state, hero, number) {
+    return this.soFar[state][hero * NUMBERS + number];
   }
 
   heroes(state) {
@@ -115,7 +130,7 @@ export class Game {
       letters[square] = owners[index] ? String(owners[index] - 1) : '-';
     });
     const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) => [square, life, gold, mines, Number(crashed)]);
-    const start = { turn: this.turns[state], heroes, gap: false };
+    const start = { turn: this.turns[state], heroes, gap: false, soFar: this.soFar[state] };
     return {
       ...bundle,
       tiles: letters.join(''),
@@ -210,6 +225,7 @@ export class Game {
       if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
+    this.soFar.push(counted(this.soFar[state - 1], ply.e ?? []));
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
         this.events.kill.push({ state, heroes: [hero] });
@@ -229,6 +245,21 @@ export class Game {
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }
+}
+
+/** Return the numbers of the game so far after the events of a ply, from those before. Without news it is the same array. */
+function counted(before, events) {
+  const found = [];
+  for (const [kind, hero, a, b] of events) {
+    if (kind === 'mine') found.push([hero, TAKEN + (b ?? HEROES)]);
+    else if (kind === 'beer') found.push([hero, BEERS]);
+    else if (kind === 'blow') found.push([hero, BLOWS], [a, STRUCK]);
+    else if (kind === 'kill') found.push([hero, KILLS], [a, DEATHS]);
+    else if (kind === 'death') found.push([hero, DEATHS]);
+  }
+  const after = found.length ? before.slice() : before;
+  for (const [hero, number] of found) after[hero * NUMBERS + number] += 1;
+  return after;
 }
 
 /** Return the bad moves that sliders and curves mark: the worst bad move of each part of the game. `worst` has all bad moves, the

@@ -1,8 +1,19 @@
 // The table of the four heroes. Jumps to events and the overlay of distances use the selected hero.
 
 import { el, foreign, set } from 'viewer/dom.js';
+import { BEERS, BLOWS, DEATHS, KILLS, STRUCK, TAKEN } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
+/** The columns of the game so far: the head and the number. The last five say from whom a hero took mines. */
+const SO_FAR = [
+  ['Kills', KILLS],
+  ['Deaths', DEATHS],
+  ['Blows', BLOWS],
+  ['Hit by', STRUCK],
+  ['Beers', BEERS],
+  ...[0, 1, 2, 3].map((hero) => [hero + 1, TAKEN + hero]),
+  ['none', TAKEN + 4],
+];
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 
 export class HeroTable {
@@ -16,6 +27,7 @@ export class HeroTable {
     const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) => el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
     head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
+    this.counts = [0, 1, 2, 3].map((hero) => this._counts(hero));
     host.classList.add('heroes-panel');
     host.append(
       el(
@@ -30,7 +42,45 @@ export class HeroTable {
         ),
       ),
       this.ending,
+      this._soFar(),
     );
+  }
+
+  /** Return the closed part of the panel with the game so far. */
+  _soFar() {
+    const plain = SO_FAR.filter(([, number]) => number < TAKEN),
+      taken = SO_FAR.slice(plain.length);
+    const cell = (text, attributes = {}) => el('th', { scope: 'col', class: 'number', text, ...attributes });
+    const heads = el(
+      'tr',
+      {},
+      el('th', { scope: 'col', rowspan: 2 }, el('span', { class: 'unseen', text: 'Hero' })),
+      plain.map(([text]) => cell(text, { rowspan: 2 })),
+      el('th', { scope: 'colgroup', colspan: taken.length, class: 'number', text: 'Mines taken from' }),
+    );
+    return el(
+      'details',
+      { class: 'so-far' },
+      el('summary', { text: 'The game so far' }),
+      el(
+        'table',
+        {},
+        el('caption', { class: 'unseen', text: 'The game so far, without gaps' }),
+        el('thead', {}, heads, el('tr', {}, taken.map(([text]) => cell(text)))),
+        el(
+          'tbody',
+          {},
+          this.counts.map(({ row }) => row),
+        ),
+      ),
+    );
+  }
+
+  _counts(hero) {
+    const cells = SO_FAR.map(() => el('td', { class: 'number' }));
+    const row = el('tr', { 'data-hero': hero }, el('th', { scope: 'row' }, el('span', { class: 'badge', text: hero + 1 })), cells);
+    row.style.setProperty('--hero', HEROES[hero].main);
+    return { row, cells };
   }
 
   /** Select a hero 0..3. If this hero is selected already, or for -1, clear the selection. */
@@ -103,6 +153,12 @@ export class HeroTable {
       const moves = hero === mover && !over;
       if (shown.moves !== moves) cells.row.classList.toggle('moves', moves);
       cells.shown = { ...now, note, moves };
+    });
+    this.counts.forEach(({ cells }, hero) => {
+      SO_FAR.forEach(([, number], column) => {
+        const text = String(game.counted(state, hero, number));
+        if (cells[column].textContent !== text) cells[column].textContent = text;
+      });
     });
   }
 
