@@ -18,7 +18,6 @@ import pytest_asyncio
 from PIL import Image
 
 from sim.game import RUNNING, Games, row_column, square
-from sim.past import past_of
 from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
@@ -194,36 +193,6 @@ async def test_states_of_the_page_are_those_of_the_game(page: Any, bundle: dict[
         games = by_turn[found[0]]
         for hero, seen in zip(games[0]["hero"], found[1], strict=True):
             assert [seen["life"], seen["gold"], seen["mines"]] == [hero["life"], hero["gold"], hero["mines"]]
-
-
-async def test_the_game_so_far_is_that_of_the_views(browser: Any, tmp_path: Path) -> None:
-    """`sim.past` counts the same from the states."""
-    path = tmp_path / "game.html"
-    path.write_text(whole_page(bundle_of(record(tmp_path, states(), 1))))
-    first = int(states()[0]["turn"].item(0))
-    async with visiting(browser, path.as_uri()) as page:
-        await page.get_by_text("The game so far", exact=True).click()
-        begin = await page.evaluate("vindibotPage.game.turns[0]")
-        for shown in (0, 57, 300, await page.evaluate("vindibotPage.game.last")):
-            await page.evaluate("state => vindibotPage.clock.go(state)", shown)
-            rows = await page.locator(".so-far tbody tr").all()
-            found = [[int(text) for text in await row.locator("td").all_text_contents()] for row in rows]
-            past = past_of(np.concatenate(states()[begin - first : begin - first + shown + 1]))[0]
-            assert found == [
-                [
-                    int(past["kills"][hero].sum()),
-                    int(past["deaths"][hero]),
-                    int(past["blows"][hero].sum()),
-                    int(past["blows"][:, hero].sum()),
-                    int(past["beers"][hero]),
-                    *past["taken"][hero].tolist(),
-                ]
-                for hero in range(4)
-            ]
-        assert np.sum(found, axis=0).all(), "this game shows too little"
-        line = "vindibotPage.game.lineFrom(vindibotPage.game.last, [])"
-        begun = await page.evaluate(f"Array.from(new vindibotPage.game.constructor({line}).soFar[0])")
-    assert begun == np.concatenate(found).tolist(), "a line goes on from the game"
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ export class HeroTable {
     head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
     this.counts = [0, 1, 2, 3].map((hero) => this._counts(hero));
+    this.soFar = null; // the numbers that are shown
     host.classList.add('heroes-panel');
     host.append(
       el(
@@ -42,12 +43,12 @@ export class HeroTable {
         ),
       ),
       this.ending,
-      this._soFar(),
+      this._panel(),
     );
   }
 
   /** Return the closed part of the panel with the game so far. */
-  _soFar() {
+  _panel() {
     const plain = SO_FAR.filter(([, number]) => number < TAKEN),
       taken = SO_FAR.slice(plain.length);
     const cell = (text, attributes = {}) => el('th', { scope: 'col', class: 'number', text, ...attributes });
@@ -78,7 +79,7 @@ export class HeroTable {
 
   _counts(hero) {
     const cells = SO_FAR.map(() => el('td', { class: 'number' }));
-    const row = el('tr', { 'data-hero': hero }, el('th', { scope: 'row' }, el('span', { class: 'badge', text: hero + 1 })), cells);
+    const row = el('tr', { 'data-hero': hero }, el('th', { scope: 'row' }, el('span', { class: 'hero-number', text: hero + 1 })), cells);
     row.style.setProperty('--hero', HEROES[hero].main);
     return { row, cells };
   }
@@ -154,11 +155,10 @@ export class HeroTable {
       if (shown.moves !== moves) cells.row.classList.toggle('moves', moves);
       cells.shown = { ...now, note, moves };
     });
+    if (this.soFar === game.soFar[state]) return; // most plies have no news
+    this.soFar = game.soFar[state];
     this.counts.forEach(({ cells }, hero) => {
-      SO_FAR.forEach(([, number], column) => {
-        const text = String(game.counted(state, hero, number));
-        if (cells[column].textContent !== text) cells[column].textContent = text;
-      });
+      SO_FAR.forEach(([, number], column) => (cells[column].textContent = game.counted(state, hero, number)));
     });
   }
 
