@@ -1,4 +1,4 @@
-"""The game so far below the table of heroes, in a real browser."""
+"""The game so far below the table of heroes and on the mines, in a real browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sim.game import MINE, TILE_BITS
 from sim.past import past_of
 from tests.support.browser import visiting
 from tests.support.recorded import record, states_of
@@ -45,3 +46,26 @@ async def test_the_game_so_far_is_that_of_the_views(browser: Any, tmp_path: Path
         line = "vindibotPage.game.lineFrom(vindibotPage.game.last, [])"
         begun = await page.evaluate(f"Array.from(new vindibotPage.game.constructor({line}).soFar[0])")
     assert begun == np.concatenate(found).tolist(), "a line goes on from the game"
+
+
+async def test_the_mines_so_far_are_those_of_the_views(browser: Any, tmp_path: Path) -> None:
+    """A trait sees every fourth state, on the turns of its hero."""
+    states, path = states_of(4, 480), tmp_path / "game.html"
+    path.write_text(whole_page(bundle_of(record(tmp_path, states, 1))))
+    tiles = states[0]["cell"][0] & TILE_BITS
+    mines = np.flatnonzero((tiles >= MINE) & (tiles <= MINE + 4))
+    facts = "(game, state) => game.mineSquares.map((_, index) => Object.values(game.mine(state, index)))"
+    async with visiting(browser, path.as_uri()) as page:
+        skipped = await page.evaluate("vindibotPage.game.turns[0]") - int(states[0]["turn"].item(0))
+        for shown in (0, 56, 300, await page.evaluate("vindibotPage.game.last") // 4 * 4):
+            past = past_of(np.concatenate(states[skipped : skipped + shown + 1 : 4]))[0]
+            found = await page.evaluate(f"state => ({facts})(vindibotPage.game, state)", shown)
+            assert [changes for changes, _ in found] == past["changes"][mines].tolist()
+            assert [held or 0 for _, held in found] == past["held"][mines].tolist()
+        assert past["changes"].max() > 1, "this game shows too little"
+        await page.get_by_label("Fought mines").check()
+        line = "vindibotPage.game.lineFrom(vindibotPage.game.last, [])"
+        begun = await page.evaluate(f"({facts})(new vindibotPage.game.constructor({line}), 0)")
+        assert begun == await page.evaluate(f"({facts})(vindibotPage.game, vindibotPage.game.last)"), (
+            "a line goes on from the game"
+        )

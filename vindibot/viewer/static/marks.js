@@ -29,9 +29,9 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour,
-   *  shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind of mark may be
-   *  missing. */
+  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text] (\n begins a line), `paths`
+   *  { squares, colour, shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind
+   *  of mark may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
@@ -83,9 +83,13 @@ export class Marker {
     c.strokeStyle = this.theme === 'dark' ? 'rgba(0,0,0,.75)' : 'rgba(255,255,255,.85)';
     c.fillStyle = this.theme === 'dark' ? '#fff' : '#1a1a1a';
     for (const [square, text] of texts) {
-      const [x, y] = place(square);
-      c.strokeText(text, x + s / 2, y + s / 2);
-      c.fillText(text, x + s / 2, y + s / 2);
+      const [x, y] = place(square),
+        lines = text.split('\n');
+      lines.forEach((line, i) => {
+        const middle = y + s / 2 + (i - (lines.length - 1) / 2) * s * 0.42;
+        c.strokeText(line, x + s / 2, middle);
+        c.fillText(line, x + s / 2, middle);
+      });
     }
   }
 

@@ -44,6 +44,13 @@ export class Game {
       Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
     ];
     this.soFar = [bundle.start.soFar ?? new Uint16Array(NUMBERS * HEROES)];
+    // Of each mine: how often it went from one hero to another (`changes`), and the turn in which its owner got it (`since`).
+    this.mines = [
+      bundle.start.mines ?? {
+        changes: new Uint16Array(this.mineSquares.length),
+        since: new Int32Array(this.mineSquares.length).fill(bundle.start.turn),
+      },
+    ];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
@@ -88,6 +95,14 @@ export class Game {
     return this.soFar[state][hero * NUMBERS + number];
   }
 
+  /** Return how often the mine with this index changed hands, and for how many rounds its owner has had it. The round in which it
+   *  got the mine counts. The result is { changes, held }; `held` is null if the mine has no owner. */
+  mine(state, index) {
+    const { changes, since } = this.mines[state],
+      plies = this.turns[state] - since[index];
+    return { changes: changes[index], held: this.owners[state][index] ? Math.ceil(plies / HEROES) : null };
+  }
+
   heroes(state) {
     return [0, 1, 2, 3].map((hero) => this.hero(state, hero));
   }
@@ -130,7 +145,7 @@ export class Game {
       letters[square] = owners[index] ? String(owners[index] - 1) : '-';
     });
     const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) => [square, life, gold, mines, Number(crashed)]);
-    const start = { turn: this.turns[state], heroes, gap: false, soFar: this.soFar[state] };
+    const start = { turn: this.turns[state], heroes, gap: false, soFar: this.soFar[state], mines: this.mines[state] };
     return {
       ...bundle,
       tiles: letters.join(''),
@@ -211,20 +226,25 @@ export class Game {
 
   /** Store the owners of the mines after a ply, and the events to which the user can jump. */
   _note(state, ply) {
-    let owners = this.owners[state - 1];
+    let owners = this.owners[state - 1],
+      mines = this.mines[state - 1];
     if (ply.m) {
       const before = owners;
       owners = owners.slice();
+      mines = { changes: mines.changes.slice(), since: mines.since.slice() };
       const heroes = new Set();
       for (const [square, owner] of ply.m) {
         const index = this.mineIndex.get(square),
           now = owner === null ? 0 : owner + 1;
         for (const one of [before[index], now]) if (one) heroes.add(one - 1);
         owners[index] = now;
+        if (before[index] && now) mines.changes[index] += 1;
+        mines.since[index] = this.turns[state - 1];
       }
       if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
+    this.mines.push(mines);
     this.soFar.push(counted(this.soFar[state - 1], ply.e ?? []));
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
