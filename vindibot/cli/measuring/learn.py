@@ -50,7 +50,10 @@ learn_command.add_command(value)
 @click.argument("out", type=PATH)
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes  [default: 30]")
 @click.option(
-    "--decisions", type=click.IntRange(1), metavar="N", help="train until the net has made N moves, instead of --minutes"
+    "--decisions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="train until the net has made N moves; with --minutes, the first of both ends the run",
 )
 @click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
 @click.option(
