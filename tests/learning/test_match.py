@@ -9,7 +9,7 @@ import pytest
 
 from behaviours.net.network import Net, Network, save_nets
 from tests.support.commands import invoke
-from vindibot.learning.matches import MatchRival, read_nets
+from vindibot.learning.matches import MatchRival, net_of, read_nets, rivals_of
 
 
 def takes_mines(sign: int) -> Network:
@@ -27,6 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "near.npz").write_bytes(save_nets([Net(takes_mines(1), name="near")]))
     (made / "far.npz").write_bytes(save_nets([Net(takes_mines(-1))]))
     (made / "both.npz").write_bytes(save_nets([Net(takes_mines(1), name="first"), Net(takes_mines(-1), name="second")]))
+    (made / "run").mkdir()
+    (made / "run/net.npz").write_bytes(save_nets([Net(takes_mines(1), name="teacher")]))
     (made / "player.toml").write_text('[traits.learned]\nnet = "far.npz"\nscale = 1000\n')
     (made / "more.toml").write_text('[traits.learned]\nnet = "far.npz"\n[traits.stay]\n')
     return made
@@ -61,6 +63,16 @@ def test_a_net_plays_the_same_games_in_compiled_code_and_as_a_bot(folder: Path) 
     assert compiled[1:3] == ["far", "(net)"]
     assert bots[1] == "player"
     assert compiled[3:] == bots[2:]
+
+
+def test_a_net_has_the_name_of_its_file_or_of_the_folder_of_its_run(folder: Path) -> None:
+    """The name that a net has in its file may be that of the bot whose moves it has learned."""
+    assert net_of(str(folder / "run/net.npz"))[0] == "run"
+    assert net_of(str(folder / "far.npz"))[0] == "far"
+    assert [rival.name for rival in rivals_of([str(folder / "run/net.npz"), str(folder / "near.npz")])] == [
+        "run (net)",
+        "near (net)",
+    ]
 
 
 @pytest.mark.slow

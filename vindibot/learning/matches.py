@@ -33,6 +33,8 @@ from vindibot.engine import Agent, in_process_voters
 from vindibot.learning.trainer import training_map
 from vindibot.statistics import estimate_share, rate_interval
 
+#: The file of the net in a folder of self-play.
+NET_FILE = "net.npz"
 #: The number that stands for the thread in `training_map`, for the maps of matches.
 _MATCHES = -1
 #: The heads of a table of matches.
@@ -161,15 +163,19 @@ def play_against_bot(game: Game, where: Map, net: Network, rival: Bot, seat: int
     return moves_of(moves)
 
 
+def _label(path: Path) -> str:
+    """Return the name of a file of nets in a table: that of the folder for a file with the name of those of self-play."""
+    return path.resolve().parent.name if path.name == NET_FILE else path.stem
+
+
 def net_of(text: str) -> tuple[str, Net]:
-    """Return a net with its name. `text` names a file of nets, whose first net it is, or a bot that plays a net alone.
+    """Return a net with its label in a table. `text` names a file of nets, whose first net it is, or a bot that plays a net alone.
 
     Raises `UsageError` if there is no such net.
     """
     if text.endswith(".npz"):
         path = given_path(text)
-        net = read_nets(path)[0]
-        return net.name or path.stem, net
+        return _label(path), read_nets(path)[0]
     bot = load_bot(text)
     traits = bot.build()
     if len(traits) != 1 or not isinstance(traits[0][1], Learned):
@@ -186,7 +192,9 @@ def rivals_of(texts: Sequence[str]) -> list[MatchRival]:
     for text in texts:
         if text.endswith(".npz"):
             path = given_path(text)
-            found += [MatchRival(f"{net.name or path.stem} (net)", net.policy) for net in read_nets(path)]
+            nets = read_nets(path)
+            names = [_label(path)] if len(nets) == 1 else [net.name or _label(path) for net in nets]
+            found += [MatchRival(f"{name} (net)", net.policy) for name, net in zip(names, nets, strict=True)]
         else:
             bot = load_bot(text)
             found.append(MatchRival(bot.name, bot))

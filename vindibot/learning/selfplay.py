@@ -27,7 +27,7 @@ from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
 from vindibot.base import LineFile, UsageError, VindibotError, replace, short
 from vindibot.config import LONGEST_NAME, Bot, cores, explain
-from vindibot.learning.matches import MatchRival
+from vindibot.learning.matches import NET_FILE, MatchRival
 from vindibot.learning.network import parameters_of
 from vindibot.learning.trainer import Means, SelfplaySettings, Trainer
 
@@ -36,7 +36,7 @@ SAVE_SECONDS, ROW_SECONDS, MATCH_SECONDS = 40.0, 10.0, 180.0
 #: Number of snapshots in a run, and number of blocks in a match against the last snapshot and against a bot.
 SNAPSHOTS_A_RUN, SNAPSHOT_BLOCKS, BOT_BLOCKS = 40, 50, 10
 _FORMAT = "vindibot self-play 1"
-RUN, NET, BOT, REPORT = "run.npz", "net.npz", "bot.toml", "report.html"
+RUN, NET, BOT, REPORT = "run.npz", NET_FILE, "bot.toml", "report.html"
 #: The file that is locked while a process trains.
 LOCK = f"{RUN}.lock"
 
