@@ -169,7 +169,7 @@ def _label(path: Path) -> str:
 
 
 def net_of(text: str) -> tuple[str, Net]:
-    """Return a net with its label in a table. `text` names a file of nets, whose first net it is, or a bot that plays a net alone.
+    """Return a net and its label in a table. `text` names a file of nets, whose first net it is, or a bot that plays only a net.
 
     Raises `UsageError` if there is no such net.
     """
