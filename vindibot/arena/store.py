@@ -230,4 +230,4 @@ def _differences(path: Path, setup: Mapping[str, Any]) -> str:
         for path in dict.fromkeys([*before, *now])
         if before.get(path) != now.get(path) and path[0] not in _CHANGEABLE
     ]
-    return "; ".join(found[:4]) or "another version of vindibot began it"
+    return "; ".join(found[:4]) or "another version of vindibot began it, or its programs were started in another folder"
