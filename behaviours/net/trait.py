@@ -39,8 +39,9 @@ class Learned(Behaviour):
         """Return the votes of the net."""
         found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
         net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), found, units, scores)
-        best = scores.max()
-        return {move: max(-1.0, float(scores[move] - best) / (UNIT * UNIT * self.scale)) for move in view.moves}
+        found_scores, unit = scores.tolist(), UNIT * UNIT * self.scale
+        best = max(found_scores)
+        return {move: max(-1.0, (found_scores[move] - best) / unit) for move in view.moves}
 
     @cached_property
     def _networks(self) -> NDArray[np.void]:
