@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vindibot.arena import Curve, lines
 from vindibot.base import counted
 from vindibot.learning.selfplay import REPORT, Row, Selfplay
@@ -18,13 +20,15 @@ HEADS = (
     ("deaths", 6),
     ("beats guests", 12),
 )
-#: The numbers of a row that have a drawing: name, title and unit.
+#: The numbers of a row that have a drawing, with their names below it.
 _DRAWINGS = (
-    ("reward", "mean reward per move", "gold a round per mine"),
-    ("entropy", "entropy of the moves", "nats"),
-    ("value_error", "error of the values", "reward"),
-    ("deaths", "deaths per 300 moves", "deaths"),
+    ("reward", "mean reward per move"),
+    ("entropy", "entropy of the moves"),
+    ("value_error", "error of the values"),
+    ("deaths", "deaths per 300 moves"),
 )
+#: The unit of the numbers of moves in the drawings.
+_MOVES = "million moves of the net"
 
 
 def cells(row: Row, done: float) -> list[str]:
@@ -67,8 +71,8 @@ def write_report(run: Selfplay) -> None:
             "Learning curve",
             ["One point per row of the terminal, about every ten seconds of training."],
             drawings=[
-                lines([Curve("", number, [row.means[name] for row in rows])], title, "row", unit)
-                for number, (name, title, unit) in enumerate(_DRAWINGS)
+                lines([Curve("", number, [row.means[name] for row in rows], _millions(rows))], title, _MOVES, title)
+                for number, (name, title) in enumerate(_DRAWINGS)
                 if rows
             ],
         ),
@@ -81,19 +85,20 @@ def write_report(run: Selfplay) -> None:
                 for row in rows
                 for name, (won, low, high) in row.match.items()
             ],
-            [
-                lines(
-                    [
-                        Curve(name, number, [row.match[name][0] for row in rows if name in row.match])
-                        for number, name in enumerate(names)
-                    ],
-                    "games won in the matches",
-                    "match",
-                    "share",
-                )
-            ]
+            [lines([_won(rows, name, number) for number, name in enumerate(names)], "games won", _MOVES, "share of games won")]
             if names
             else [],
         ),
     ]
     write_page(run.folder / REPORT, f"Self-play in {run.folder.resolve().name}", parts)
+
+
+def _millions(rows: Sequence[Row]) -> list[float]:
+    """Return the moves of the net up to each row, in millions."""
+    return [row.decisions / 1e6 for row in rows]
+
+
+def _won(rows: Sequence[Row], name: str, colour: int) -> Curve:
+    """Return the curve of the games won in the matches against three copies of `name`."""
+    played = [row for row in rows if name in row.match]
+    return Curve(name, colour, [row.match[name][0] for row in played], _millions(played))

@@ -42,11 +42,20 @@ class Range:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart: its label, the number of its colour (from 0), and its y values for x = 0, 1, 2 ..."""
+    """A line of a chart: its label, the number of its colour (from 0), and its y values.
+
+    `x` has an x value of at least 0 for each of them, in order. Without `x`, they are for x = 0, 1, 2 ...
+    """
 
     label: str
     colour: int
     y: Sequence[float]
+    x: Sequence[float] = ()
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """The points (x, y) of the line."""
+        return list(zip(self.x or range(len(self.y)), self.y, strict=True))
 
 
 def colour(number: int) -> str:
@@ -123,26 +132,26 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
 
 
 def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str) -> str:
-    """Return a chart in SVG with one line per curve, over x = 0, 1, 2 ...
+    """Return a chart in SVG with one line per curve, over x from 0 on.
 
     The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`.
     """
     values = [0.0, *(value for one in series for value in one.y)]
     low, high = _span(values)
     low = max(low, 0.0) if min(values) >= 0 else low
-    most = max((len(one.y) for one in series), default=1)
+    most = max((x for one in series for x, _ in one.points), default=0.0)
     left = 14 + 7.0 * max(len(tick_label(value)) for value in ticks(low, high))
     right = WIDTH - 14 - 6.6 * max((len(shortened(one.label)) for one in series), default=0)
     bottom = HEIGHT - BOTTOM
 
     def at_x(value: float) -> float:
-        return left + value / max(1, most - 1) * (right - left)
+        return left + value / (most or 1) * (right - left)
 
     def at_y(value: float) -> float:
         return bottom - (value - low) / (high - low) * (bottom - TOP)
 
     def points(one: Curve) -> str:
-        return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in enumerate(one.y))
+        return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in one.points)
 
     labelled = [one for one in series if one.y]
     heights = _apart([at_y(one.y[-1]) for one in labelled], 13, bottom)
@@ -155,7 +164,7 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str) -> str:
         bottom=bottom,
         title=title,
         unit=f"{unit_y} by {unit_x}",
-        scale_x=[(at_x(value), tick_label(value)) for value in ticks(0, most - 1)],
+        scale_x=[(at_x(value), tick_label(value)) for value in ticks(0, most)],
         scale_y=[(at_y(value), tick_label(value)) for value in ticks(low, high)],
         drawn=[(one.label, points(one), colour(one.colour)) for one in series],
         ends=[(shortened(one.label), y, colour(one.colour)) for one, y in zip(labelled, heights, strict=True)],
