@@ -1,7 +1,8 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
 The names in `PARTS` are options that take only some of the pictures: ``--rules`` those of docs/rules.md, ``--report`` that of the
-arena's report, ``--people`` those of a game of several people.
+arena's report, ``--people`` those of a game of several people. Only with ``--learning``, it trains a net for 20 minutes, and
+takes a picture of its curves.
 
 The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
 moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
@@ -43,8 +44,8 @@ from vindibot.viewer.page import whole_page
 from vindibot.viewer.replay import replay_file
 
 FOLDER = TOP / "docs" / "screenshots"
-#: The window in which the report is shown.
-REPORT = (1180, 1800)
+#: The windows in which the report of a tournament and that of a training are shown.
+REPORT, TRAINING = (1180, 1800), (1180, 1850)
 #: Side of a board in docs/rules.md, and the gap between two boards, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
 #: The bots, and the size and seed of the map.
@@ -103,11 +104,21 @@ def play(folder: Path) -> Path:
 
 def play_tournament(folder: Path) -> Path:
     """Play the tournament of docs/arena.md in `folder`, and return the path of its report."""
-    text = (TOP / "docs" / "arena.md").read_text()
-    (words,) = (command.words for command in commands(text) if "--results cup.jsonl" in command.words)
-    arguments = shlex.split(words)[1:]
-    subprocess.run([sys.executable, "-m", "vindibot", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    follow("arena.md", "--results cup.jsonl", folder)
     return folder / "cup.html"
+
+
+def train(folder: Path) -> Path:
+    """Train the net of docs/learn.md in `folder`, and return the path of its report."""
+    follow("learn.md", "selfplay mynet --minutes", folder)
+    return folder / "mynet" / "report.html"
+
+
+def follow(document: str, part: str, folder: Path) -> None:
+    """Run the command of a document that has these words, in `folder`."""
+    text = (TOP / "docs" / document).read_text()
+    (words,) = (command.words for command in commands(text) if part in command.words)
+    subprocess.run([sys.executable, "-m", "vindibot", *shlex.split(words)[1:]], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> None:
@@ -228,9 +239,19 @@ async def shoot_people(browser: Browser, folder: Path) -> None:
 async def shoot_report(browser: Browser, folder: Path) -> None:
     """Take a picture of the report of a tournament."""
     with tempfile.TemporaryDirectory() as place:
-        address = play_tournament(Path(place)).as_uri()
-        async with visiting(browser, address, size=REPORT, color_scheme="light", reduced_motion="reduce") as page:
-            await keep(page, folder / "report.png")
+        await shoot_page(browser, play_tournament(Path(place)), REPORT, folder / "report.png")
+
+
+async def shoot_learning(browser: Browser, folder: Path) -> None:
+    """Take a picture of the learning curves of a net."""
+    with tempfile.TemporaryDirectory() as place:
+        await shoot_page(browser, train(Path(place)), TRAINING, folder / "learning.png")
+
+
+async def shoot_page(browser: Browser, path: Path, size: tuple[int, int], picture: Path) -> None:
+    """Take a picture of a page in a file, in a window of this size."""
+    async with visiting(browser, path.as_uri(), size=size, color_scheme="light", reduced_motion="reduce") as page:
+        await keep(page, picture)
 
 
 async def shoot_rules(browser: Browser, folder: Path) -> None:
@@ -268,6 +289,7 @@ PARTS = {
     "--people": shoot_people,
     "--rules": shoot_rules,
     "--report": shoot_report,
+    "--learning": shoot_learning,
 }
 
 
@@ -284,4 +306,5 @@ if __name__ == "__main__":
     names = [word for word in sys.argv[1:] if not word.startswith("--")]
     target = Path(names[0]) if names else FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(target, [word for word in sys.argv[1:] if word.startswith("--")] or [*PARTS]))
+    wanted = [word for word in sys.argv[1:] if word.startswith("--")] or [part for part in PARTS if part != "--learning"]
+    asyncio.run(main(target, wanted))
