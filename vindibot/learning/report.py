@@ -11,12 +11,13 @@ from vindibot.tuning import ReportPart, write_page
 
 #: The heads of the columns in the terminal, with their widths.
 HEADS = (
-    ("done", 5),
-    ("moves", 8),
+    ("done", 4),
+    ("moves", 7),
     ("a second", 8),
-    ("reward", 8),
+    ("games", 6),
+    ("reward", 7),
     ("entropy", 7),
-    ("value error", 11),
+    ("error", 5),
     ("deaths", 6),
     ("beats guests", 12),
 )
@@ -38,6 +39,7 @@ def cells(row: Row, done: float) -> list[str]:
         f"{done:.0%}",
         f"{row.decisions / 1e6:.2f}M",
         f"{row.rate:,.0f}",
+        f"{means['games']:,.0f}",
         f"{means['reward']:+.4f}",
         f"{means['entropy']:.3f}",
         f"{means['value_error']:.3f}",

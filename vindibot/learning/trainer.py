@@ -128,9 +128,10 @@ class Means:
             self.sums[name] = self.sums.get(name, 0.0) + value
 
     def row(self) -> dict[str, float]:
-        """Return the means: per decision, per game (`deaths`: per game and seat of the net), or as a share."""
+        """Return the number of `games` that ended, and means: per decision, per 300 decisions (`deaths`), or shares."""
         sums, decisions = self.sums, max(self.sums.get("decisions", 0), 1)
         return {
+            "games": sums.get("games", 0),
             "reward": sums.get("reward", 0) / decisions,
             "entropy": sums.get("entropy", 0) / decisions,
             "deaths": 300 * sums.get("deaths", 0) / decisions,
