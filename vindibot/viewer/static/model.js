@@ -16,15 +16,18 @@ const FIELDS = 5,
   PER_STATE = FIELDS * HEROES;
 /** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
 const PARTS = 60;
-/** The numbers of a hero in the game so far: how often it killed and died, its blows and the blows that hit it, its beers, and the
- *  mines that it took from hero 0..3 (`TAKEN` + hero) and from nobody (`TAKEN` + 4). */
+/** The numbers of a hero in the game so far: how often it killed and died, its blows and the blows that hit it, its beers, the
+ *  rounds after which it was beside a tavern, the mines that it took from hero 0..3 (`TAKEN` + hero) and from nobody (`TAKEN` + 4),
+ *  and those of them that this hero had got from it (`RETAKEN` + hero). */
 export const KILLS = 0,
   DEATHS = 1,
   BLOWS = 2,
   STRUCK = 3,
   BEERS = 4,
-  TAKEN = 5;
-const NUMBERS = TAKEN + HEROES + 1;
+  TAVERNS = 5,
+  TAKEN = 6,
+  RETAKEN = TAKEN + HEROES + 1;
+const NUMBERS = RETAKEN + HEROES;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -44,11 +47,13 @@ export class Game {
       Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
     ];
     this.soFar = [bundle.start.soFar ?? new Uint16Array(NUMBERS * HEROES)];
-    // Of each mine: how often it went from one hero to another (`changes`), and the turn in which its owner got it (`since`).
+    // Of each mine: how often it went from one hero to another (`changes`), the turn in which its owner got it (`since`), and 1 +
+    // the hero that had it before its owner, or 0 (`before`).
     this.mines = [
       bundle.start.mines ?? {
         changes: new Uint16Array(this.mineSquares.length),
         since: new Int32Array(this.mineSquares.length).fill(bundle.start.turn),
+        before: new Uint8Array(this.mineSquares.length),
       },
     ];
     this.values = new Int32Array(PER_STATE * 512);
@@ -231,7 +236,7 @@ export class Game {
     if (ply.m) {
       const before = owners;
       owners = owners.slice();
-      mines = { changes: mines.changes.slice(), since: mines.since.slice() };
+      mines = { changes: mines.changes.slice(), since: mines.since.slice(), before: mines.before.slice() };
       const heroes = new Set();
       for (const [square, owner] of ply.m) {
         const index = this.mineIndex.get(square),
@@ -239,13 +244,14 @@ export class Game {
         for (const one of [before[index], now]) if (one) heroes.add(one - 1);
         owners[index] = now;
         if (before[index] && now) mines.changes[index] += 1;
+        if (before[index]) mines.before[index] = before[index];
         mines.since[index] = this.turns[state - 1];
       }
       if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
     this.mines.push(mines);
-    this.soFar.push(counted(this.soFar[state - 1], ply.e ?? []));
+    this.soFar.push(this._counted(state, ply.e ?? []));
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
         this.events.kill.push({ state, heroes: [hero] });
@@ -258,6 +264,31 @@ export class Game {
     }
   }
 
+  /** Return the numbers of the game so far after the events of a ply. Without news it is the array of the state before. */
+  _counted(state, events) {
+    const found = [],
+      before = this.soFar[state - 1],
+      mines = this.mines[state - 1];
+    for (const [kind, hero, a, b] of events) {
+      if (kind === 'mine') {
+        found.push([hero, TAKEN + (b ?? HEROES)]);
+        if (b !== null && mines.before[this.mineIndex.get(a)] === hero + 1) found.push([hero, RETAKEN + b]);
+      } else if (kind === 'beer') found.push([hero, BEERS]);
+      else if (kind === 'blow') found.push([hero, BLOWS], [a, STRUCK]);
+      else if (kind === 'kill') found.push([hero, KILLS], [a, DEATHS]);
+      else if (kind === 'death') found.push([hero, DEATHS]);
+    }
+    if ((this.turns[state] - this.turns[0]) % HEROES === 0)
+      for (let hero = 0; hero < HEROES; hero++) if (this._besideTavern(this.value(state, hero, SQUARE))) found.push([hero, TAVERNS]);
+    const after = found.length ? before.slice() : before;
+    for (const [hero, number] of found) after[hero * NUMBERS + number] += 1;
+    return after;
+  }
+
+  _besideTavern(square) {
+    return square >= 0 && neighbours(square, this.size).some((next) => this.tiles[next] === TILES.T);
+  }
+
   /** Return the state of the next (`way` 1) or the previous (-1) event of a kind. Only events of `hero` count, or all events if
    *  `hero` is -1. */
   seek(kind, state, way, hero = -1) {
@@ -267,19 +298,15 @@ export class Game {
   }
 }
 
-/** Return the numbers of the game so far after the events of a ply, from those before. Without news it is the same array. */
-function counted(before, events) {
-  const found = [];
-  for (const [kind, hero, a, b] of events) {
-    if (kind === 'mine') found.push([hero, TAKEN + (b ?? HEROES)]);
-    else if (kind === 'beer') found.push([hero, BEERS]);
-    else if (kind === 'blow') found.push([hero, BLOWS], [a, STRUCK]);
-    else if (kind === 'kill') found.push([hero, KILLS], [a, DEATHS]);
-    else if (kind === 'death') found.push([hero, DEATHS]);
-  }
-  const after = found.length ? before.slice() : before;
-  for (const [hero, number] of found) after[hero * NUMBERS + number] += 1;
-  return after;
+/** Return the squares beside a square. */
+export function neighbours(square, size) {
+  const column = square % size,
+    next = [];
+  if (square >= size) next.push(square - size);
+  if (square < size * (size - 1)) next.push(square + size);
+  if (column < size - 1) next.push(square + 1);
+  if (column > 0) next.push(square - 1);
+  return next;
 }
 
 /** Return the bad moves that sliders and curves mark: the worst bad move of each part of the game. `worst` has all bad moves, the

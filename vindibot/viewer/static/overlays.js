@@ -1,7 +1,7 @@
 // The overlays that explain a state on the board, as marks (see `Board.mark`).
 
 import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
-import { SQUARE } from 'viewer/model.js';
+import { SQUARE, neighbours } from 'viewer/model.js';
 import { BAD, BEST, DIRECTIONS } from 'viewer/names.js';
 import { notesAt } from 'viewer/notes.js';
 import { HEROES } from 'viewer/sprites.js';
@@ -103,16 +103,6 @@ export function distances(game, state, hero) {
     }
   }
   return found;
-}
-
-function neighbours(square, size) {
-  const column = square % size,
-    next = [];
-  if (square >= size) next.push(square - size);
-  if (square < size * (size - 1)) next.push(square + size);
-  if (column < size - 1) next.push(square + 1);
-  if (column > 0) next.push(square - 1);
-  return next;
 }
 
 /** Return for each square the hero (0..3) that can reach it first, -1 for none. Distances are in plies, so there are no ties. */

@@ -1,17 +1,19 @@
 // The table of the four heroes. Jumps to events and the overlay of distances use the selected hero.
 
 import { el, foreign, set } from 'viewer/dom.js';
-import { BEERS, BLOWS, DEATHS, KILLS, STRUCK, TAKEN } from 'viewer/model.js';
+import { BEERS, BLOWS, DEATHS, KILLS, RETAKEN, STRUCK, TAKEN, TAVERNS } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
-/** The columns of the game so far: the head and the number. The last five say from whom a hero took mines. */
+/** The columns of the game so far: the head and the number. The last five say from whom a hero took mines. Four of them have a
+ *  third entry: the number of those mines that it took back. */
 const SO_FAR = [
   ['Kills', KILLS],
   ['Deaths', DEATHS],
   ['Blows', BLOWS],
   ['Hit by', STRUCK],
   ['Beers', BEERS],
-  ...[0, 1, 2, 3].map((hero) => [hero + 1, TAKEN + hero]),
+  ['Tavern', TAVERNS],
+  ...[0, 1, 2, 3].map((hero) => [hero + 1, TAKEN + hero, RETAKEN + hero]),
   ['none', TAKEN + 4],
 ];
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
@@ -57,7 +59,7 @@ export class HeroTable {
       {},
       el('th', { scope: 'col', rowspan: 2 }, el('span', { class: 'unseen', text: 'Hero' })),
       plain.map(([text]) => cell(text, { rowspan: 2 })),
-      el('th', { scope: 'colgroup', colspan: taken.length, class: 'number', text: 'Mines taken from' }),
+      el('th', { scope: 'colgroup', colspan: taken.length, class: 'number', text: 'Mines taken from (and back)' }),
     );
     return el(
       'details',
@@ -158,7 +160,10 @@ export class HeroTable {
     if (this.soFar === game.soFar[state]) return; // most plies have no news
     this.soFar = game.soFar[state];
     this.counts.forEach(({ cells }, hero) => {
-      SO_FAR.forEach(([, number], column) => (cells[column].textContent = game.counted(state, hero, number)));
+      SO_FAR.forEach(([, number, back], column) => {
+        const again = back && game.counted(state, hero, back);
+        cells[column].textContent = `${game.counted(state, hero, number)}${again ? ` (${again})` : ''}`;
+      });
     });
   }
 
