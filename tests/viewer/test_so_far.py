@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.game import MINE, TILE_BITS
+from sim.game import MINE, TILE_BITS, Games
+from sim.generator import generate
 from sim.past import past_of
+from sim.rules import step
 from tests.support.browser import visiting
 from tests.support.recorded import record, states_of
 from vindibot.viewer.bundle import bundle_of
@@ -54,10 +56,24 @@ def taken(mines: int, back: int) -> str:
     return f"{mines} ({back})" if back else str(mines)
 
 
-async def test_the_mines_so_far_are_those_of_the_views(browser: Any, tmp_path: Path) -> None:
+def three_owners() -> list[Games]:
+    """Return the states of a game in which a mine has three owners in one ply.
+
+    Its taker kills a hero on whose spawn it stands, and dies there.
+    """
+    games = generate(2405, size=8, walls=10, mines=9).new_game()
+    states = [games.copy()]
+    for move in np.random.default_rng(2405).integers(0, 5, 300).tolist():
+        step(games, 0, move)
+        states.append(games.copy())
+    return states
+
+
+@pytest.mark.parametrize(("states", "hero"), [(states_of(4, 480), 1), (three_owners(), 2)], ids=["a game", "three owners"])
+async def test_the_mines_so_far_are_those_of_the_views(browser: Any, tmp_path: Path, states: list[Games], hero: int) -> None:
     """A trait sees every fourth state, on the turns of its hero."""
-    states, path = states_of(4, 480), tmp_path / "game.html"
-    path.write_text(whole_page(bundle_of(record(tmp_path, states, 1))))
+    path = tmp_path / "game.html"
+    path.write_text(whole_page(bundle_of(record(tmp_path, states, hero))))
     tiles = states[0]["cell"][0] & TILE_BITS
     mines = np.flatnonzero((tiles >= MINE) & (tiles <= MINE + 4))
     facts = "(game, state) => game.mineSquares.map((_, index) => Object.values(game.mine(state, index)))"

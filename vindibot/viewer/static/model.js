@@ -231,23 +231,30 @@ export class Game {
 
   /** Store the owners of the mines after a ply, and the events to which the user can jump. */
   _note(state, ply) {
-    let owners = this.owners[state - 1],
+    const before = this.owners[state - 1];
+    let owners = before,
       mines = this.mines[state - 1];
-    if (ply.m) {
-      const before = owners;
-      owners = owners.slice();
+    const taken = (ply.e ?? []).filter(([kind]) => kind === 'mine');
+    if (ply.m || taken.length) {
+      owners = before.slice();
       mines = { changes: mines.changes.slice(), since: mines.since.slice(), before: mines.before.slice() };
-      const heroes = new Set();
-      for (const [square, owner] of ply.m) {
-        const index = this.mineIndex.get(square),
-          now = owner === null ? 0 : owner + 1;
-        for (const one of [before[index], now]) if (one) heroes.add(one - 1);
-        owners[index] = now;
-        if (before[index] && now) mines.changes[index] += 1;
-        if (before[index]) mines.before[index] = before[index];
+      // In one ply, a mine can have three owners: its taker kills a hero on whose spawn it stands, and dies there.
+      const pass = (index, owner) => {
+        if (owners[index]) {
+          mines.before[index] = owners[index];
+          if (owner) mines.changes[index] += 1;
+        }
         mines.since[index] = this.turns[state - 1];
+        owners[index] = owner;
+      };
+      const after = new Map(taken.map(([, , square]) => [this.mineIndex.get(square), before[this.mineIndex.get(square)]]));
+      for (const [square, owner] of ply.m ?? []) after.set(this.mineIndex.get(square), owner === null ? 0 : owner + 1);
+      for (const [, hero, square] of taken) pass(this.mineIndex.get(square), hero + 1);
+      for (const [index, owner] of after) if (owners[index] !== owner) pass(index, owner);
+      if (!ply.gap) {
+        const heroes = [...after].flatMap(([index, owner]) => [before[index], owner]).filter(Boolean);
+        this.events.mine.push({ state, heroes: [...new Set(heroes.map((one) => one - 1))] });
       }
-      if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
     this.mines.push(mines);
