@@ -110,7 +110,8 @@ def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, w
         "from behaviours import Behaviour\n\n\nclass Talker(Behaviour):\n    def vote(self, view):\n"
         "        print(f'this is round {view.turn // 4}.')\n        return 0\n"
     )
-    done = run(tmp_path, "play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", *words)
+    # With a second worker, a trait that does not begin at once is given to that worker too, and both print.
+    done = run(tmp_path, "play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", "--workers", "1", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
 
