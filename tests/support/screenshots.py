@@ -104,17 +104,17 @@ def play(folder: Path) -> Path:
 
 def play_tournament(folder: Path) -> Path:
     """Play the tournament of docs/arena.md in `folder`, and return the path of its report."""
-    follow("arena.md", "--results cup.jsonl", folder)
+    run_command_of("arena.md", "--results cup.jsonl", folder)
     return folder / "cup.html"
 
 
 def train(folder: Path) -> Path:
     """Train the net of docs/learn.md in `folder`, and return the path of its report."""
-    follow("learn.md", "selfplay mynet --minutes", folder)
+    run_command_of("learn.md", "selfplay mynet --minutes", folder)
     return folder / "mynet" / "report.html"
 
 
-def follow(document: str, part: str, folder: Path) -> None:
+def run_command_of(document: str, part: str, folder: Path) -> None:
     """Run the command of a document that has these words, in `folder`."""
     text = (TOP / "docs" / document).read_text()
     (words,) = (command.words for command in commands(text) if part in command.words)

@@ -36,7 +36,7 @@ SAVE_SECONDS, ROW_SECONDS, MATCH_SECONDS = 40.0, 10.0, 180.0
 #: Number of snapshots in a run, and number of blocks in a match against the last snapshot and against a bot.
 SNAPSHOTS_A_RUN, SNAPSHOT_BLOCKS, BOT_BLOCKS = 40, 50, 10
 _FORMAT = "vindibot self-play 1"
-RUN, NET, BOT, REPORT = "run.npz", NET_FILE, "bot.toml", "report.html"
+RUN, BOT, REPORT = "run.npz", "bot.toml", "report.html"
 #: The file that is locked while a process trains.
 LOCK = f"{RUN}.lock"
 
@@ -213,10 +213,10 @@ class Selfplay:
         }
         try:
             replace(self.folder / RUN, contents.getvalue())
-            replace(self.folder / NET, save_nets([self.trainer.net(name, about)]))
+            replace(self.folder / NET_FILE, save_nets([self.trainer.net(name, about)]))
             bot = self.folder / BOT
             if not bot.exists():
-                content = {"name": name[:LONGEST_NAME], "traits": {"learned": {"net": NET}}}
+                content = {"name": name[:LONGEST_NAME], "traits": {"learned": {"net": NET_FILE}}}
                 replace(bot, f"# A net that learned by self-play.\n{tomli_w.dumps(content)}".encode())
         except OSError as problem:
             raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
