@@ -196,6 +196,8 @@ def _load(path: Path, _changed: int, _size: int) -> tuple[Net, ...]:
 
 def arrays_in(contents: bytes) -> dict[str, NDArray[Any]]:
     """Return all arrays in the contents of an .npz file. Raises `ValueError` if they are damaged, or no .npz file."""
+    if not contents.startswith(b"PK"):  # an .npz file is a zip file; numpy would advise to load other files unsafely
+        raise ValueError("no .npz file")
     try:
         with np.load(io.BytesIO(contents), allow_pickle=False) as file:
             return dict(file)

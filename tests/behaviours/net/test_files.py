@@ -83,10 +83,11 @@ def one_array() -> bytes:
 
 
 DAMAGED = r"is no file of nets, or it is damaged \("
+OTHER = rf"{DAMAGED}ValueError: no \.npz file\)$"
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
-    "empty": (lambda: b"", DAMAGED),
-    "text": (lambda: b"name = 'bot'\n", DAMAGED),
-    "one array": (one_array, DAMAGED),
+    "empty": (lambda: b"", OTHER),
+    "text": (lambda: b"name = 'bot'\n", OTHER),
+    "one array": (one_array, OTHER),
     "no net": (lambda: save_nets([]), "has no net"),
     "without format": (lambda: changed(lambda arrays: arrays.pop("format")), DAMAGED),
     "other format": (
