@@ -13,12 +13,24 @@ The package offers these names. Each name is loaded at its first use:
 `vindibot.testing` has helpers for the tests of a trait.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import lazy_loader
+if TYPE_CHECKING:
+    from behaviours.names import *  # noqa: F403 - the names are listed there, once
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+def __getattr__(name: str) -> Any:
+    """Return a name that the package offers. Numba is loaded with the first of them, so the command line starts without it."""
+    if name == "__all__" or (not name.startswith("_") and name in __dir__()):
+        return __dir__() if name == "__all__" else getattr(import_module("behaviours.names"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [name for name in vars(import_module("behaviours.names")) if not name.startswith("_")]
 
 
 def _check_packages() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.documents import DOCUMENTS, TOP, blocks, commands, follow, vindibot_words
 from tests.support.installed import install, shims
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 
 pytestmark = pytest.mark.timeout(300)

@@ -1,4 +1,4 @@
-"""The three floors and their rooms: imports only point down, and rooms import each other only through what they offer."""
+"""The three floors and their rooms: imports only point down."""
 
 from __future__ import annotations
 
@@ -68,35 +68,9 @@ def test_a_room_says_its_purpose(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_import_each_other_through_what_they_offer(room: str) -> None:
-    for path in sorted((HOUSE / room).rglob("*.py")):
-        for name in imports(path):
-            floor, _, rest = name.partition(".")
-            other, _, inside = rest.partition(".")
-            if floor == "vindibot" and other in ROOMS and other != room and inside:
-                assert inside in offered(other), f"{path.relative_to(TOP)} imports {name}"
-
-
-@pytest.mark.parametrize("room", ROOMS)
 def test_rooms_import_only_rooms_below(room: str) -> None:
     below = {to for above, to in edges() if above == room and to in ROOMS}
     assert below <= set(ROOMS[ROOMS.index(room) + 1 :])
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_what_a_room_offers_is_used(room: str) -> None:
-    """By another room, by `vindibot.testing`, or by tests."""
-    users = [path for path in [*HOUSE.rglob("*.py"), *(TOP / "tests").rglob("*.py")] if (HOUSE / room) not in path.parents]
-    used = {name.removeprefix(f"vindibot.{room}.") for path in users for name in imports(path)}
-    assert offered(room) <= used
-
-
-def offered(room: str) -> set[str]:
-    """The names in the face of a room."""
-    face = HOUSE / room / "__init__.pyi"
-    if not face.exists():
-        return set()
-    return {name.name for node in ast.parse(face.read_text()).body if isinstance(node, ast.ImportFrom) for name in node.names}
 
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:

@@ -23,7 +23,7 @@ from tests.support.commands import ended, environment, line_with, recordings
 from tests.support.line_referee import LineReferee
 from tests.support.other_systems import MODULES, SYSTEMS, is_lacking, lacking
 from tests.support.paths import TOP
-from vindibot.games import read_recording
+from vindibot.games.files.recording import read_recording
 
 pytestmark = pytest.mark.timeout(600)
 #: The modules that use what a system other than Linux lacks, each with what it does there. Only Linux runs child processes. A

@@ -27,7 +27,9 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import exit_now, hidden_package, interrupts, streams  # noqa: E402 - after the change of the import path
+from vindibot.base import interrupts, streams  # noqa: E402 - after the change of the import path
+from vindibot.base.packages import hidden_package  # noqa: E402
+from vindibot.base.system.exit import exit_now  # noqa: E402
 
 
 def _end(codes: list[int], output: streams.OutputFile) -> None:

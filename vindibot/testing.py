@@ -36,14 +36,17 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.base import hidden_package
+from vindibot.base.packages import hidden_package
 
 if _hidden := hidden_package():
     raise ImportError(_hidden)
 
 from behaviours.base import Behaviour, SearchInfo, View, as_votes, plain_info, plain_votes
-from vindibot.devtools import CHECKS, MOST_ANSWERS, Check, ConformanceError, best_moves, check_trait, check_turn
-from vindibot.games import NODES as NODES, moment, view
+from vindibot.devtools.conformance import CHECKS, Check, ConformanceError, check_trait, check_turn
+from vindibot.devtools.trials.asking import best_moves
+from vindibot.devtools.trials.response import MOST_ANSWERS
+from vindibot.games.moments import moment
+from vindibot.games.views import NODES as NODES, view
 
 __all__ = [
     "CHECKS",

@@ -17,7 +17,7 @@ from tests.support.paths import BOTS
 from vindibot.arena.dispatch import Dispatcher
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.worker import LocalGames
-from vindibot.processes import ForkServer
+from vindibot.processes.server import ForkServer
 
 ANSWERS = ("nan", "infinity", "shape", "direction", "text", "lambda", "object")
 GUESSES = ("empty", "zeros", "silent", "text", "score", "line")

@@ -31,10 +31,12 @@ from vindibot.arena.store import Store, StoreError, records_path, setup_path
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
-from vindibot.games import GameHistory, Outcome, Reason, game_record as gamerecord
+from vindibot.games import game_record as gamerecord
+from vindibot.games.history import GameHistory
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.requests import ROOT
-from vindibot.statistics import estimate_difference
+from vindibot.statistics.differences import estimate_difference
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 

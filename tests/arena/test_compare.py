@@ -11,7 +11,7 @@ from tests.support import compare
 from tests.support.arenagames import made_up, rotations
 from vindibot.arena.results import GameLine
 from vindibot.games.outcome import Reason
-from vindibot.statistics import mean_interval
+from vindibot.statistics.means import mean_interval
 
 BOTS = ("strong", "a", "b", "c")
 

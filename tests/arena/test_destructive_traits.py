@@ -20,8 +20,8 @@ from tests.bots.destructive_traits import MARKER
 from tests.support.commands import command, environment, recordings
 from tests.support.paths import BOTS
 from vindibot.arena.results import read_results
-from vindibot.games import Reason
 from vindibot.games.files.recording import read_recording
+from vindibot.games.outcome import Reason
 
 #: Seconds after which a tournament counts as one that does not end. It takes a few seconds.
 LONGEST = 60.0

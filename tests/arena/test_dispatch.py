@@ -28,9 +28,10 @@ from vindibot.arena.tournament import stopping
 from vindibot.arena.worker import NAME, GameNotBegunError, LocalGames
 from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
-from vindibot.processes import ChildEnded, ChildEnding, ForkServer
+from vindibot.processes.ending import ChildEnded, ChildEnding
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.requests import ROOT
+from vindibot.processes.server import ForkServer
 from vindibot.processes.tasks import TaskError
 
 

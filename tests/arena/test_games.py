@@ -21,7 +21,8 @@ from vindibot.arena.worker import play_task
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
-from vindibot.games import GameHistory, game_record as gamerecord
+from vindibot.games import game_record as gamerecord
+from vindibot.games.history import GameHistory
 
 QUIET = ("stay", "random", "random")
 

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from vindibot.arena import Ladder, prepare_ladder
-from vindibot.arena.ladder import choose
+from vindibot.arena.ladder import Ladder, choose, prepare_ladder
 from vindibot.arena.results import read_results
 from vindibot.arena.settings import RUNGS, ArenaSettings
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.config.load import load_config
 from vindibot.devtools.strengths import shipped_bots, strengths
-from vindibot.statistics import Rating
+from vindibot.statistics.ratings import Rating
 
 WEAK = ("stay", "random", "calm=stay", "wild=random")
 QUICK = ("--rounds", "3", "--size", "8", "--maps", "random", "--seed", "5", "--workers", "2")

@@ -13,7 +13,10 @@ from tests.support.arenabots import first_task, web_bot
 from tests.support.paths import BOTS
 from vindibot.arena.worker import play_task
 from vindibot.cli.main import main
-from vindibot.games import GameHistory, GameNote, GameRecord, game_record
+from vindibot.games import game_record
+from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
+from vindibot.games.notes import GameNote
 from vindibot.viewer.bundle import bundle_of
 
 SCRIPT = "</script><script>alert(1)</script>"

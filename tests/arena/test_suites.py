@@ -16,9 +16,11 @@ from vindibot.arena.results import read_results
 from vindibot.arena.schedule import Schedule
 from vindibot.arena.suites import SuitePosition, read_suite, write_suite
 from vindibot.arena.worker import play_task
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.games import GameHistory, game_record, read_records
+from vindibot.games import game_record
+from vindibot.games.game_record import read_records
+from vindibot.games.history import GameHistory
 
 SHIPPED = ("standard", "standard-end")
 

@@ -16,7 +16,9 @@ from tests.support.commands import command, environment, invoke, run
 from tests.support.paths import DATA, TOP
 from vindibot.arena.results import read_results
 from vindibot.arena.store import records_path
-from vindibot.base import LineFile, UsageError, VindibotError, writing
+from vindibot.base import writing
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import LineFile
 from vindibot.games.files.review import is_review_line, read_review
 from vindibot.games.game_record import read_records
 from vindibot.review import run as reviewing

@@ -11,7 +11,7 @@ import pytest
 from behaviours import Behaviour
 from behaviours.registry import BUILT_IN, BehaviourError, find, names
 from tests.support.paths import TOP
-from vindibot.config import shipped
+from vindibot.config.files import shipped
 
 OWN = """
 from behaviours import Behaviour

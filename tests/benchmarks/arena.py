@@ -27,8 +27,7 @@ from vindibot.arena.seats.seat import local_seat
 from vindibot.arena.settings import ArenaSettings, SprtSettings
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.arena.worker import play_task, prepare_children
-from vindibot.config import make_importable
-from vindibot.config.bots import load_bot
+from vindibot.config.bots import load_bot, make_importable
 from vindibot.config.load import load_config
 from vindibot.devtools.scaffold import write_project
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from sim.kernels import warm
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 from vindibot.games.files.review import ReviewedTurn, Thresholds
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory

@@ -25,7 +25,7 @@ from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
 from sim.rules import step
-from vindibot.config import standard_maps
+from vindibot.config.maps import standard_maps
 
 from . import Row, best
 from .plain_search import PlainSearch

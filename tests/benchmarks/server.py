@@ -23,8 +23,10 @@ import structlog
 from sim import kernels
 from tests.benchmarks import Row
 from tests.support.waiting import until
-from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.server.connection import JoiningTransport, LimitedConnection
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.room import Room
+from vindibot.server.settings import ServerSettings
 
 #: Numbers of games at once, and seconds for which each number is measured.
 CROWDS = ((1, 4.0), (20, 4.0), (200, 8.0))

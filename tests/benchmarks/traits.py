@@ -21,7 +21,7 @@ from sim.game import Games, mover
 from sim.generator import generate
 from tests.benchmarks import Row
 from tests.support.paths import TOP
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 from vindibot.devtools.bench import self_play
 from vindibot.testing import votes
 

@@ -21,8 +21,10 @@ from tests.support.serving import FINISHED
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.cli.playing.challenge import challenge_command
-from vindibot.games import Continuation, GameHistory, Player
+from vindibot.games.files.continuation import Continuation
 from vindibot.games.files.recording import read_recording
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import Player
 
 
 async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from tests.support.faulty_proxy import FaultyProxy
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.settings import ServerSettings
 
 
 @pytest.fixture

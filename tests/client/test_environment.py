@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import command, environment
-from vindibot.base import ServerAddress, UsageError
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError
 from vindibot.client.proxies import proxy_for
 
 URL = "http://example.invalid/abcd1234"

@@ -20,9 +20,9 @@ from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.report.live import ConsoleReporter
 from vindibot.arena.report.reporter import TournamentInfo
 from vindibot.arena.results import MachineLine, read_results
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 from vindibot.cli.main import main
-from vindibot.config import build
+from vindibot.config.signature import build
 
 
 @pytest.fixture(scope="session")

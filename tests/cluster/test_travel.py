@@ -16,15 +16,17 @@ from sim.cache import sources
 from tests.support.arenabots import bad_trait, line_bot, schedule
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.worker import play_task
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cluster import bundles, travel
 from vindibot.cluster.access import check_address, check_cluster, is_loopback
 from vindibot.cluster.answers import FailureAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.checks import problems_of
 from vindibot.cluster.player import ClusterPlayer, request_of
 from vindibot.cluster.proof import PACKAGES, BuildProof, fixed_games, prove
-from vindibot.config import build
-from vindibot.processes import ChildEnded, ChildEnding, ForkServer, TaskError
+from vindibot.config.signature import build
+from vindibot.processes.ending import ChildEnded, ChildEnding
+from vindibot.processes.server import ForkServer
+from vindibot.processes.tasks import TaskError
 
 
 def zipped(*names: str, content: bytes = b"x") -> bytes:

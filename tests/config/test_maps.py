@@ -8,7 +8,7 @@ import pytest
 
 from sim.generator import generate
 from sim.maps import NAMES, named_map, parse_map
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.config.maps import load_map, map_text, standard_maps
 
 TEXT = "@1@2\n@3@4"

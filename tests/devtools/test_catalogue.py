@@ -16,8 +16,8 @@ from pydantic import Field
 from behaviours import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
 from vindibot.cli.main import main
-from vindibot.config import shipped
 from vindibot.config.bots import load_bot
+from vindibot.config.files import shipped
 from vindibot.devtools.catalogue import configured, parameters
 from vindibot.devtools.scaffold import write_project
 

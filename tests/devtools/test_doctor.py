@@ -20,8 +20,8 @@ from vindibot.cli.main import main
 from vindibot.config.load import load_play
 from vindibot.devtools.doctor import Finding, check_processes, examine
 from vindibot.devtools.scaffold import write_project
-from vindibot.processes import Needs
-from vindibot.server import EmbeddedServer
+from vindibot.processes.requests import Needs
+from vindibot.server.embedded import EmbeddedServer
 
 
 @pytest.fixture

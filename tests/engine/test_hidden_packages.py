@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.test_imports import environment
-from vindibot.devtools import write_project
+from vindibot.devtools.scaffold import write_project
 
 PACKAGES = ("behaviours", "sim", "vindibot")
 

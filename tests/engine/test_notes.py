@@ -11,12 +11,11 @@ from behaviours.notes import LONGEST_NOTE, MOST_NOTES, Note, Notes
 from sim.game import square
 from tests.bots.speaking_traits import SCRIPT, MarksOutside, Speaks, SpeaksThenRaises, ThinksAloud
 from tests.support.pools import ask, game, pool_of
-from vindibot.engine import Agent
+from vindibot.engine.agent import Agent
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.worker import TraitPlan
-from vindibot.games import NoteLimit, read_notes, write_notes
-from vindibot.games.notes import MOST_IN_GAME, NO_MORE
+from vindibot.games.notes import MOST_IN_GAME, NO_MORE, NoteLimit, read_notes, write_notes
 
 HERE = square(0, 0)
 SAID = (Note(SCRIPT), Note("life 100", HERE))

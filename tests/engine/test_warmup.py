@@ -11,8 +11,9 @@ from rich.console import Console, RenderableType
 from sim import generator, kernels
 from sim.board import draw, picture
 from sim.generator import generate
-from vindibot.config import load_play
-from vindibot.engine import Preview, warm, warmup
+from vindibot.config.load import load_play
+from vindibot.engine import warmup
+from vindibot.engine.warmup import Preview, warm
 from vindibot.games.files.recording import read_recording
 from vindibot.session.play import Session, play_games
 

@@ -15,11 +15,12 @@ from sim.game import RUNNING, mover
 from sim.rules import step
 from tests.env import reference
 from tests.support.recorded import record_of, states_of
-from vindibot.base import UsageError
-from vindibot.config import load_bot
-from vindibot.engine import Agent, in_process_voters
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import load_bot
+from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.env.vector import VindiniumVectorEnv
-from vindibot.games import Reason, dumps, map_before, read_records
+from vindibot.games.game_record import dumps, map_before, read_records
+from vindibot.games.outcome import Reason
 
 
 def policy(seed=0, hidden=32, scale=0.2):

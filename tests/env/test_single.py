@@ -19,11 +19,11 @@ from sim.board import draw, parse
 from sim.game import PLIES_PER_ROUND, RUNNING, SEATS
 from sim.rules import step
 from tests.support.paths import TOP
-from vindibot.base import UsageError
-from vindibot.config import load_bot
-from vindibot.engine import Agent, in_process_voters
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import load_bot
+from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.env.single import VindiniumEnv
-from vindibot.games import dumps, loads
+from vindibot.games.game_record import dumps, loads
 
 ID = vindibot.env.ID
 SMALL = {"map_count": 4, "rounds": 5}

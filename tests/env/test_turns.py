@@ -17,9 +17,10 @@ from sim.game import DIRECTIONS, PLIES_PER_ROUND, SEATS, mover, row_column
 from sim.rules import step
 from tests.env import reference
 from tests.support.paths import TOP
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.turns import AGENTS, RoundEnv, TurnEnv
-from vindibot.games import map_before, read_game, to_games
+from vindibot.games.game_record import map_before
+from vindibot.games.protocol import read_game, to_games
 
 SMALL = {"map_count": 4, "max_cycles": 30}
 # PettingZoo knows the environments with masks by name, and warns of all others.

@@ -15,7 +15,7 @@ from sim.game import RUNNING, STAY
 from sim.rules import step
 from tests.env import reference
 from tests.support.nets import random_network
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.stepping import LEARNER
 from vindibot.env.vector import VindiniumVectorEnv
 

@@ -11,9 +11,11 @@ import pytest
 from sim.game import Games, equal
 from sim.generator import generate
 from tests.support.recorded import raw, record, record_of, states_of
-from vindibot.base import UsageError
-from vindibot.games import Continuation, GameHistory, Opening, game_record
+from vindibot.base.errors import UsageError
+from vindibot.games import game_record
+from vindibot.games.files.continuation import Continuation, Opening
 from vindibot.games.files.game_file import kind_of
+from vindibot.games.history import GameHistory
 from vindibot.server.site.feed import event
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sim.generator import generate
 from tests.support.recorded import record_of
-from vindibot.base import UsageError, VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.games.files.game_file import read_game_file
 from vindibot.games.game_record import GameRecord, dumps
 

@@ -13,9 +13,8 @@ from sim.game import CRASH, OFFSET, RUNNING, STAY, Game, copy_of, row_column
 from sim.generator import generate
 from sim.rules import step
 from vindibot.arena.seats.stdio import entities, opening
-from vindibot.base import UsageError
-from vindibot.games import LineGame
-from vindibot.games.line_protocol import last_moves
+from vindibot.base.errors import UsageError
+from vindibot.games.line_protocol import LineGame, last_moves
 
 SEEDS = st.integers(0, 2**32)
 HEROES = st.integers(0, 3)

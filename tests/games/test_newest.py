@@ -9,11 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.recorded import record, states_of
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.config import PlaySettings
-from vindibot.games import find_recording, newest_recording
-from vindibot.games.files.newest import FOLDER
+from vindibot.config.settings import PlaySettings
+from vindibot.games.files.newest import FOLDER, find_recording, newest_recording
 from vindibot.testing import view
 
 

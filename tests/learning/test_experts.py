@@ -15,9 +15,10 @@ from behaviours.net.network import UNIT, Net, load_nets, save_nets
 from tests.learning.test_imitation import logarithms_of
 from tests.support.commands import invoke
 from tests.support.nets import random_network
-from vindibot.config import load_bot
-from vindibot.engine import in_process_voters
-from vindibot.games import GameHistory, tally
+from vindibot.config.bots import load_bot
+from vindibot.engine.agent import in_process_voters
+from vindibot.games.ballot import tally
+from vindibot.games.history import GameHistory
 from vindibot.learning.decisions import MoveDecisions, Turns, decisions_of, read_games
 from vindibot.learning.experts import Expert, improved, probabilities
 from vindibot.review.positions import positions

@@ -18,8 +18,9 @@ from sim.rules import step
 from tests.support.commands import invoke
 from tests.support.nets import random_network
 from vindibot import __version__
-from vindibot.config import load_bot
-from vindibot.games import GameHistory, read_records
+from vindibot.config.bots import load_bot
+from vindibot.games.game_record import read_records
+from vindibot.games.history import GameHistory
 from vindibot.learning import decisions, imitation
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import Columns, MoveDecisions, decisions_of

@@ -15,7 +15,7 @@ import pytest
 
 from behaviours.net.network import load_nets
 from tests.support.commands import begin, ended, environment, line_with, run
-from vindibot.learning import Selfplay
+from vindibot.learning.selfplay import Selfplay
 
 #: A small run: three pieces of one thread.
 SMALL = ("--decisions", "40000", "--threads", "1", "--hidden", "16", "--seed", "3", "--against", "stay")

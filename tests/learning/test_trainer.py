@@ -13,7 +13,7 @@ from sim.game import SEATS
 from vindibot.learning.matches import MatchRival, match_map
 from vindibot.learning.network import first_parameters, parameters_of, rounded, split
 from vindibot.learning.trainer import SNAPSHOTS, Means, SelfplaySettings, Trainer, training_map
-from vindibot.statistics import estimate_share
+from vindibot.statistics.shares import estimate_share
 
 SETTINGS = SelfplaySettings(threads=2, hidden=16, rounds=40, seed=5, step=0.003)
 

@@ -16,7 +16,8 @@ from sim.game import SEATS
 from tests.support.commands import invoke
 from tests.support.nets import random_network
 from vindibot import __version__
-from vindibot.games import GameHistory, read_records
+from vindibot.games.game_record import read_records
+from vindibot.games.history import GameHistory
 from vindibot.learning import value
 from vindibot.learning.network import first_parameters, network_size, parameters_of, split
 from vindibot.learning.positions import PositionColumns, Positions, first_round, positions_of

@@ -18,10 +18,13 @@ import pytest
 from tests.support.childwork import HERE
 from tests.support.commands import environment
 from tests.support.waiting import is_alive, until
-from vindibot.processes import FIRST_KIND, Child, ChildEnded, ChildEnding, ChildLate, ChildLimits, ForkServer, Needs
-from vindibot.processes.child import TAIL
+from vindibot.processes.child import TAIL, Child
+from vindibot.processes.ending import ChildEnded, ChildEnding, ChildLate
+from vindibot.processes.frames import FIRST_KIND
 from vindibot.processes.keeper import KEEPER
+from vindibot.processes.requests import ChildLimits, Needs
 from vindibot.processes.root import ROOT, TEMPLATE
+from vindibot.processes.server import ForkServer
 
 WAIT = 60.0
 

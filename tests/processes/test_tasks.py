@@ -13,9 +13,11 @@ import pytest
 from tests.processes.test_child import process_called
 from tests.support.childwork import HERE
 from tests.support.waiting import is_alive, until
-from vindibot.processes import Child, ChildEnded, Tasks
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT
+from vindibot.processes.tasks import Tasks
 
 WAIT = 60.0
 

@@ -15,7 +15,7 @@ from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.store import records_path
 from vindibot.arena.worker import play_task
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.games.files.review import read_review, read_reviews
 from vindibot.review import run
 from vindibot.review.command import ReviewRequest, run_review

@@ -15,7 +15,9 @@ from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from tests.support.paths import TOP
 from vindibot.config.bots import load_bot
-from vindibot.games import GameHistory, GameRecord, Thresholds, loads
+from vindibot.games.files.review import Thresholds
+from vindibot.games.game_record import GameRecord, loads
+from vindibot.games.history import GameHistory
 from vindibot.review.kinds import STANDOFF_ROUNDS, SWAP_ROUNDS, SWAPS, Cycle, cycle_of, kind_of
 from vindibot.review.positions import TurnPosition, positions
 from vindibot.review.turns import Reviewer, review_turn

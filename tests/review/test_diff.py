@@ -13,10 +13,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from tests.support.paths import DATA
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.config import load_bot
-from vindibot.games import GameHistory, Reason, dumps, read_records
+from vindibot.config.bots import load_bot
+from vindibot.games.game_record import dumps, read_records
+from vindibot.games.history import GameHistory
+from vindibot.games.outcome import Reason
 from vindibot.review.diff import DiffRequest, run_diff
 from vindibot.review.differences import Game, ask_both, chosen_turns
 from vindibot.review.situations import SITUATIONS, phase_of

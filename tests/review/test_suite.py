@@ -14,8 +14,8 @@ from sim.game import STRIDE
 from tests.support.paths import DATA
 from vindibot.arena.suites import read_suite
 from vindibot.cli.main import main
-from vindibot.config import load_bot
-from vindibot.games import dumps, read_records
+from vindibot.config.bots import load_bot
+from vindibot.games.game_record import dumps, read_records
 from vindibot.review.suite import _digest, _expected, _is_standoff
 from vindibot.review.values import Valuer, rollout_of
 

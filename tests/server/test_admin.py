@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.serving import MAP, Bot, serving
 from tests.support.waiting import until
-from vindibot.server import EmbeddedServer
+from vindibot.server.embedded import EmbeddedServer
 
 KEY = "a long secret"
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 from tests.support.serving import MAP, Bot, playing, serving
 from vindibot.base.errors import UsageError
 from vindibot.games.protocol import read_answer
-from vindibot.server import EmbeddedServer
+from vindibot.server.embedded import EmbeddedServer
 
 # One server, in one event loop, for all tests that do not set anything on it.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

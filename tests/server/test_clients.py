@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from tests.support.serving import FORM, MAP, connection, playing, post, raw, read_response, serving
 from tests.support.waiting import until
-from vindibot.server import EmbeddedServer
+from vindibot.server.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

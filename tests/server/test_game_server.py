@@ -13,7 +13,10 @@ import httpx
 import pytest
 
 from tests.support.serving import MAP, Bot, playing
-from vindibot.server import EmbeddedServer, GameServer, MatchResult, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.game_server import GameServer
+from vindibot.server.match import MatchResult
+from vindibot.server.settings import ServerSettings
 from vindibot.server.store.database import THREAD_NAME
 
 #: What the core must not load, because a game does not need it.

@@ -12,7 +12,9 @@ import pytest
 import pytest_asyncio
 
 from tests.support.serving import FORM, MAP, connection, playing, post, raw, read_response, serving
-from vindibot.server import EmbeddedServer, ServerError, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.game_server import ServerError
+from vindibot.server.settings import ServerSettings
 
 # One server, in one event loop, for all tests that do not set anything on it.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -27,8 +27,8 @@ from tests.support.serving import (
 )
 from tests.support.waiting import until
 from vindibot.games.protocol import read_game, to_games
-from vindibot.server import MatchResult
 from vindibot.server.app import NO_KEY
+from vindibot.server.match import MatchResult
 
 # ---- The arena ----
 

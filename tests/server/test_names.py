@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.serving import serving
-from vindibot.base import unseen_character
 from vindibot.base.errors import UsageError
-from vindibot.server import EmbeddedServer
+from vindibot.base.output.text import unseen_character
+from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import roster_from_csv, roster_from_list
 from vindibot.server.league.settings import LeagueSettings

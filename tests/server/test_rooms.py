@@ -29,8 +29,7 @@ from tests.support.serving import (
 )
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.server import Room
-from vindibot.server.room import BOT_SECONDS, MIN_PLY_SECONDS
+from vindibot.server.room import BOT_SECONDS, MIN_PLY_SECONDS, Room
 
 
 class Watcher:

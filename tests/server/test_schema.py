@@ -13,7 +13,8 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.settings import ServerSettings
 
 ADMIN_KEY = "administrator's key"
 #: Never ends, or only when four have come.

@@ -22,8 +22,8 @@ from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import playing, serving
 from vindibot.cli.main import main
-from vindibot.config import load_bot
-from vindibot.engine import in_process_voters
+from vindibot.config.bots import load_bot
+from vindibot.engine.agent import in_process_voters
 from vindibot.engine.worker import WORKER
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory

@@ -13,8 +13,11 @@ from sim.generator import generate
 from tests.support.commands import recordings, run
 from tests.support.recorded import raw, record, record_of, states_of
 from vindibot.cli.main import main
-from vindibot.games import Continuation, GameHistory, Player, game_record
+from vindibot.games import game_record
+from vindibot.games.files.continuation import Continuation
 from vindibot.games.files.recording import read_recording
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import Player
 from vindibot.session.continuing import rivals_of
 
 #: A bot whose trait votes with the number of turns that it remembers.

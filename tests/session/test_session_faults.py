@@ -23,7 +23,8 @@ from tests.support.waiting import is_alive, until
 from vindibot.engine.worker import WORKER
 from vindibot.games.files.recording import read_recording
 from vindibot.processes.root import ROOT as SERVER
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.settings import ServerSettings
 
 GAMES = int(os.environ.get("SESSION_FAULTS_GAMES", "8"))
 SEED = int(os.environ.get("SESSION_FAULTS_SEED", "1"))

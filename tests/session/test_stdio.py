@@ -18,7 +18,7 @@ from tests.support.commands import command, environment, run
 from tests.support.line_referee import LineReferee
 from vindibot.arena.seats.entrants import Limits
 from vindibot.arena.seats.seat import InProcessSeat
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.special import stdtrit
 
 from tests.support.compare import jackknife
-from vindibot.statistics import mean_interval
-from vindibot.statistics.means import student_quantile
+from vindibot.statistics.means import mean_interval, student_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 39, 400, 100_000])

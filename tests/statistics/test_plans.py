@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vindibot.statistics import Hypotheses, SequentialTest
 from vindibot.statistics.differences import normalised_difference
+from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.means import mean_interval
 from vindibot.statistics.plans import blocks_for_interval, expected_blocks
 from vindibot.statistics.ratings import elo, expected
+from vindibot.statistics.sprt import SequentialTest
 
 
 @pytest.mark.parametrize("difference", [0.0, 10.0, 20.0])

@@ -12,7 +12,9 @@ from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdict
 from vindibot.arena.results import GameLine
 from vindibot.arena.scores import block_score, distinct_share, game_score, run_sprt, whole_blocks
 from vindibot.arena.settings import SprtSettings
-from vindibot.statistics import Hypotheses, SequentialTest, estimate_difference
+from vindibot.statistics.differences import estimate_difference
+from vindibot.statistics.hypotheses import Hypotheses
+from vindibot.statistics.sprt import SequentialTest
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:

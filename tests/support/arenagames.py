@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
-from vindibot.statistics import Hypotheses, SequentialTest
+from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.ratings import POINTS, expected
+from vindibot.statistics.sprt import SequentialTest
 
 #: The six seatings of two bots with two seats each.
 SEATINGS = [tuple("a" if seat in pair else "b" for seat in range(4)) for pair in combinations(range(4), 2)]

@@ -17,8 +17,8 @@ from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.people import People
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.games import Continuation
-from vindibot.server import EmbeddedServer
+from vindibot.games.files.continuation import Continuation
+from vindibot.server.embedded import EmbeddedServer
 
 NASTY = "<img src=x onerror=boom()>"
 

@@ -13,7 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from vindibot.processes import FIRST_KIND, Child, Needs, Owner, serve_tasks
+from vindibot.processes.child import Child
+from vindibot.processes.frames import FIRST_KIND
+from vindibot.processes.inside import Owner
+from vindibot.processes.requests import Needs
+from vindibot.processes.tasks import serve_tasks
 
 HERE = "tests.support.childwork"
 

@@ -23,7 +23,7 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.cli.measuring.machines import machines_for
 from vindibot.config.load import load_config
-from vindibot.processes import ForkServer
+from vindibot.processes.server import ForkServer
 
 #: Fields of a line that may differ between two runs of the same game.
 MEASURED = {"machine", "started", "seconds"}

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
-from vindibot.statistics import estimate_share, mean_interval
+from vindibot.statistics.means import mean_interval
+from vindibot.statistics.shares import estimate_share
 
 Floats = NDArray[np.float64]
 #: A game: the number of its file, its block, its number in the block.

@@ -14,7 +14,8 @@ from behaviours.rollout.policy_params import LIBRARY, compiled_policies
 from sim.game import RUNNING, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.games import GameRecord, Reason, dumps
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.outcome import Reason
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 #: The policies of `LIBRARY` that play in the recorded games, by the names of their bots.

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.settings import ServerSettings
 
 #: A function that returns a false body for a state. It may change the state.
 Lie = Callable[[Any], bytes]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.support.paths import TOP
-from vindibot.games import PV_LETTERS, GameHistory, ReviewedTurn, read_review
+from vindibot.games.files.review import ReviewedTurn, read_review
+from vindibot.games.files.vote_line import PV_LETTERS
+from vindibot.games.history import GameHistory
 
 SAMPLE = TOP / "tests" / "data" / "reviewed.review.jsonl"
 HISTORY = GameHistory.read(SAMPLE)

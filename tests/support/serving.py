@@ -15,7 +15,9 @@ from typing import Any
 import httpx
 
 from tests.support.listening import read_message
-from vindibot.server import EmbeddedServer, RoomObserver, ServerSettings
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.room import RoomObserver
+from vindibot.server.settings import ServerSettings
 
 #: A map on which heroes do not meet by accident.
 MAP = "@1      @4\n  ##  ##  \n    []    \n$-##  ##$-\n@2      @3"

@@ -29,9 +29,9 @@ from sim.maps import Map, map_of
 from sim.rules import effective_moves, step
 from tests.support.paths import TOP
 from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds
-from vindibot.config import Bot, load_bot
-from vindibot.engine import Agent, in_process_voters
-from vindibot.games import GameRecord, dumps, loads, read_records
+from vindibot.config.bots import Bot, load_bot
+from vindibot.engine.agent import Agent, in_process_voters
+from vindibot.games.game_record import GameRecord, dumps, loads, read_records
 
 FILE = TOP / "tests" / "data" / "standoffs.jsonl.gz"
 #: Rounds played from the beginning of a stand-off, and from later in it.

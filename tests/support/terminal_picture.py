@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.segment import Segment, SegmentLines
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base import printable
-from vindibot.games import read_recording
+from vindibot.base.output.text import printable
+from vindibot.games.files.recording import read_recording
 from vindibot.session.pacing import GamePace
-from vindibot.terminal import Frame, layout
+from vindibot.terminal.board import Frame, layout
 
 
 def svg_of(frame: Frame, title: str, width: int = 120) -> str:

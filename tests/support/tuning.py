@@ -14,7 +14,7 @@ from tests.support.players import at_once
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.seeds import derive_seed
-from vindibot.config import Bot
+from vindibot.config.bots import Bot
 from vindibot.statistics.ratings import POINTS
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.study import TuneStudy

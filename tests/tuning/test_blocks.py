@@ -10,7 +10,7 @@ from tests.support.arenagames import game_line
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.settings import MapSettings
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 from vindibot.tuning.blocks import BlockMaker, result_of
 from vindibot.tuning.objectives import mean_score, seat_scores
 

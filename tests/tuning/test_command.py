@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from vindibot.arena.results import read_results
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 from vindibot.tuning import extra
 from vindibot.tuning.attempts import AttemptFile, PromotionAttempt
 

@@ -13,8 +13,8 @@ import pytest
 from tests.support.commands import command, environment, run
 from vindibot.arena.results import read_results
 from vindibot.arena.scores import block_score, whole_blocks
-from vindibot.config import standard_maps
-from vindibot.statistics import estimate_difference
+from vindibot.config.maps import standard_maps
+from vindibot.statistics.differences import estimate_difference
 
 RUINED = (
     'extends = "searcher"\n[traits.search.weights]\ndanger = 0.7\nprey = 0.3\ntavern = 0.9\nkeep = 20\nlife = 150\nreach = 0.08\n'

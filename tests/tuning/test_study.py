@@ -24,7 +24,7 @@ from tests.support.tuning import (
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
-from vindibot.config import load_bot
+from vindibot.config.bots import load_bot
 from vindibot.tuning.methods.search import SearchResult, search
 from vindibot.tuning.space import space_of
 from vindibot.tuning.study import TuneStudy, begin, resume

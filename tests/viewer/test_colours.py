@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tests.support.paths import TOP
-from vindibot.base import render
-from vindibot.viewer import static_files
+from vindibot.base.output.pages import render
+from vindibot.viewer.page import static_files
 
 COMMON = str(render("base/common.css"))
 REPORT = str(render("arena.report/report.css"))

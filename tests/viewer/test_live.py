@@ -23,8 +23,8 @@ from vindibot.games.files.recording import LastState, Recording, read_recording
 from vindibot.games.game_record import loads
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
-from vindibot.viewer import LiveViewer
 from vindibot.viewer.bundle import bundle_of
+from vindibot.viewer.live import LiveViewer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

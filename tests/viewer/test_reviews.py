@@ -12,7 +12,9 @@ from sim.game import DIRECTIONS
 from sim.maps import map_of
 from tests.support.recorded import record_of
 from tests.support.reviewed import BAD, HISTORY, REVIEW, SAMPLE, TURNS, heroes_after
-from vindibot.games import dumps, read_recording, read_review, write_review_line
+from vindibot.games.files.recording import read_recording
+from vindibot.games.files.review import read_review, write_review_line
+from vindibot.games.game_record import dumps
 from vindibot.games.outcome import Reason
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.replay import replay_file, source_file

@@ -24,9 +24,9 @@ from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import crashes
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.arena.worker import GameNotBegunError
-from vindibot.base import VindibotError
-from vindibot.games import Reason
-from vindibot.processes import ChildEnded
+from vindibot.base.errors import VindibotError
+from vindibot.games.outcome import Reason
+from vindibot.processes.ending import ChildEnded
 
 #: Number of failed attempts after which the dispatcher gives a game up.
 ATTEMPTS = 2

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from vindibot.arena.results import MachineLine
-from vindibot.base import counted
+from vindibot.base.output.text import counted
 
 #: The environment variable of numba that names the processor to compile for, and its value for code that runs on any processor.
 CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"

@@ -36,10 +36,17 @@ from vindibot.arena.seats.entrants import Entrant, entrant_of, read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.store import Store, StoreError, check_names, logs_path, read_origin, setup_path
 from vindibot.arena.worker import LocalGames
-from vindibot.base import Output, UsageError, derive_seed
-from vindibot.config import Config, build, cores, digest_of, forget_modules, short
-from vindibot.processes import ForkServer, require_children
-from vindibot.statistics import RESAMPLES, Rating
+from vindibot.base.errors import UsageError
+from vindibot.base.seeds import derive_seed
+from vindibot.base.writing import Output
+from vindibot.config.bots import forget_modules
+from vindibot.config.files import short
+from vindibot.config.load import Config
+from vindibot.config.settings import cores
+from vindibot.config.signature import build, digest_of
+from vindibot.processes.server import ForkServer
+from vindibot.processes.support import require_children
+from vindibot.statistics.ratings import RESAMPLES, Rating
 
 #: Two rivals of a bot are drawn from this number of bots with the nearest ratings.
 NEAR = 6

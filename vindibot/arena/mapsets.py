@@ -8,8 +8,9 @@ from functools import lru_cache
 from sim.generator import GeneratorError, generate
 from sim.maps import Map
 from vindibot.arena.settings import MapSettings
-from vindibot.base import UsageError, VindibotError, derive_seed
-from vindibot.config import RANDOM, load_map, standard_maps
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.seeds import derive_seed
+from vindibot.config.maps import RANDOM, load_map, standard_maps
 
 #: Number of seeds to try for a random map. The generator finds no map for a few seeds.
 ATTEMPTS = 20

@@ -27,7 +27,9 @@ from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats.seat import Forfeit, Said, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import GameNote, GameRecord, NoteLimit, Outcome, Reason, dumps, game_notes, reason_of
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.notes import GameNote, NoteLimit, game_notes
+from vindibot.games.outcome import Outcome, Reason, reason_of
 
 #: Largest number of characters of a forfeit's message. The rest is cut off.
 MESSAGE_LENGTH = 300

@@ -15,9 +15,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from vindibot.base import VindibotError
-from vindibot.config import Build, short
-from vindibot.games import Outcome, Reason, fault, ranks
+from vindibot.base.errors import VindibotError
+from vindibot.config.files import short
+from vindibot.config.signature import Build
+from vindibot.games.files.lines import fault
+from vindibot.games.outcome import Outcome, Reason, ranks
 
 #: The version of the format of lines. This program reads and writes only this version.
 VERSION: Final = 3

@@ -22,9 +22,11 @@ from vindibot.arena.results import Format
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.suites import Suite
-from vindibot.base import UsageError, derive_seed
-from vindibot.config import Build, build, digest_of
-from vindibot.games import Opening, map_before
+from vindibot.base.errors import UsageError
+from vindibot.base.seeds import derive_seed
+from vindibot.config.signature import Build, build, digest_of
+from vindibot.games.files.continuation import Opening
+from vindibot.games.game_record import map_before
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
 #: Otherwise a resumed file would mix both kinds of games.

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.settings import SprtSettings
-from vindibot.statistics import RESAMPLES, Rating, SequentialTest, SprtState, rate
+from vindibot.statistics.ratings import RESAMPLES, Rating, rate
+from vindibot.statistics.sprt import SequentialTest, SprtState
 
 
 def rate_games(

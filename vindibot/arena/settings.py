@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.config import LogSettings, Nodes, NoneWord, OptionalFile, Seed, Settings, WorkerCount
-from vindibot.statistics import Hypotheses
+from vindibot.config.settings import LogSettings, Nodes, NoneWord, OptionalFile, Seed, Settings, WorkerCount
+from vindibot.statistics.hypotheses import Hypotheses
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
 FirstMove = Annotated[Milliseconds | None, NoneWord("move")]

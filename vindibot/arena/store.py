@@ -26,8 +26,13 @@ from typing import Any
 import tomli_w
 
 from vindibot.arena.results import GameLine, PlayedGame, read_results
-from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
-from vindibot.config import dotted, flat, short
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.redaction import Redactor
+from vindibot.base.output.text import printable
+from vindibot.base.writing import LineFile, Output, begins_with
+from vindibot.config.files import short
+from vindibot.config.messages import dotted
+from vindibot.config.tables import flat
 
 #: The first bytes of a line of results, and of a game record.
 LINE, RECORD = b'{"version":', b'{"id":'

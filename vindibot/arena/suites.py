@@ -15,9 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.board import BoardError, draw, parse
 from sim.game import ABSENT, RUNNING, SEATS
-from vindibot.base import Output, UsageError, given_path
-from vindibot.config import digest_of, shipped, shipped_folder, short
-from vindibot.games import Opening, fault, read_lines
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
+from vindibot.base.writing import Output
+from vindibot.config.files import shipped, shipped_folder, short
+from vindibot.config.signature import digest_of
+from vindibot.games.files.continuation import Opening
+from vindibot.games.files.lines import fault, read_lines
 
 #: The version of the format of lines.
 VERSION: Literal[1] = 1

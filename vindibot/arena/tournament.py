@@ -33,9 +33,13 @@ from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.suites import Suite, read_suite
 from vindibot.arena.worker import LocalGames
-from vindibot.base import UsageError, VindibotError, interrupts
-from vindibot.config import Config, build, cores, look_up, short
-from vindibot.processes import require_children
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.config.files import look_up, short
+from vindibot.config.load import Config
+from vindibot.config.settings import cores
+from vindibot.config.signature import build
+from vindibot.processes.support import require_children
 
 
 @dataclass

@@ -29,8 +29,13 @@ from vindibot.arena.seats.child_seat import ChildSeat, SeatKilled, needs_child, 
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Seat, local_seat
 from vindibot.arena.seats.stdio import StdioSeat
-from vindibot.base import VindibotError, end_descendants
-from vindibot.processes import Child, ChildLimits, ForkServer, Needs, Owner, Tasks, from_owner, loading_beside, serve_tasks
+from vindibot.base.errors import VindibotError
+from vindibot.base.orphans import end_descendants
+from vindibot.processes.child import Child
+from vindibot.processes.inside import Owner, from_owner
+from vindibot.processes.requests import ChildLimits, Needs
+from vindibot.processes.server import ForkServer, loading_beside
+from vindibot.processes.tasks import Tasks, serve_tasks
 
 #: What a worker runs, and the name of its process.
 RUN, NAME = "vindibot.arena.worker:serve", "vindibot-games"

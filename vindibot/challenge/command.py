@@ -9,15 +9,19 @@ from collections.abc import AsyncIterator, Sequence
 
 from rich.console import Console
 
-from vindibot.base import lan_address, log, printable, say
+from vindibot.base import log
+from vindibot.base.address import lan_address
+from vindibot.base.output.console import say
+from vindibot.base.output.text import printable
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.people import People, check_seats
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.engine import warm
-from vindibot.games import Continuation
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.engine.warmup import warm
+from vindibot.games.files.continuation import Continuation
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.settings import ServerSettings
 
 LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 

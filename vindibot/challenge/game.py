@@ -20,25 +20,26 @@ import structlog
 from pydantic import SecretStr
 
 from sim.game import SEATS, Games
-from vindibot.base import create, derive_seed, log
+from vindibot.base import log
+from vindibot.base.seeds import derive_seed
+from vindibot.base.writing import create
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.client import ClientSettings
-from vindibot.config import Bot, cores
-from vindibot.engine import Voters
-from vindibot.games import (
-    Ballot,
-    GameHistory,
-    GameRecord,
-    GameRecordError,
-    GameState,
-    Header,
-    Opening,
-    Player,
-    game_record,
-)
-from vindibot.server import EmbeddedServer, Match, MatchResult, Room
-from vindibot.session import GameObserver, GamePlayer, Report, finish_opponents, start_voters
-from vindibot.viewer import Bundle, empty_bundle
+from vindibot.client.game_client import ClientSettings
+from vindibot.config.bots import Bot
+from vindibot.config.settings import cores
+from vindibot.engine.agent import Voters
+from vindibot.games import game_record
+from vindibot.games.ballot import Ballot
+from vindibot.games.files.continuation import Opening
+from vindibot.games.files.recording import Header
+from vindibot.games.game_record import GameRecord, GameRecordError
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import GameState, Player
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.match import Match, MatchResult
+from vindibot.server.room import Room
+from vindibot.session.player import GameObserver, GamePlayer, Report, finish_opponents, start_voters
+from vindibot.viewer.bundle import Bundle, empty_bundle
 
 #: Seconds that the person has to join after the bots are ready. The page joins immediately.
 JOIN_SECONDS = 30.0

@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
 
-from vindibot.base import UsageError
-from vindibot.config import dotted, explain
-from vindibot.server import Refusal, ServerSettings, read_body
+from vindibot.base.errors import UsageError
+from vindibot.config.messages import dotted, explain
+from vindibot.server.parameters import read_body
+from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

@@ -9,14 +9,16 @@ from collections.abc import AsyncIterator, Callable
 
 import structlog
 
-from vindibot.base import UsageError, VindibotError, counted
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import counted
 from vindibot.challenge.game import UNTIMED_MS, ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.request import GameRequest
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.config import Bot, load_bot
-from vindibot.games import result_text
-from vindibot.server import EmbeddedServer, Room, RoomObserver
+from vindibot.config.bots import Bot, load_bot
+from vindibot.games.outcome import result_text
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.room import Room, RoomObserver
 
 #: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 32

@@ -14,19 +14,11 @@ from pathlib import Path
 from sim.game import MAX_SIZE, PLIES_PER_ROUND, Games
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, map_of, named_map
-from vindibot.base import UsageError
-from vindibot.config import (
-    LONGEST_NAME,
-    BotFile,
-    bot_of_player,
-    load_bot,
-    load_map,
-    places,
-    shipped_folder,
-    short,
-    standard_maps,
-)
-from vindibot.games import Continuation, Opening
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import LONGEST_NAME, BotFile, bot_of_player, load_bot
+from vindibot.config.files import places, shipped_folder, short
+from vindibot.config.maps import load_map, standard_maps
+from vindibot.games.files.continuation import Continuation, Opening
 
 #: The ids of a new random map, of the map that the command names, and of the turn from which the command goes on.
 RANDOM, NAMED, TURN = "random", "named", "turn"

@@ -15,11 +15,14 @@ from typing import Any
 import structlog
 
 from sim.game import SEATS
-from vindibot.base import UsageError, VindibotError, counted, log
+from vindibot.base import log
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import counted
 from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.host import Host
-from vindibot.config import Bot, load_bot
-from vindibot.server import Refusal, Room, RoomObserver
+from vindibot.config.bots import Bot, load_bot
+from vindibot.server.refusal import Refusal
+from vindibot.server.room import Room, RoomObserver
 
 #: Seconds after the last request of a page until its person counts as away, and seconds after the page was closed. A page that is
 #: loaded again takes less time.

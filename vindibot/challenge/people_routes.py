@@ -9,11 +9,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from sim.game import DIRECTIONS
-from vindibot.base import qr_picture
+from vindibot.base.output.pages import qr_picture
 from vindibot.challenge.guard import GUARDED, bearer, read_json
 from vindibot.challenge.people import People, Person
 from vindibot.challenge.request import PersonMove, PersonName
-from vindibot.server import Refusal
+from vindibot.server.refusal import Refusal
 
 #: The answers have tokens, so no browser may keep them.
 _UNKEPT = {"Cache-Control": "no-store"}

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vindibot.base import unseen_character
+from vindibot.base.output.text import unseen_character
 from vindibot.challenge.settings import LONGEST_NAME
 
 #: Largest seed of a map: the largest integer that JavaScript represents exactly.

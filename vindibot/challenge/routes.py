@@ -13,7 +13,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from sim.maps import Map, map_of
-from vindibot.base import VindibotError, render
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.pages import render
 from vindibot.challenge.game import ChallengeGame, Decision
 from vindibot.challenge.guard import GUARDED, bearer, read_json
 from vindibot.challenge.host import Host
@@ -22,9 +23,11 @@ from vindibot.challenge.people import People
 from vindibot.challenge.people_routes import add_people_routes
 from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
-from vindibot.games import Continuation
-from vindibot.server import Refusal
-from vindibot.viewer import TYPES, StateWriter, VotesWriter, served_imports, served_policy, static_files
+from vindibot.games.files.continuation import Continuation
+from vindibot.server.refusal import Refusal
+from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
+from vindibot.viewer.states import StateWriter
+from vindibot.viewer.votes import VotesWriter
 
 #: The path of the page.
 PATH = "/challenge"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vindibot.config import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
+from vindibot.config.settings import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
 #: Largest number of characters in the name of a person.
 LONGEST_NAME = 30

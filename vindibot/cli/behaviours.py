@@ -31,9 +31,9 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
       vindibot behaviours tavern-finder
       vindibot behaviours --bot bot.toml coward
     """
-    from vindibot.base import terminal
-    from vindibot.config import load_bot
-    from vindibot.devtools import all_traits, details, overview
+    from vindibot.base.output.console import terminal
+    from vindibot.config.bots import load_bot
+    from vindibot.devtools.catalogue import all_traits, details, overview
 
     console = terminal()
     loaded = load_bot(bot) if bot is not None else None

@@ -17,7 +17,7 @@ def bots_command() -> None:
       vindibot bots
       vindibot arena seed malvert hunter strong
     """
-    from vindibot.base import terminal
-    from vindibot.devtools import show_bots
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.strengths import show_bots
 
     show_bots(terminal())

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from behaviours.registry import names
-from vindibot.config import places
+from vindibot.config.files import places
 
 #: The shells for which there is a script.
 SHELLS = ("bash", "zsh", "fish")

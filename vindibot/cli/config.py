@@ -41,9 +41,9 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     An editor with the TOML language server taplo uses the schema named in the first line of a file:
       #:schema ./bot.schema.json
     """
-    from vindibot.base import terminal
-    from vindibot.config import load_bot
-    from vindibot.devtools import bot_lines, is_bot, schema_of, settings_lines
+    from vindibot.base.output.console import terminal
+    from vindibot.config.bots import load_bot
+    from vindibot.devtools.effective import bot_lines, is_bot, schema_of, settings_lines
 
     if schema is not None:
         click.echo(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))

@@ -25,9 +25,10 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
 
     Exit codes: 0 ready to play, 1 something is broken, 2 the configuration is invalid.
     """
-    from vindibot.base import terminal
-    from vindibot.config import PlaySettings, load_play
-    from vindibot.devtools import run_doctor
+    from vindibot.base.output.console import terminal
+    from vindibot.config.load import load_play
+    from vindibot.config.settings import PlaySettings
+    from vindibot.devtools.doctor import run_doctor
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = option_names(PlaySettings, {"bot": "BOT"})

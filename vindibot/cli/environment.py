@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Self
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 
 #: The file in the current folder from which numba reads settings.
 NUMBA_FILE = ".numba_config.yaml"

@@ -20,8 +20,8 @@ def init_command(folder: Path, learned: bool) -> None:
     --learned, the bot begins with the net of the bot "learned", which you can train further (docs/learn.md). A README shows the
     first commands. Existing files are never overwritten.
     """
-    from vindibot.config import short
-    from vindibot.devtools import write_project
+    from vindibot.config.files import short
+    from vindibot.devtools.scaffold import write_project
 
     files = write_project(folder, learned)
     width = max(len(short(path)) for path in files)

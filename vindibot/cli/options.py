@@ -11,10 +11,13 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
 
-from vindibot.config import dotted, none_word, setting_fields
+from vindibot.config.load import setting_fields
+from vindibot.config.messages import dotted
+from vindibot.config.settings import none_word
 
 if TYPE_CHECKING:
-    from vindibot.config import Config, Settings
+    from vindibot.config.load import Config
+    from vindibot.config.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
@@ -96,15 +99,15 @@ def load_settings(
 
     Raises `UsageError`.
     """
-    from vindibot.config import load_config
+    from vindibot.config.load import load_config
 
     return load_config(model, file, given, option_names=option_names(model, spelled), others=known_variables)
 
 
 def known_variables() -> set[str]:
     """Return the environment variables for the settings of all commands."""
-    from vindibot.config import variables
-    from vindibot.devtools import settings_models
+    from vindibot.config.load import variables
+    from vindibot.devtools.effective import settings_models
 
     return variables(settings_models())
 

@@ -14,10 +14,12 @@ import structlog
 from pydantic import SecretStr
 
 from sim.game import DIRECTIONS
-from vindibot.base import Redactor, ServerAddress, add_secret, token_of
+from vindibot.base.address import ServerAddress
+from vindibot.base.log import add_secret
+from vindibot.base.output.redaction import Redactor, token_of
 from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
-from vindibot.games import Answer
+from vindibot.games.protocol import Answer
 
 #: The number of idle requests (``GET /``) that measure the network before the client joins a game, and the time limits of each
 #: idle request in seconds.

@@ -21,13 +21,15 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY, Game
-from vindibot.base import ServerAddress, check_player_key
+from vindibot.base.address import ServerAddress
+from vindibot.base.keys import check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
 from vindibot.client.queue import GameQueue, QueueWatch
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
-from vindibot.games import Answer, Outcome, ProtocolError, Reason, answer_games, check_hero_id
+from vindibot.games.outcome import Outcome, Reason
+from vindibot.games.protocol import Answer, ProtocolError, answer_games, check_hero_id
 
 #: The shortest and the longest pause, in seconds, between attempts to join, and between repeats of a move.
 JOIN_PAUSES = (0.25, 30.0)

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from vindibot.base import ServerAddress, UsageError
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError
 
 _PORT = re.compile(r"(?P<host>\[[^]]*\]|[^:]*):(?P<port>\d+)")
 

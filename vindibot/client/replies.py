@@ -11,9 +11,9 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from vindibot.base import Redactor
+from vindibot.base.output.redaction import Redactor
 from vindibot.client.transport import Reply, TransportError
-from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
+from vindibot.games.protocol import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
 #: HTTP statuses below 500 of a server or proxy that is overloaded or starting. A repeat of the request may succeed.
 _BUSY = frozenset({408, 425, 429})

@@ -24,7 +24,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from vindibot import __version__
-from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.redaction import Redactor, redact_library_logs
 from vindibot.client.proxies import Proxy, proxy_for
 from vindibot.client.trust import trusting, trusting_nobody
 

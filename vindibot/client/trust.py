@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 
 _FILE, _FOLDERS, _KEY_LOG = "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"
 

@@ -7,9 +7,9 @@ import re
 from importlib.util import find_spec
 from typing import Any
 
-from vindibot.arena import ClusterSettings
-from vindibot.base import UsageError
-from vindibot.config import short
+from vindibot.arena.settings import ClusterSettings
+from vindibot.base.errors import UsageError
+from vindibot.config.files import short
 
 #: The address that stands for a scheduler in the process of the arena itself.
 LOCAL = "local"

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from vindibot.arena import GameLine, MachineLine, PlayedGame
-from vindibot.base import VindibotError
+from vindibot.arena.results import GameLine, MachineLine, PlayedGame
+from vindibot.base.errors import VindibotError
 from vindibot.cluster.proof import BuildProof
-from vindibot.processes import ChildEnding
+from vindibot.processes.ending import ChildEnding
 
 
 class MachineError(VindibotError):

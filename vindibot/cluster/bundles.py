@@ -18,8 +18,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from vindibot.base import UsageError, VindibotError
-from vindibot.config import short
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.config.files import short
 
 #: Largest number of files in a bundle, and largest number of bytes of all its files.
 MAX_FILES, MAX_BYTES = 2000, 32 << 20

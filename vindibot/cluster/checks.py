@@ -8,9 +8,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from vindibot.arena import Entrant, files_digest, needs_child, needs_of
-from vindibot.config import bot_digest, cores, holds
-from vindibot.processes import DONE, Child, ChildEnded, ChildLate, Owner
+from vindibot.arena.seats.child_seat import needs_child, needs_of
+from vindibot.arena.seats.entrants import Entrant, files_digest
+from vindibot.config.files import holds
+from vindibot.config.settings import cores
+from vindibot.config.signature import bot_digest
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded, ChildLate
+from vindibot.processes.frames import DONE
+from vindibot.processes.inside import Owner
 
 #: What a child runs, and the name of its process.
 RUN, NAME = "vindibot.cluster.checks:serve", "vindibot-check"

@@ -28,8 +28,14 @@ from typing import Any
 
 from distributed.versions import VersionMismatchWarning
 
-from vindibot.arena import CPU_VARIABLE, GENERIC, ClusterSettings, Elsewhere, Entrant, GameTask, PlayedGame
-from vindibot.base import VindibotError, printable
+from vindibot.arena.dispatch import Elsewhere
+from vindibot.arena.hosts import CPU_VARIABLE, GENERIC
+from vindibot.arena.results import PlayedGame
+from vindibot.arena.schedule import GameTask
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.settings import ClusterSettings
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import printable
 from vindibot.cluster import plugin
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.machines import ClusterMachine, ClusterMachines
@@ -38,7 +44,8 @@ from vindibot.cluster.proof import BuildProof
 from vindibot.cluster.queue import ClusterGame, WaitingGames
 from vindibot.cluster.scheduler import Scheduler
 from vindibot.cluster.travel import Luggage, RemoteGame, pack_entrants
-from vindibot.processes import ChildEnded, ForkServer
+from vindibot.processes.ending import ChildEnded
+from vindibot.processes.server import ForkServer
 
 #: Smallest and largest number of seconds between two polls of the scheduler.
 POLL_SECONDS, LONGEST_POLL_SECONDS = 1.0, 5.0

@@ -15,12 +15,14 @@ from distributed import Worker
 from distributed.comm import get_address_host
 from distributed.utils import get_ip
 
-from vindibot.arena import ClusterSettings
-from vindibot.base import UsageError, adopt_orphans, interrupts
+from vindibot.arena.settings import ClusterSettings
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError
+from vindibot.base.orphans import adopt_orphans
 from vindibot.cluster.access import LOCAL, check_cluster, security
 from vindibot.cluster.plugin import NAME_ATTRIBUTE
 from vindibot.cluster.scheduler import last_reason
-from vindibot.processes import require_children
+from vindibot.processes.support import require_children
 
 #: Seconds until the next attempt to join: the first and the longest pause.
 PAUSES = (1.0, 15.0)

@@ -22,24 +22,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena import Entrant, guarded, play_task, prepare_children, this_machine
+from vindibot.arena.hosts import this_machine
+from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.worker import guarded, play_task, prepare_children
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, ProofAnswer
 from vindibot.cluster.bundles import BundleError
 from vindibot.cluster.checks import problems_of
 from vindibot.cluster.proof import prove
 from vindibot.cluster.travel import Luggage, RemoteGame, unpack_entrants
-from vindibot.processes import (
-    FAILED,
-    FIRST_KIND,
-    READY,
-    Child,
-    ChildLimits,
-    ForkServer,
-    Owner,
-    TaskError,
-    from_owner,
-    serve_tasks,
-)
+from vindibot.processes.child import Child
+from vindibot.processes.frames import FAILED, FIRST_KIND, READY
+from vindibot.processes.inside import Owner, from_owner
+from vindibot.processes.requests import ChildLimits
+from vindibot.processes.server import ForkServer
+from vindibot.processes.tasks import TaskError, serve_tasks
 
 #: What a player runs, and the name of its process.
 RUN, NAME = "vindibot.cluster.player:serve", "vindibot-player"

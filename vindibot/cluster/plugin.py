@@ -19,7 +19,10 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from vindibot.cluster.answers import FailureAnswer, LoadedAnswer
 from vindibot.cluster.player import PROVE_SECONDS, RUN, ClusterPlayer, request_of
-from vindibot.processes import ChildEnded, ChildEnding, ChildLate, ForkServer, Needs, TaskError
+from vindibot.processes.ending import ChildEnded, ChildEnding, ChildLate
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import ForkServer
+from vindibot.processes.tasks import TaskError
 
 #: Prefix of the names of plugins and of the keys of games.
 PREFIX = "vindibot-"

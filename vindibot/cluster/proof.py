@@ -9,9 +9,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from sim.cache import sources
-from vindibot.arena import Entrant, GameTask, Limits, SeatTask, play_task
-from vindibot.base import derive_seed
-from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
+from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.seats.entrants import Entrant, Limits
+from vindibot.arena.worker import play_task
+from vindibot.base.seeds import derive_seed
+from vindibot.config.bots import load_bot
+from vindibot.config.files import shipped
+from vindibot.config.maps import standard_maps
+from vindibot.config.signature import Build, build, digest_of
 
 #: The packages whose sources are in the digest of the code.
 PACKAGES = ("sim", "behaviours", "vindibot")

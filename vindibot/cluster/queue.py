@@ -6,8 +6,9 @@ from collections import deque
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, field
 
-from vindibot.arena import GameTask, PlayedGame
-from vindibot.base import VindibotError
+from vindibot.arena.results import PlayedGame
+from vindibot.arena.schedule import GameTask
+from vindibot.base.errors import VindibotError
 
 #: If a game was lost with its machine this number of times, the next machine plays it without other games at the same time. If
 #: the game is lost there, too, it has failed.

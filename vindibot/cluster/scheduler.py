@@ -11,8 +11,8 @@ from typing import Any
 
 from distributed import Client, LocalCluster
 
-from vindibot.arena import ClusterSettings
-from vindibot.base import VindibotError
+from vindibot.arena.settings import ClusterSettings
+from vindibot.base.errors import VindibotError
 from vindibot.cluster.access import LOCAL, security
 from vindibot.cluster.plugin import PREFIX
 

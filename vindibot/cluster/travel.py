@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim import kernels
-from vindibot.arena import Entrant, GameTask, SeatTask
+from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.cluster.bundles import digest, pack, unpack
-from vindibot.config import DataPath, TraitSpec, data_paths, replaced_paths, shipped_folder
+from vindibot.config.data_files import DataPath, data_paths, replaced_paths
+from vindibot.config.files import shipped_folder
+from vindibot.config.trait_spec import TraitSpec
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.config.data_files import with_data_files
 from vindibot.config.files import TomlFile, find, look_up, read_chain, shipped
 from vindibot.config.messages import dotted, explain, listed, shown

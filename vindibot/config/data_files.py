@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from vindibot.base import given_path, short
+from vindibot.base.paths import given_path
+from vindibot.base.writing import short
 from vindibot.config.files import TomlFile, holds, places, shipped
 from vindibot.config.messages import shown
 

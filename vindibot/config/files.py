@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from behaviours.registry import nearest
-from vindibot.base import UsageError, given_path, short as short
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
+from vindibot.base.writing import short as short
 from vindibot.config.lines import KeyPath, key_lines
 from vindibot.config.messages import dotted, shown
 

@@ -21,7 +21,8 @@ from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from behaviours.registry import nearest
-from vindibot.base import ServerAddress, UsageError
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError
 from vindibot.config.files import TomlFile, find, look_up, read_chain, short
 from vindibot.config.lines import KeyPath
 from vindibot.config.messages import dotted, explain, listed, shown

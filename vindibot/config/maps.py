@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, named_map, parse_map
-from vindibot.base import UsageError, VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.config.files import look_up, read, shipped, short
 from vindibot.config.messages import shown
 

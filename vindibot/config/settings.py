@@ -26,7 +26,10 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
-from vindibot.base import ServerAddress, UsageError, cpu_quota, given_path
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
+from vindibot.base.system.quota import cpu_quota
 from vindibot.config.messages import shown
 
 

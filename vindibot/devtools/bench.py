@@ -18,16 +18,24 @@ from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.past import no_past, observe
 from sim.rules import step
-from vindibot.base import counted, interrupts, printable, say
-from vindibot.config import Bot, load_bot, short
+from vindibot.base import interrupts
+from vindibot.base.output.console import say
+from vindibot.base.output.text import counted, printable
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.files import short
 from vindibot.devtools.explanation import trait_table
 from vindibot.devtools.trials.answering import RUN
 from vindibot.devtools.trials.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, traits_of
 from vindibot.devtools.trials.response import TrialPosition
 from vindibot.devtools.trials.trial import Trial
-from vindibot.engine import Vote, debug_command, warm
-from vindibot.games import BallotEntry, read_recording, tally, view
-from vindibot.processes import Needs, loading_beside
+from vindibot.engine.failures import debug_command
+from vindibot.engine.runner import Vote
+from vindibot.engine.warmup import warm
+from vindibot.games.ballot import BallotEntry, tally
+from vindibot.games.files.recording import read_recording
+from vindibot.games.views import view
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
 
 #: The players of new games, and the boards: (size, percent of walls, percent of mines). If a percentage is None, the seed of the
 #: game decides it.

@@ -16,8 +16,13 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.base import UsageError, docstring, printable, printable_lines, weight_text
-from vindibot.config import Bot, DataPath, TraitSpec, make_importable, shipped_folder, short, shown
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import docstring, printable, printable_lines, weight_text
+from vindibot.config.bots import Bot, make_importable
+from vindibot.config.data_files import DataPath
+from vindibot.config.files import shipped_folder, short
+from vindibot.config.messages import shown
+from vindibot.config.trait_spec import TraitSpec
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -262,7 +267,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     if kind is None:
         raise UsageError(trait.problem)
     from behaviours.base import SplitBehaviour
-    from vindibot.engine import is_anytime
+    from vindibot.engine.health import is_anytime
 
     yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
     text = printable_lines(inspect.cleandoc(docstring(kind) or "(it has no docstring)"))

@@ -20,13 +20,13 @@ from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.base import printable_lines
-from vindibot.config import import_path
+from vindibot.base.output.text import printable_lines
+from vindibot.config.bots import import_path
 from vindibot.devtools.trials.answering import RUN
 from vindibot.devtools.trials.response import MOST_ANSWERS, Response, TrialPosition, ask
 from vindibot.devtools.trials.trial import Trial, TrialBuildError
-from vindibot.engine import TraitPlan
-from vindibot.processes import loading_beside
+from vindibot.engine.worker import TraitPlan
+from vindibot.processes.server import loading_beside
 
 #: Seconds that a trait may take for a turn: the usual limit of a server.
 LIMIT = 1.0

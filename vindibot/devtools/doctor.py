@@ -27,15 +27,38 @@ from rich.console import Console
 from sim import kernels
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError, counted, find_key, free_files, log, say
-from vindibot.client import Transport, TransportError, Within, look_up
-from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
+from vindibot.base import log
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.keys import find_key
+from vindibot.base.output.console import say
+from vindibot.base.output.redaction import Redactor
+from vindibot.base.output.text import counted
+from vindibot.base.system.limits import free_files
+from vindibot.client.transport import Transport, TransportError, Within, look_up
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.files import short
+from vindibot.config.load import Config
+from vindibot.config.settings import PlaySettings, cores
+from vindibot.config.signature import build
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import RUN, Agent, Deadline, Pool, rehearse, voters, warm
-from vindibot.games import Ballot, BallotEntry, unwritable_reason
-from vindibot.processes import FIRST_KIND, TEMPLATE, Child, ChildEnded, Needs, loading_beside, supports_children
-from vindibot.server import EmbeddedServer
+from vindibot.engine.agent import Agent, voters
+from vindibot.engine.deadline import Deadline
+from vindibot.engine.pool import Pool
+from vindibot.engine.rehearsal import rehearse
+from vindibot.engine.warmup import warm
+from vindibot.engine.worker import RUN
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import unwritable_reason
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded
+from vindibot.processes.frames import FIRST_KIND
+from vindibot.processes.requests import Needs
+from vindibot.processes.root import TEMPLATE
+from vindibot.processes.server import loading_beside
+from vindibot.processes.support import supports_children
+from vindibot.server.embedded import EmbeddedServer
 
 Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server.

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from vindibot.base import printable, printable_lines
-from vindibot.config import look_up, read
+from vindibot.base.output.text import printable, printable_lines
+from vindibot.config.files import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config, Settings, TraitSpec
+    from vindibot.config.bots import Bot
+    from vindibot.config.load import Config
+    from vindibot.config.settings import Settings
+    from vindibot.config.trait_spec import TraitSpec
 
 #: The settings model of each command: the package and the name of the class.
 _MODELS = {
@@ -34,7 +37,7 @@ def _load(command: str, file: str | None) -> Config[Any]:
 
     They come from defaults, the file and the environment.
     """
-    from vindibot.config import Config, load_config, load_play, variables
+    from vindibot.config.load import Config, load_config, load_play, variables
 
     def others() -> set[str]:
         return variables(settings_models())
@@ -43,7 +46,7 @@ def _load(command: str, file: str | None) -> Config[Any]:
         return load_play(file, others=others)
     config: Config[Any] = load_config(_model(command), file, others=others)
     if command == "serve":  # the command `serve` does the same
-        from vindibot.server import COMMAND_DEFAULTS
+        from vindibot.server.settings import COMMAND_DEFAULTS
 
         defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
         return Config(config.settings.model_copy(update=defaults), config.origins)
@@ -79,7 +82,9 @@ def settings_lines(command: str, file: str | None) -> Iterator[Text]:
 def bot_lines(bot: Bot) -> Iterator[Text]:
     """Yield the lines of a bot file that is equivalent to this bot: without `extends`, with all its traits and parameters."""
     from behaviours.registry import find
-    from vindibot.config import dotted, flat, short
+    from vindibot.config.files import short
+    from vindibot.config.messages import dotted
+    from vindibot.config.tables import flat
     from vindibot.devtools.catalogue import own_value, parameters, table_header, toml
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
@@ -125,7 +130,7 @@ def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
 
     The schema of bot files includes the traits beside the file of `bot`.
     """
-    from vindibot.config import load_bot
+    from vindibot.config.bots import load_bot
     from vindibot.devtools.catalogue import all_traits
     from vindibot.devtools.schema import bot_schema, settings_schema
 

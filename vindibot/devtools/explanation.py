@@ -16,10 +16,13 @@ from rich.text import Text
 from behaviours.base import SearchInfo
 from behaviours.notes import Note
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, Games, row_column
-from vindibot.base import plain_table, printable, say, weight_text
-from vindibot.engine import debug_command
-from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
-from vindibot.terminal import Frame, layout, rounds
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import printable, weight_text
+from vindibot.engine.failures import debug_command
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import RecordedTurn, Recording
+from vindibot.games.files.vote_line import write_pv
+from vindibot.terminal.board import Frame, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
 

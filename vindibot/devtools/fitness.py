@@ -7,11 +7,15 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from vindibot.arena import ArenaSettings, CheckResult, check_program, read_entrants
-from vindibot.base import counted, printable, printable_lines, say
-from vindibot.config import Bot, Config
+from vindibot.arena.checks.program import CheckResult, check_program
+from vindibot.arena.seats.entrants import read_entrants
+from vindibot.arena.settings import ArenaSettings
+from vindibot.base.output.console import say
+from vindibot.base.output.text import counted, printable, printable_lines
+from vindibot.config.bots import Bot
+from vindibot.config.load import Config
 from vindibot.devtools.conformance import ConformanceError, check_trait
-from vindibot.engine import warm
+from vindibot.engine.warmup import warm
 
 #: What the terminal says about a result, and its style.
 _OK, _WARNS, _FAILS = ("ok", "green"), ("warns", "yellow"), ("FAILS", "bold red")

@@ -11,10 +11,12 @@ from pathlib import Path
 from rich.console import Console
 
 from sim import kernels
-from vindibot.base import counted
-from vindibot.config import load_bot, named_modules
-from vindibot.engine import RUN, warm
-from vindibot.processes import Needs, loading_beside
+from vindibot.base.output.text import counted
+from vindibot.config.bots import load_bot, named_modules
+from vindibot.engine.warmup import warm
+from vindibot.engine.worker import RUN
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
 
 _TOP = Path(__file__).resolve().parents[2]
 #: The packages whose modules may declare kernels, and the text with which a kernel is declared.

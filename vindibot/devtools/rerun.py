@@ -14,8 +14,10 @@ from rich.text import Text
 
 from behaviours.base import View
 from sim.game import DIRECTIONS
-from vindibot.base import printable, say
-from vindibot.config import Bot, short
+from vindibot.base.output.console import say
+from vindibot.base.output.text import printable
+from vindibot.config.bots import Bot
+from vindibot.config.files import short
 from vindibot.devtools.explanation import (
     heading,
     how_to_see,
@@ -31,9 +33,14 @@ from vindibot.devtools.trials.answering import RUN
 from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
 from vindibot.devtools.trials.response import TrialPosition
 from vindibot.devtools.trials.trial import Trial
-from vindibot.engine import TraitHealth, ballot_entry, warm
-from vindibot.games import NODES, Ballot, BallotEntry, Continuation, RecordedTurn, Recording, tally, view
-from vindibot.processes import Needs, loading_beside
+from vindibot.engine.health import TraitHealth, ballot_entry
+from vindibot.engine.warmup import warm
+from vindibot.games.ballot import Ballot, BallotEntry, tally
+from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recording import RecordedTurn, Recording
+from vindibot.games.views import NODES, view
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
 
 #: Default time limit of a trait, as a multiple of the game's time limit for a turn.
 LIMIT_FACTOR = 10

@@ -9,8 +9,9 @@ import json
 import re
 from pathlib import Path
 
-from vindibot.base import UsageError, VindibotError
-from vindibot.config import LONGEST_NAME, shipped, short
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.config.bots import LONGEST_NAME
+from vindibot.config.files import shipped, short
 
 #: The placeholder for the bot's name in the files. In TOML it is in quotes.
 PLACEHOLDER = "NAME"

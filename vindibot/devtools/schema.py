@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from vindibot.config import BotFile, TraitTable
+from vindibot.config.bots import BotFile, TraitTable
 from vindibot.devtools.catalogue import AvailableTrait
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

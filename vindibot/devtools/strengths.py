@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from vindibot.base import plain_table, say
-from vindibot.config import shipped
+from vindibot.base.output.console import plain_table, say
+from vindibot.config.files import shipped
 
 #: The table of strengths among the files that ship.
 TABLE = "strength.toml"

@@ -12,13 +12,17 @@ from rich.tree import Tree
 from behaviours.common.evaluation import UNIT
 from behaviours.search import Search
 from sim.game import DIRECTIONS
-from vindibot.base import Output, UsageError, printable, say
-from vindibot.config import Bot
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import say
+from vindibot.base.output.text import printable
+from vindibot.base.writing import Output
+from vindibot.config.bots import Bot
 from vindibot.devtools.branches import Node, SearchTree, build_tree
 from vindibot.devtools.explanation import heading
 from vindibot.devtools.trials.asking import traits_of
-from vindibot.engine import warm
-from vindibot.games import RecordedTurn, Recording, view
+from vindibot.engine.warmup import warm
+from vindibot.games.files.recording import RecordedTurn, Recording
+from vindibot.games.views import view
 
 #: A comment at the beginning of each drawing, which marks the file as ours.
 MARK = "made by vindibot tree"

@@ -21,15 +21,16 @@ from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
 from sim.past import no_past, observe
-from vindibot.config import Bot
+from vindibot.config.bots import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool
 from vindibot.engine.runner import Vote, run
 from vindibot.engine.worker import TraitPlan
-from vindibot.games import Ballot, BallotEntry, NoteLimit, tally
-from vindibot.processes import supports_children, warn_of_traits_here
+from vindibot.games.ballot import Ballot, BallotEntry, tally
+from vindibot.games.notes import NoteLimit
+from vindibot.processes.support import supports_children, warn_of_traits_here
 
 log = structlog.get_logger("vindibot.engine.agent")
 

@@ -13,7 +13,7 @@ import behaviours
 import sim
 import vindibot
 from behaviours.base import Behaviour, SplitBehaviour
-from vindibot.base import short
+from vindibot.base.writing import short
 
 #: Folders of code that does not belong to the user: the standard library, and this project with its traits.
 _NOT_OWN = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (os, behaviours, sim, vindibot))

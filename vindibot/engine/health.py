@@ -17,7 +17,7 @@ import structlog
 
 from behaviours.base import Behaviour, SplitBehaviour
 from vindibot.engine.runner import Vote
-from vindibot.games import BallotEntry, Status
+from vindibot.games.ballot import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.traits")
 

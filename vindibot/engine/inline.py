@@ -21,7 +21,7 @@ from behaviours.base import Behaviour, Budget, View
 from vindibot.engine.deadline import STOP_AHEAD, StopWord
 from vindibot.engine.health import STILL_RUNNING, TraitHealth, ballot_entry
 from vindibot.engine.runner import Vote, run
-from vindibot.games import BallotEntry
+from vindibot.games.ballot import BallotEntry
 
 #: Seconds that `Inline.close` waits for a running trait.
 CLOSE_TIMEOUT = 0.5

@@ -27,8 +27,8 @@ from vindibot.engine.parts import PartsLayout
 from vindibot.engine.turn import PoolTurn
 from vindibot.engine.worker import TraitPlan
 from vindibot.engine.workers import START_TIMEOUT, WorkerProcess, Workers
-from vindibot.games import BallotEntry, Status
-from vindibot.processes import DONE, OUTPUT
+from vindibot.games.ballot import BallotEntry, Status
+from vindibot.processes.frames import DONE, OUTPUT
 
 log = structlog.get_logger("vindibot.engine.pool")
 

@@ -16,7 +16,8 @@ from sim.game import PLIES_PER_ROUND, Games, copy_of
 from sim.generator import generate
 from sim.rules import step
 from vindibot.engine.agent import Voters, fallback
-from vindibot.games import Player, encode_json, from_games, read_game, tally, to_games
+from vindibot.games.ballot import tally
+from vindibot.games.protocol import Player, encode_json, from_games, read_game, to_games
 
 #: The search budget of each trait in a rehearsal, in nodes.
 NODES = 200

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from behaviours.base import Behaviour, SearchInfo, View, VoteError, plain_info, plain_votes
 from behaviours.notes import Note, Notes
 from vindibot.engine.failures import OutOfTime, location
-from vindibot.games import Status
+from vindibot.games.ballot import Status
 
 #: Largest length of a note, such as the message of an exception, in characters.
 NOTE_LENGTH = 300

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from vindibot.engine.runner import Vote
-from vindibot.games import Status
+from vindibot.games.ballot import Status
 
 
 @dataclass

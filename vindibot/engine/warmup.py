@@ -14,9 +14,11 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim import kernels
-from vindibot.base import UsageError
-from vindibot.config import cores
-from vindibot.processes import ForkServer, Needs, supports_children
+from vindibot.base.errors import UsageError
+from vindibot.config.settings import cores
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import ForkServer
+from vindibot.processes.support import supports_children
 
 #: Seconds after which a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01

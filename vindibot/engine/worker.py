@@ -30,11 +30,13 @@ from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME
 from sim.past import PAST
-from vindibot.config import make_importable
+from vindibot.config.bots import make_importable
 from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
-from vindibot.games import Status, read_notes, write_notes
-from vindibot.processes import DONE, FAILED, FIRST_KIND, OUTPUT, READY, ChildFrame, Owner
+from vindibot.games.ballot import Status
+from vindibot.games.notes import read_notes, write_notes
+from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, OUTPUT, READY, ChildFrame
+from vindibot.processes.inside import Owner
 
 #: The function of a worker, and the name of its process, as ``ps`` shows it.
 RUN, WORKER = "vindibot.engine.worker:serve", "vindibot-worker"

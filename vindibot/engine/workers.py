@@ -15,11 +15,14 @@ from typing import Protocol
 
 import structlog
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 from vindibot.engine import worker
 from vindibot.engine.parts import PartsLayout
 from vindibot.engine.worker import TraitPlan
-from vindibot.processes import FAILED, READY, Child, ChildFrame, ChildLimits, ForkServer, Needs
+from vindibot.processes.child import Child
+from vindibot.processes.frames import FAILED, READY, ChildFrame
+from vindibot.processes.requests import ChildLimits, Needs
+from vindibot.processes.server import ForkServer
 
 log = structlog.get_logger("vindibot.engine.pool")
 

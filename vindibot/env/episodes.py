@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from behaviours.common.map_tables import map_tables_of
 from sim.game import CRASH, SEATS, Games, mover
 from sim.rules import step
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.observing import ALL, Lookout, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import REWARDS, worths_in
-from vindibot.games import GameRecord, map_before, read_records
+from vindibot.games.game_record import GameRecord, map_before, read_records
 
 
 @dataclass(frozen=True)

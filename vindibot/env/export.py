@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from behaviours.net.features import FEATURES
 from behaviours.net.network import MOST, UNIT, Net, NetError, Network
 from vindibot import __version__
-from vindibot.base import Output, UsageError
-from vindibot.config import LONGEST_NAME
-from vindibot.learning import NetFile
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import Output
+from vindibot.config.bots import LONGEST_NAME
+from vindibot.learning.bots import NetFile
 
 _COMMAND = "vindibot.env.export"
 #: The first line of the bots.

@@ -10,9 +10,10 @@ import numpy as np
 
 from sim.board import draw
 from sim.game import Games
-from vindibot.base import UsageError
-from vindibot.games import GameRecord
-from vindibot.viewer import Painter, record_page
+from vindibot.base.errors import UsageError
+from vindibot.games.game_record import GameRecord
+from vindibot.viewer.painting import Painter
+from vindibot.viewer.replay import record_page
 
 #: The modes of `frame`.
 MODES = ["ansi", "rgb_array", "human"]

@@ -18,8 +18,12 @@ from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_pol
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import Map
-from vindibot.base import UsageError, derive_seed
-from vindibot.config import Bot, explain, load_bot, load_map, shipped
+from vindibot.base.errors import UsageError
+from vindibot.base.seeds import derive_seed
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.files import shipped
+from vindibot.config.maps import load_map
+from vindibot.config.messages import explain
 from vindibot.env.observing import Lookout
 from vindibot.env.stepping import PROGRAM, RANDOM, REWARDS, MapPool, RivalPool, Rules
 

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from sim.game import mover
 from sim.rules import step
-from vindibot.base import UsageError
-from vindibot.engine import Agent, in_process_voters
+from vindibot.base.errors import UsageError
+from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.env.frames import MODES, Page, frame
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, GO_ON, LEARNER, MOVE, PROGRAM
 from vindibot.env.table import GameTable
 from vindibot.env.vector import Info, Observation, observation_space
-from vindibot.games import GameRecord, Reason, map_before
+from vindibot.games.game_record import GameRecord, map_before
+from vindibot.games.outcome import Reason
 
 
 class VindiniumEnv(gymnasium.Env[Observation, np.int64]):

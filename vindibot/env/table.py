@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from behaviours.net.features import FOUND
 from behaviours.net.scoring import UNITS
 from sim.game import GAME, SEATS
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.observing import ALL, NOTHING, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_state

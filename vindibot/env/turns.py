@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
 
 from sim.game import PLIES_PER_ROUND, SEATS, mover
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.frames import MODES, frame
 from vindibot.env.observing import ALL, MASK, Observations, Rows
 from vindibot.env.options import EnvOptions

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.env.frames import MODES, frame
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, SKIP

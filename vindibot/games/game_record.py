@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSer
 from sim.board import BoardError, draw, parse
 from sim.game import CRASH, STRIDE, TILE_BITS, Games, equal, row_column
 from sim.maps import Map, MapError, parse_map
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 from vindibot.games.files.lines import fault, read_lines
 from vindibot.games.files.review import PREFIX
 from vindibot.games.notes import GameNote
@@ -164,7 +164,7 @@ def loads(line: bytes | str, where: str = "game record") -> GameRecord:
 def read_records(path: Path) -> Iterator[GameRecord]:
     """Yield the records in a file. Raises `GameRecordError` with the file, the line and the reason.
 
-    The lines of reviews are left out (`vindibot.games.read_review`).
+    The lines of reviews are left out (`vindibot.games.files.review.read_review`).
     """
     for number, line in read_lines(path, GameRecordError):
         if line.startswith(PREFIX):

@@ -24,7 +24,9 @@ from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games,
 from sim.pictures.svg import draw_svg
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from vindibot.base import UsageError, printable, render
+from vindibot.base.errors import UsageError
+from vindibot.base.output.pages import render
+from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
 from vindibot.games.curves import Curves

@@ -33,7 +33,8 @@ from sim.game import (
     square,
 )
 from sim.rules import effective_moves, step
-from vindibot.base import UsageError, counted
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import counted
 
 #: A message that asks the referee for the targets of the other heroes' last moves.
 EXPERT = "EXPERT_INPUT"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Self, get_args
 
 from vindibot.games.files.review import Kind, Mark, ReviewedTurn
-from vindibot.statistics import rate_interval
+from vindibot.statistics.rates import rate_interval
 
 #: The classes of bad moves, the smallest losses first.
 MARKS = get_args(Mark)[1:]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import BoardError, draw, parse
 from sim.game import CRASH, GAME, PLIES_PER_ROUND
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 from vindibot.games.files.lines import fault, read_lines
 from vindibot.games.history import GameHistory
 

@@ -34,7 +34,8 @@ from sim.game import (
     new_game,
     row_column,
 )
-from vindibot.base import Redactor, VindibotError
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.redaction import Redactor
 
 #: The HTTP header with the time limit for a move in milliseconds. Our own server sends it with every answer.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"

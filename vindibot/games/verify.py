@@ -16,7 +16,8 @@ from rich.console import Console
 
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
-from vindibot.base import UsageError, VindibotError, counted, decode_json
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import counted, decode_json
 from vindibot.games.files.game_file import kind_of
 from vindibot.games.files.lines import read_lines
 from vindibot.games.files.recording import read_recording

@@ -1,5 +1,1 @@
 """Learning nets that play, from self-play and from recorded games."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,10 +9,12 @@ from pathlib import Path
 import tomli_w
 
 from behaviours.net.network import Net, NetError, load_nets, save_nets
-from vindibot.base import Output, UsageError, VindibotError, replace, short
-from vindibot.config import LONGEST_NAME, Bot, name_of_file
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import Output, replace, short
+from vindibot.config.bots import LONGEST_NAME, Bot
+from vindibot.config.data_files import name_of_file
 from vindibot.learning.imitation import COMMAND, Fit
-from vindibot.tuning import head, reference
+from vindibot.tuning.bot_files import head, reference
 
 #: The first line of the bots.
 MARK = "# Made by vindibot learn"

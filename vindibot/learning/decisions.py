@@ -28,8 +28,11 @@ from sim.game import CELLS, CRASH, GAMES, SEATS, STAY, Games
 from sim.kernel_types import INT8S, tuple_of
 from sim.kernels import entry, kernel
 from sim.rules import play
-from vindibot.base import UsageError, short
-from vindibot.games import GameHistory, GameRecord as RecordedGame, GameRecordError, Reason, read_records
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import short
+from vindibot.games.game_record import GameRecord as RecordedGame, GameRecordError, read_records
+from vindibot.games.history import GameHistory
+from vindibot.games.outcome import Reason
 from vindibot.learning.network import FLOAT32_ROWS, INT16_ROWS
 
 #: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.

@@ -24,10 +24,15 @@ from numpy.typing import NDArray
 
 from behaviours.net.network import Net
 from vindibot import __version__
-from vindibot.base import LineFile, UsageError, VindibotError, decode_json, short
-from vindibot.config import Bot, cores, digest_of
-from vindibot.engine import Agent, Inline, in_process_voters
-from vindibot.games import GameHistory
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import decode_json
+from vindibot.base.writing import LineFile, short
+from vindibot.config.bots import Bot
+from vindibot.config.settings import cores
+from vindibot.config.signature import digest_of
+from vindibot.engine.agent import Agent, in_process_voters
+from vindibot.engine.inline import Inline
+from vindibot.games.history import GameHistory
 from vindibot.learning.cross_entropy import find_scores
 from vindibot.learning.decisions import MoveDecisions, Turns
 from vindibot.learning.imitation import Fit, fit_net

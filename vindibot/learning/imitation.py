@@ -19,7 +19,8 @@ from behaviours.net.features import MOVE_SLOTS
 from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
-from vindibot.base import UsageError, plain_table
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table
 from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import MoveDecisions
 from vindibot.learning.gradient import adam_step

@@ -27,11 +27,13 @@ from sim.kernels import entry
 from sim.maps import Map
 from sim.replay import Moves, events_of, moves_of
 from sim.rules import play, step
-from vindibot.base import UsageError, given_path
-from vindibot.config import Bot, load_bot
-from vindibot.engine import Agent, in_process_voters
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
+from vindibot.config.bots import Bot, load_bot
+from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.learning.trainer import training_map
-from vindibot.statistics import estimate_share, rate_interval
+from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.shares import estimate_share
 
 #: The file of the net in a folder of self-play.
 NET_FILE = "net.npz"

@@ -26,7 +26,7 @@ from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, Games
 from sim.kernel_types import INT8S, INT16S, tuple_of
 from sim.kernels import entry
 from sim.rules import play
-from vindibot.games import GameRecord
+from vindibot.games.game_record import GameRecord
 from vindibot.learning.collecting import lead_of
 from vindibot.learning.decisions import Sample, game_digest, map_number, read_games
 from vindibot.learning.network import FLOAT32S, INT16_ROWS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vindibot.arena import Curve, lines
-from vindibot.base import counted
+from vindibot.arena.report.charts import Curve, lines
+from vindibot.base.output.text import counted
 from vindibot.learning.selfplay import REPORT, Row, Selfplay
-from vindibot.tuning import ReportPart, write_page
+from vindibot.tuning.report import ReportPart, write_page
 
 #: The heads of the columns in the terminal, with their widths.
 HEADS = (

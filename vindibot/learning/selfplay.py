@@ -25,8 +25,11 @@ from pydantic import ValidationError
 
 from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
-from vindibot.base import LineFile, UsageError, VindibotError, replace, short
-from vindibot.config import LONGEST_NAME, Bot, cores, explain
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import LineFile, replace, short
+from vindibot.config.bots import LONGEST_NAME, Bot
+from vindibot.config.messages import explain
+from vindibot.config.settings import cores
 from vindibot.learning.matches import NET_FILE, MatchRival
 from vindibot.learning.network import parameters_of
 from vindibot.learning.trainer import Means, SelfplaySettings, Trainer

@@ -8,7 +8,8 @@ import select
 import signal
 from typing import NoReturn
 
-from vindibot.base import exit_now, kill_children
+from vindibot.base.orphans import kill_children
+from vindibot.base.system.exit import exit_now
 
 
 class Changes:

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from typing import Literal
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 
 #: The exit code of a child whose function raised `MemoryError`.
 OUT_OF_MEMORY = 71

@@ -18,7 +18,8 @@ from math import inf
 from selectors import EVENT_READ, PollSelector, SelectorKey
 from typing import NoReturn
 
-from vindibot.base import children, exit_now, kill_children
+from vindibot.base.orphans import children, kill_children
+from vindibot.base.system.exit import exit_now
 from vindibot.processes import inside
 from vindibot.processes.changes import Changes
 from vindibot.processes.requests import CONTROL, Request, close_all, receive

@@ -17,7 +17,9 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, continue_after_parent, exit_now, name_process, open_files
+from vindibot.base.orphans import adopt_orphans, continue_after_parent, name_process
+from vindibot.base.system.exit import exit_now
+from vindibot.base.system.limits import open_files
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder

@@ -18,7 +18,8 @@ import signal
 import socket
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, children, continue_after_parent, exit_now, kill_children, name_process
+from vindibot.base.orphans import adopt_orphans, children, continue_after_parent, kill_children, name_process
+from vindibot.base.system.exit import exit_now
 from vindibot.processes.changes import Changes
 
 #: The name of the process, as ``ps`` shows it.

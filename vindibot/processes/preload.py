@@ -12,7 +12,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from vindibot.base import open_files
+from vindibot.base.system.limits import open_files
 
 #: The file descriptors that imported modules have opened. Children inherit them.
 descriptors: set[int] = set()
@@ -37,7 +37,7 @@ def import_modules(modules: Iterable[str], folders: Sequence[str] = ()) -> bool:
 
     with _silently():
         if folders:
-            from vindibot.config import make_importable
+            from vindibot.config.bots import make_importable
 
             make_importable(folders)
         for module in fresh:

@@ -26,8 +26,10 @@ from math import inf
 from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
-from vindibot.base import adopt_orphans, continue_after_parent, exit_now, kill_children, name_process, open_files
-from vindibot.config import cores
+from vindibot.base.orphans import adopt_orphans, continue_after_parent, kill_children, name_process
+from vindibot.base.system.exit import exit_now
+from vindibot.base.system.limits import open_files
+from vindibot.config.settings import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes
 from vindibot.processes.forker import ForkedChild, Forker, Timed

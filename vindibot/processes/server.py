@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sim import kernels
-from vindibot.base import VindibotError
-from vindibot.config import import_path
+from vindibot.base.errors import VindibotError
+from vindibot.config.bots import import_path
 from vindibot.processes import requests
 from vindibot.processes.requests import ROOT, Needs, Request
 from vindibot.processes.support import require_children, supports_children

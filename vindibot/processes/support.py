@@ -10,7 +10,7 @@ import os
 import warnings
 from functools import cache
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 
 #: The functions of Python that tell a system with all of this.
 _NEEDED = ("eventfd", "fork", "memfd_create", "pidfd_open")

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from math import ceil, inf
 from typing import Any, TypeVar, overload
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 from vindibot.processes.child import EXIT_SECONDS, RETRY_AFTER, Child
 from vindibot.processes.ending import ChildEnded, ChildEnding
 from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY, ChildFrame

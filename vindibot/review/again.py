@@ -13,10 +13,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from vindibot.base import Output, UsageError, counted, plain_table, printable, say, short
-from vindibot.config import Bot
-from vindibot.devtools import moves_of, voting_elsewhere
-from vindibot.games import GameHistory, Review, ReviewedTurn, write_moment
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.base.writing import Output, short
+from vindibot.config.bots import Bot
+from vindibot.devtools.trials.asking import moves_of
+from vindibot.devtools.trials.trial import voting_elsewhere
+from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.history import GameHistory
+from vindibot.games.moments import write_moment
 from vindibot.review.positions import positions
 from vindibot.review.report import progress_bar
 

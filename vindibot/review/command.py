@@ -11,20 +11,16 @@ from pathlib import Path
 from pydantic import ValidationError
 from rich.console import Console
 
-from vindibot.arena import is_results
-from vindibot.base import UsageError, say, short
-from vindibot.config import Bot, load_bot
-from vindibot.games import (
-    GameHistory,
-    GameRecord,
-    Recording,
-    Review,
-    Thresholds,
-    kind_of,
-    read_game_file,
-    read_records,
-    review_path,
-)
+from vindibot.arena.store import is_results
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import say
+from vindibot.base.writing import short
+from vindibot.config.bots import Bot, load_bot
+from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import Review, Thresholds, review_path
+from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.history import GameHistory
 from vindibot.review.again import NODES_AGAIN, ask_again, compare, write_tests
 from vindibot.review.profile import bots_of, many_games, show_profile
 from vindibot.review.report import show_review

@@ -13,11 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND
-from vindibot.arena import games_path, is_results
-from vindibot.base import UsageError, counted, plain_table, printable, say, short
-from vindibot.config import Bot, load_bot
-from vindibot.engine import warm
-from vindibot.games import PHASES, GameHistory, GameRecord, Recording, ReviewedTurn, Thresholds, kind_of, read_game_file
+from vindibot.arena.store import games_path, is_results
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.base.writing import short
+from vindibot.config.bots import Bot, load_bot
+from vindibot.engine.warmup import warm
+from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import ReviewedTurn, Thresholds
+from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
+from vindibot.games.losses import PHASES
 from vindibot.review.again import NODES_AGAIN, good_moves, write_tests
 from vindibot.review.differences import AskedTurn, Game, ask_both, chosen_turns
 from vindibot.review.positions import HEROES
@@ -27,8 +35,8 @@ from vindibot.review.run import reviewing
 from vindibot.review.situations import SITUATIONS
 from vindibot.review.turns import Reviewer
 from vindibot.review.values import NODES, ROUNDS, rollout_of
-from vindibot.statistics import rate_interval
-from vindibot.viewer import replay_file
+from vindibot.statistics.rates import rate_interval
+from vindibot.viewer.replay import replay_file
 
 #: Default number of turns about which the bots are asked.
 TURNS = 500

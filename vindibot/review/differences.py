@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sim.game import DIRECTIONS
-from vindibot.config import Bot
-from vindibot.devtools import voting_elsewhere
-from vindibot.games import Ballot, BallotEntry, GameHistory, ReviewedTurn
+from vindibot.config.bots import Bot
+from vindibot.devtools.trials.trial import voting_elsewhere
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.review import ReviewedTurn
+from vindibot.games.history import GameHistory
 from vindibot.review.positions import TurnPosition, positions
 from vindibot.review.situations import phase_of, situation_of
 

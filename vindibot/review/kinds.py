@@ -22,7 +22,7 @@ from sim.events import DRANK, INHERITED, STRUCK, TOOK_MINE
 from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY, STRIDE, TAVERN, TILE_BITS, Games
 from sim.past import past_of
 from sim.replay import events_of
-from vindibot.games import Kind
+from vindibot.games.files.review import Kind
 
 
 @dataclass(frozen=True)

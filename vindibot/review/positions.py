@@ -11,7 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.past import PAST, no_past, observe, read_past
-from vindibot.games import GameHistory
+from vindibot.games.history import GameHistory
 
 #: All heroes.
 HEROES = (0, 1, 2, 3)

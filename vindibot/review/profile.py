@@ -8,9 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.arena import games_path, is_results, read_results, that_count
-from vindibot.base import counted, plain_table, printable, say
-from vindibot.games import KINDS_OF_LOSS, MARKS, BotLosses, GameRecord, Reason, Review, losses_by_bot, read_records
+from vindibot.arena.results import read_results, that_count
+from vindibot.arena.store import games_path, is_results
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.games.files.review import Review
+from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.losses import KINDS_OF_LOSS, MARKS, BotLosses, losses_by_bot
+from vindibot.games.outcome import Reason
 from vindibot.review.report import WHAT_LOSSES_MEAN
 
 #: Largest number of bots in one table of losses by kind. Each bot is a column.

@@ -14,10 +14,13 @@ from rich.text import Text
 from sim.events import DIED_IN_MINE, DRANK, KILLED, KILLED_ON_SPAWN, TOOK_MINE, Events
 from sim.game import PLIES_PER_ROUND, Games
 from sim.replay import events_of
-from vindibot.base import counted, plain_table, printable, say
-from vindibot.games import KINDS_OF_LOSS, MARKS, PHASES, GameHistory, Losses, Review, ReviewedTurn
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.history import GameHistory
+from vindibot.games.losses import KINDS_OF_LOSS, MARKS, PHASES, Losses
 from vindibot.review.turns import LETTERS
-from vindibot.terminal import part_of_board
+from vindibot.terminal.board import part_of_board
 
 #: The head of the table of losses.
 HEAD = "mean loss per move, in gold"

@@ -14,11 +14,21 @@ from pathlib import Path
 from pydantic import ValidationError
 from rich.console import Console
 
-from vindibot.base import VindibotError, printable, short
-from vindibot.config import cores
-from vindibot.engine import warm
-from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn
-from vindibot.processes import Child, ChildEnded, Needs, Tasks, loading_beside, supports_children, warn_of_traits_here
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import printable
+from vindibot.base.writing import short
+from vindibot.config.settings import cores
+from vindibot.engine.warmup import warm
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import ReviewedTurn
+from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
+from vindibot.processes.support import supports_children, warn_of_traits_here
+from vindibot.processes.tasks import Tasks
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.report import progress_bar
 from vindibot.review.store import ReviewFile

@@ -10,20 +10,20 @@ import os
 from pathlib import Path
 from typing import Self
 
-from vindibot.base import LineFile, UsageError, VindibotError, short
-from vindibot.games import (
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import LineFile, short
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import (
     REVIEW_SUFFIX,
-    GameRecord,
-    Recording,
     Review,
     ReviewedTurn,
     ReviewHeader,
-    dumps,
     is_review_line,
     parse_review,
     read_reviews,
     write_review_line,
 )
+from vindibot.games.game_record import GameRecord, dumps
 
 INSTEAD = "--output names another file"
 

@@ -15,11 +15,16 @@ from behaviours.base import View
 from sim.board import draw
 from sim.game import RUNNING, SEATS, STRIDE, Games
 from sim.maps import map_of
-from vindibot.arena import SuitePosition, suite_output, write_suite
-from vindibot.base import UsageError, counted, plain_table, say, short
-from vindibot.config import load_bot
-from vindibot.engine import warm
-from vindibot.games import PHASES, GameHistory, GameRecord
+from vindibot.arena.suites import SuitePosition, suite_output, write_suite
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted
+from vindibot.base.writing import short
+from vindibot.config.bots import load_bot
+from vindibot.engine.warmup import warm
+from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
+from vindibot.games.losses import PHASES
 from vindibot.review.profile import many_games
 from vindibot.review.report import progress_bar
 from vindibot.review.situations import NEAR_STEPS, phase_of

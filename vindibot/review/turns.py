@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from sim import kernels
 from sim.game import DIRECTIONS
-from vindibot.config import Bot, build, digest_of, name_to_load
-from vindibot.devtools import best_moves
-from vindibot.games import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
-from vindibot.processes import Owner, serve_tasks
+from vindibot.config.bots import Bot, name_to_load
+from vindibot.config.signature import build, digest_of
+from vindibot.devtools.trials.asking import best_moves
+from vindibot.games.files.review import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.processes.inside import Owner
+from vindibot.processes.tasks import serve_tasks
 from vindibot.review.kinds import cycle_of, kind_of
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of

@@ -25,8 +25,8 @@ from behaviours.rollout.plans import plans_of_moves
 from behaviours.rollout.playouts import EPSILON_UNIT, ROLLOUT_PARAMS, Batch
 from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
-from vindibot.base import UsageError
-from vindibot.config import Bot
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import Bot
 from vindibot.review.kinds import FAR
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from vindibot.games import LIMIT_HEADER, encode_json, read_direction
+from vindibot.games.protocol import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby

@@ -11,7 +11,8 @@ from typing import Self
 from fastapi import FastAPI
 
 from sim.kernels import warm
-from vindibot.base import VindibotError, compile_templates
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.pages import compile_templates
 from vindibot.server.game_server import GameServer
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.organiser import add_organiser

@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import Self
 
 from sim.kernels import warm
-from vindibot.base import AsgiServer, VindibotError, interrupts
+from vindibot.base import interrupts
+from vindibot.base.asgi import AsgiServer
+from vindibot.base.errors import VindibotError
 from vindibot.server.app import create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.listener import Listener

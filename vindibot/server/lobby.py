@@ -11,8 +11,9 @@ import numpy as np
 from sim.game import PLIES_PER_ROUND, SEATS, Games
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
-from vindibot.base import UsageError
-from vindibot.games import Player, map_before
+from vindibot.base.errors import UsageError
+from vindibot.games.game_record import map_before
+from vindibot.games.protocol import Player
 from vindibot.server.limits import ClientLimits
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error

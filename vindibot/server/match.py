@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sim.game import SEATS, Games
 from sim.maps import Map
-from vindibot.games import Reason
+from vindibot.games.outcome import Reason
 from vindibot.server.limits import Place
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter

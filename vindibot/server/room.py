@@ -18,7 +18,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, STAY, Games
-from vindibot.games import GameHistory, Player, Reason, encode_json, from_games, reason_of
+from vindibot.games.history import GameHistory
+from vindibot.games.outcome import Reason, reason_of
+from vindibot.games.protocol import Player, encode_json, from_games
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.users import random_word
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, SecretStr, field_validator
 
-from vindibot.config import OptionalFile, Settings
+from vindibot.config.settings import OptionalFile, Settings
 
 SHORTEST_ADMIN_KEY = 12
 

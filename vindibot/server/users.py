@@ -19,7 +19,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from vindibot.base import VindibotError, unseen_character
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import unseen_character
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
 #: The characters that ids, new keys and tokens consist of.

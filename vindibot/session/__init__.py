@@ -1,5 +1,1 @@
 """Whole games of one bot: this package joins, plays, records and shows them."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

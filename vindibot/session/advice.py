@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from vindibot.config import short
+from vindibot.config.files import short
 
 #: The folder in which ``last`` is the newest recording.
 _USUAL = Path("recordings")

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
-from vindibot.base import UsageError, counted, plain_table, printable, say
-from vindibot.config import Bot, bot_of_player, load_bot
-from vindibot.games import Continuation
-from vindibot.server import RANDOM_BOT
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.config.bots import Bot, bot_of_player, load_bot
+from vindibot.games.files.continuation import Continuation
+from vindibot.server.lobby import RANDOM_BOT
 from vindibot.session.player import Report
-from vindibot.statistics import mean_interval
+from vindibot.statistics.means import mean_interval
 
 
 def rivals_of(start: Continuation, against: str) -> tuple[Bot | None, ...]:

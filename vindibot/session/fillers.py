@@ -12,13 +12,19 @@ from itertools import count
 import structlog
 from pydantic import SecretStr
 
-from vindibot.base import VindibotError, derive_seed, log
-from vindibot.client import ClientSettings
-from vindibot.config import Bot, PlaySettings, load_bot, named_modules, shipped
-from vindibot.engine import RUN
-from vindibot.games import Reason
-from vindibot.processes import Needs, loading_beside
-from vindibot.server import Director, EmbeddedServer
+from vindibot.base import log
+from vindibot.base.errors import VindibotError
+from vindibot.base.seeds import derive_seed
+from vindibot.client.game_client import ClientSettings
+from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.files import shipped
+from vindibot.config.settings import PlaySettings
+from vindibot.engine.worker import RUN
+from vindibot.games.outcome import Reason
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
+from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.league.director import Director
 from vindibot.session.player import GamePlayer, start_voters
 
 #: Number of fillers of a league. A match day without absent bots needs at most three of them at the same time.

@@ -20,19 +20,37 @@ from sim import generator
 from sim.game import PLIES_PER_ROUND, SEATS
 from sim.generator import generate
 from sim.maps import Map
-from vindibot.base import VindibotError, counted, derive_seed, interrupts, log, plain_table, printable, require_key
-from vindibot.client import ClientSettings
-from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
-from vindibot.engine import RUN, Preview, Voters, warm
-from vindibot.games import Continuation, Reason, recording_folder_problem
-from vindibot.processes import Needs, loading_beside
-from vindibot.server import RANDOM_BOT, GameServer, Room, RoomObserver, ServerSettings
+from vindibot.base import interrupts, log
+from vindibot.base.errors import VindibotError
+from vindibot.base.keys import require_key
+from vindibot.base.output.console import plain_table
+from vindibot.base.output.text import counted, printable
+from vindibot.base.seeds import derive_seed
+from vindibot.client.game_client import ClientSettings
+from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.load import Config
+from vindibot.config.maps import load_map, map_text
+from vindibot.config.settings import PlaySettings, cores
+from vindibot.engine.agent import Voters
+from vindibot.engine.warmup import Preview, warm
+from vindibot.engine.worker import RUN
+from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recording import recording_folder_problem
+from vindibot.games.outcome import Reason
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
+from vindibot.server.game_server import GameServer
+from vindibot.server.lobby import RANDOM_BOT
+from vindibot.server.room import Room, RoomObserver
+from vindibot.server.settings import ServerSettings
 from vindibot.session.advice import next_steps
 from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report, finish_opponents, start_voters
-from vindibot.terminal import Display, Frame, fitting_lines, keyboard
-from vindibot.viewer import LiveViewer
+from vindibot.terminal.board import Frame
+from vindibot.terminal.display import Display, fitting_lines
+from vindibot.terminal.keyboard import keyboard
+from vindibot.viewer.live import LiveViewer
 
 #: The session ends if the server answers this number of attempts to join, one after another, with an invalid answer.
 MAX_INVALID_JOINS = 3
@@ -372,7 +390,7 @@ def _kind_of_server(*, watched: bool) -> type[GameServer]:
     """Return the class of our own server: with pages if a person watches, else the core, which starts faster."""
     if not watched:
         return GameServer
-    from vindibot.server import EmbeddedServer
+    from vindibot.server.embedded import EmbeddedServer
 
     return EmbeddedServer
 

@@ -18,27 +18,25 @@ from typing import Any, Protocol
 import structlog
 
 from sim.game import DIRECTIONS, Game, Games
-from vindibot.base import counted, log
-from vindibot.client import ClientEvents, ClientSettings, GameClient, GameQueue
-from vindibot.config import Bot, PoolSettings, shipped_folder, short
-from vindibot.engine import Agent, Deadline, Voters, debug_command, rehearse, voters
-from vindibot.games import (
-    Answer,
-    Ballot,
-    GameState,
-    Header,
-    LastState,
-    Opening,
-    Outcome,
-    Ply,
-    Recorder,
-    TraitHeader,
-    answer_games,
-    ranks,
-    result_text,
-    write_entry,
-)
-from vindibot.terminal import Display, GameDisplay
+from vindibot.base import log
+from vindibot.base.output.text import counted
+from vindibot.client.game_client import ClientEvents, ClientSettings, GameClient
+from vindibot.client.queue import GameQueue
+from vindibot.config.bots import Bot
+from vindibot.config.files import shipped_folder, short
+from vindibot.config.settings import PoolSettings
+from vindibot.engine.agent import Agent, Voters, voters
+from vindibot.engine.deadline import Deadline
+from vindibot.engine.failures import debug_command
+from vindibot.engine.rehearsal import rehearse
+from vindibot.games.ballot import Ballot
+from vindibot.games.files.continuation import Opening
+from vindibot.games.files.recording import Header, LastState, Recorder, TraitHeader
+from vindibot.games.files.vote_line import write_entry
+from vindibot.games.history import Ply
+from vindibot.games.outcome import Outcome, ranks, result_text
+from vindibot.games.protocol import Answer, GameState, answer_games
+from vindibot.terminal.display import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
 #: Seconds from the decision of a move until its turn is recorded, and from the first state until the recording begins. In this

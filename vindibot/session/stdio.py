@@ -19,11 +19,20 @@ from typing import NamedTuple
 from rich.console import Console
 
 from sim.game import DIRECTIONS, STAY, Game
-from vindibot.base import interrupts, log, printable, say, terminal
-from vindibot.config import Bot, cores, load_bot, named_modules
-from vindibot.engine import RUN, Agent, Deadline, Voters, rehearse, voters, warm
-from vindibot.games import EXPERT, Ballot, LineGame
-from vindibot.processes import Needs, loading_beside
+from vindibot.base import interrupts, log
+from vindibot.base.output.console import say, terminal
+from vindibot.base.output.text import printable
+from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.settings import cores
+from vindibot.engine.agent import Agent, Voters, voters
+from vindibot.engine.deadline import Deadline
+from vindibot.engine.rehearsal import rehearse
+from vindibot.engine.warmup import warm
+from vindibot.engine.worker import RUN
+from vindibot.games.ballot import Ballot
+from vindibot.games.line_protocol import EXPERT, LineGame
+from vindibot.processes.requests import Needs
+from vindibot.processes.server import loading_beside
 
 #: Largest length of a line, in bytes.
 LONGEST_LINE = 4096

@@ -33,8 +33,11 @@ from rich.live import Live
 from rich.segment import SegmentLines
 
 from sim.game import DIRECTIONS, Games
-from vindibot.base import printable, say, terminal
-from vindibot.games import Ballot, Outcome, Ply
+from vindibot.base.output.console import say, terminal
+from vindibot.base.output.text import printable
+from vindibot.games.ballot import Ballot
+from vindibot.games.history import Ply
+from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Frame, Line, layout, rounds
 from vindibot.terminal.lines import move_word
 

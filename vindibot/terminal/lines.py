@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, row_column
-from vindibot.base import printable
-from vindibot.games import GameHistory, Ply, reason_of
+from vindibot.base.output.text import printable
+from vindibot.games.history import GameHistory, Ply
+from vindibot.games.outcome import reason_of
 
 
 def move_word(move: int) -> str:

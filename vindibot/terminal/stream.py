@@ -13,9 +13,11 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
-from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError
-from vindibot.client import Transport, TransportError
-from vindibot.games import GameState, read_game
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.redaction import Redactor
+from vindibot.client.transport import Transport, TransportError
+from vindibot.games.protocol import GameState, read_game
 
 #: Seconds between two attempts to connect again. The pause is `FIRST_BACKOFF` at first. It doubles with each attempt, up to
 #: `LONGEST_BACKOFF`.

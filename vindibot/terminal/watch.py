@@ -13,8 +13,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from vindibot.base import UsageError, given_path, printable, say, terminal
-from vindibot.games import GameHistory
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import say, terminal
+from vindibot.base.output.text import printable
+from vindibot.base.paths import given_path
+from vindibot.games.history import GameHistory
 from vindibot.terminal.board import Frame
 from vindibot.terminal.display import Display
 from vindibot.terminal.keyboard import keyboard

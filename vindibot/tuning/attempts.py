@@ -22,7 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from vindibot.base import LineFile, UsageError, VindibotError, begins_with, derive_seed, short
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.seeds import derive_seed
+from vindibot.base.writing import LineFile, begins_with, short
 
 #: The first bytes of a file of attempts.
 MARK = b'{"attempt":'

@@ -16,9 +16,12 @@ from statistics import fmean
 import numpy as np
 
 from sim.game import SEATS
-from vindibot.arena import Entrant, GameLine, GameTask, Limits, MapSet, SeatTask, wall_seconds
-from vindibot.base import derive_seed
-from vindibot.config import Bot
+from vindibot.arena.mapsets import MapSet
+from vindibot.arena.results import GameLine
+from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
+from vindibot.arena.seats.entrants import Entrant, Limits
+from vindibot.base.seeds import derive_seed
+from vindibot.config.bots import Bot
 from vindibot.tuning.objectives import OBJECTIVES, mean_score
 
 #: The labels of the two bots in the games.

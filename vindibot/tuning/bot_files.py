@@ -11,8 +11,11 @@ from typing import Any
 
 import tomli_w
 
-from vindibot.base import Output, UsageError, create, printable, short
-from vindibot.config import LONGEST_NAME, Bot, data_paths, load_bot, name_to_load, replaced_paths
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import printable
+from vindibot.base.writing import Output, create, short
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot, name_to_load
+from vindibot.config.data_files import data_paths, replaced_paths
 from vindibot.tuning.space import full_parameters, split_key
 
 #: The first line of a tuned bot.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 
 #: The packages of the extra.
 PACKAGES = ("cmaes", "optuna", "scipy")

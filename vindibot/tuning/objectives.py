@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 from typing import Literal
 
-from vindibot.arena import GameLine
+from vindibot.arena.results import GameLine
 
 #: The objectives. place: from 1 for the first place to 0 for the last place. win: 1 for the most gold, divided among heroes with
 #: equal gold. gold: the logarithm of the gold.

@@ -22,17 +22,26 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from vindibot.arena import ArenaSettings, Tournament, evidence, prepare, summarise, unique_label
-from vindibot.base import Output, VindibotError, counted, short
-from vindibot.config import Bot, digest_of, load_bot, load_config, standard_maps
-from vindibot.processes import require_children
+from vindibot.arena.report.summary import summarise
+from vindibot.arena.report.table import evidence
+from vindibot.arena.seats.entrants import unique_label
+from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.tournament import Tournament, prepare
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import counted
+from vindibot.base.writing import Output, short
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.load import load_config
+from vindibot.config.maps import standard_maps
+from vindibot.config.signature import digest_of
+from vindibot.processes.support import require_children
 from vindibot.tuning.attempts import AttemptFile, AttemptOutcome, PromotionAttempt
 from vindibot.tuning.bot_files import Family, family_name
 from vindibot.tuning.settings import PromoteSettings
 
 if TYPE_CHECKING:
-    from vindibot.arena import Summary
-    from vindibot.statistics import Rating
+    from vindibot.arena.report.summary import Summary
+    from vindibot.statistics.ratings import Rating
 
 #: The labels of the two bots in the match.
 CANDIDATE, PARENT = "candidate", "parent"

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vindibot.arena import Curve, Range, lines, ranges
-from vindibot.base import Output, counted, render
+from vindibot.arena.report.charts import Curve, Range, lines, ranges
+from vindibot.base.output.pages import render
+from vindibot.base.output.text import counted
+from vindibot.base.writing import Output
 from vindibot.tuning.methods.screening import Effect
 from vindibot.tuning.methods.search import SearchResult
 from vindibot.tuning.space import ParameterSpace

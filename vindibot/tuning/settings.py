@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.arena import ClusterSettings, SprtSettings
-from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, WorkerCount
+from vindibot.arena.settings import ClusterSettings, SprtSettings
+from vindibot.config.settings import LogSettings, Nodes, OptionalFile, Seed, Settings, WorkerCount
 
 #: The sparring bots for development, and the sparring bots for the final test (config/bots/sparring).
 DEVELOPMENT = ["camper", "miner", "lister", "bargainer", "duellist", "raider"]

@@ -20,8 +20,8 @@ from pydantic.fields import FieldInfo
 
 from behaviours import Behaviour
 from behaviours.registry import find, nearest
-from vindibot.base import UsageError
-from vindibot.config import Bot, make_importable, with_defaults
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import Bot, make_importable, with_defaults
 
 Floats = NDArray[np.float64]
 

@@ -10,22 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vindibot.arena import (
-    Dispatcher,
-    Entrant,
-    GameLine,
-    GamePlayers,
-    GameTask,
-    Limits,
-    MapSet,
-    MapSettings,
-    Stop,
-    read_map_set,
-    unique_label,
-)
-from vindibot.base import UsageError, short
-from vindibot.config import Bot, build, load_bot, standard_maps
-from vindibot.processes import require_children
+from vindibot.arena.dispatch import Dispatcher, GamePlayers, Stop
+from vindibot.arena.mapsets import MapSet, read_map_set
+from vindibot.arena.results import GameLine
+from vindibot.arena.schedule import GameTask
+from vindibot.arena.seats.entrants import Entrant, Limits, unique_label
+from vindibot.arena.settings import MapSettings
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import short
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.maps import standard_maps
+from vindibot.config.signature import build
+from vindibot.processes.support import require_children
 from vindibot.tuning.blocks import MINUS, PLUS, BlockMaker, BlockResult, result_of
 from vindibot.tuning.methods.search import Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings

@@ -21,9 +21,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from vindibot.base import LineFile, UsageError, VindibotError, begins_with, decode_json, short
-from vindibot.config import digest_of
-from vindibot.games import fault
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import decode_json
+from vindibot.base.writing import LineFile, begins_with, short
+from vindibot.config.signature import digest_of
+from vindibot.games.files.lines import fault
 from vindibot.tuning.blocks import BlockResult
 
 #: The key of the first line with the version of the format, and the first bytes of the file.

@@ -12,7 +12,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
 from optuna.trial import TrialState, create_trial
 
-from vindibot.base import short
+from vindibot.base.writing import short
 from vindibot.tuning.space import ParameterSpace
 from vindibot.tuning.study_file import StudyError, StudyFile
 

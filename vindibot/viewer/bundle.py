@@ -6,7 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from sim.game import DIRECTIONS
-from vindibot.games import PV_LETTERS, GameHistory, GameRecord, Header, Recording, RecordingError, Review, ReviewedTurn
+from vindibot.games.files.recording import Header, Recording, RecordingError
+from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.files.vote_line import PV_LETTERS
+from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
 from vindibot.viewer.states import StateWriter, result_of
 from vindibot.viewer.votes import VotesWriter
 

@@ -26,8 +26,14 @@ from starlette.responses import FileResponse, HTMLResponse, Response, StreamingR
 from starlette.routing import Route
 
 from sim.game import Games
-from vindibot.base import AsgiServer, VindibotError, render
-from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, Ply, Recorder
+from vindibot.base.asgi import AsgiServer
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.pages import render
+from vindibot.games.ballot import Ballot
+from vindibot.games.files.recording import Header, LastState, Recorder
+from vindibot.games.history import GameHistory, Ply
+from vindibot.games.outcome import Outcome
+from vindibot.games.protocol import GameState
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, list_policy, served_page, served_policy, static_files
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from sim.game import PLIES_PER_ROUND
 from sim.pictures.svg import draw_svg
-from vindibot.base import Output, UsageError, printable
-from vindibot.games import GameHistory, read_game_file
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import printable
+from vindibot.base.writing import Output
+from vindibot.games.files.game_file import read_game_file
+from vindibot.games.history import GameHistory
 
 #: The mark in the first bytes of a picture.
 MARK = "made by vindibot replay"

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vindibot.base import Output, UsageError
-from vindibot.games import (
-    REVIEW_SUFFIX,
-    GameRecord,
-    Recording,
-    Review,
-    dumps,
-    read_game_file,
-    read_review,
-    review_path,
-    write_review_line,
-)
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import Output
+from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.recording import Recording
+from vindibot.games.files.review import REVIEW_SUFFIX, Review, read_review, review_path, write_review_line
+from vindibot.games.game_record import GameRecord, dumps
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import MARK, SourceFile, whole_page
 

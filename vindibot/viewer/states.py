@@ -11,7 +11,9 @@ import numpy as np
 from sim import events
 from sim.game import AIR, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from vindibot.games import GameHistory, GameNote, Ply, ranks, reason_of
+from vindibot.games.history import GameHistory, Ply
+from vindibot.games.notes import GameNote
+from vindibot.games.outcome import ranks, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: The kinds of events that change the owners of mines.

@@ -11,7 +11,8 @@ from behaviours.base import SearchInfo
 from behaviours.common.combat_map import combat_map
 from sim.game import Games, copy_of
 from sim.rules import step
-from vindibot.games import Ballot, BallotEntry, Header
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import Header
 from vindibot.viewer.states import squares_of
 
 #: Number of significant digits of votes and milliseconds.

@@ -21,8 +21,8 @@ from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
 from vindibot.arena.worker import play_task
 from vindibot.cluster import travel
-from vindibot.config import load_bot
-from vindibot.engine import TraitPlan
+from vindibot.config.bots import load_bot
+from vindibot.engine.worker import TraitPlan
 from vindibot.tuning.bot_files import Family
 
 

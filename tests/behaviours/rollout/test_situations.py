@@ -16,8 +16,8 @@ from behaviours.rollout.situations import NEAR
 from sim.game import PLIES_PER_ROUND, Game
 from sim.maps import map_of
 from tests.support.paths import DATA
-from vindibot.config import load_bot
-from vindibot.games import GameHistory
+from vindibot.config.bots import load_bot
+from vindibot.games.history import GameHistory
 
 #: Hero 1 respawns beside a tavern. From round 87 on, hero 4 stands at this tavern and kills hero 1 every six rounds.
 GAME = GameHistory.read(DATA / "guarded-spawn.games.jsonl")

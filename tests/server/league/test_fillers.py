@@ -14,7 +14,7 @@ from tests.server.league.test_league import by_name, clients, league_of, play_un
 from tests.support.serving import Bot
 from tests.support.waiting import until
 from vindibot.server.league.director import Director
-from vindibot.session import filling
+from vindibot.session.fillers import filling
 
 WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
 

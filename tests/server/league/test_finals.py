@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.server.league.test_league import league_of, play_until_over, roster
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.server.league.finals import bracket, heat_size, number_of_rounds
 from vindibot.server.league.fixtures import FixtureResult

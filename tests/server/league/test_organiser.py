@@ -18,7 +18,7 @@ import structlog
 from tests.server.league.test_league import ORGANISER_KEY, by_name, clients, league_of, new_league, play_until_over, roster
 from tests.support.serving import Bot, rounds_of_the_loop, serving
 from tests.support.waiting import until
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import FixtureResult
 from vindibot.server.league.league import League

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.server.league.roster import MAX_BYTES, read_roster, write_keys
 
 

@@ -18,9 +18,10 @@ import pytest
 from sim.maps import parse_map
 from tests.support.serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving
 from tests.support.waiting import until
-from vindibot.games import GameHistory, loads
+from vindibot.games.game_record import loads
+from vindibot.games.history import GameHistory
 from vindibot.games.protocol import from_games
-from vindibot.server import EmbeddedServer
+from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.site.encoder import Encoder, PlainEncoder, WireEncoder
 from vindibot.server.site.feed import Feed
 

@@ -17,9 +17,9 @@ import pytest
 from sim.board import tile_text
 from sim.rules import step
 from tests.support.serving import MAP, Bot, playing, server_process, serving
-from vindibot.games import GameHistory
 from vindibot.games.game_record import GameRecord, loads
-from vindibot.server import EmbeddedServer
+from vindibot.games.history import GameHistory
+from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
 from vindibot.server.store.game_table import list_games
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from vindibot.arena.checks.program import CheckResult, check_program
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.store import owned
-from vindibot.base import counted, printable
+from vindibot.base.output.text import counted, printable
 
 #: Number of moves of a program in each game.
 ROUNDS = 3

@@ -11,7 +11,7 @@ from sim.board import board_of
 from sim.game import HERO_SHIFT, LAST_MINE, MINE, SEATS, TILE_BITS, Game
 from sim.generator import generate
 from sim.rules import step
-from vindibot.games import Outcome
+from vindibot.games.outcome import Outcome
 
 #: The names of the rivals, unless a case has others.
 NAMES = ("first", "second", "third", "fourth")

@@ -12,9 +12,9 @@ from typing import Literal
 from vindibot.arena.checks.case import Case, CaseRun, middle_game, new_game, owning
 from vindibot.arena.checks.starts import last_lines
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.base import counted, printable
-from vindibot.games import Outcome, Reason
-from vindibot.processes import require_children
+from vindibot.base.output.text import counted, printable
+from vindibot.games.outcome import Outcome, Reason
+from vindibot.processes.support import require_children
 
 #: Number of moves of the program in each game, unless the user wants another number.
 ROUNDS = 8

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from vindibot.arena.results import GameLine
-from vindibot.base import Redactor, printable
+from vindibot.base.output.redaction import Redactor
+from vindibot.base.output.text import printable
 
 #: Number of first games that a bot must forfeit at the start, and largest number of lines of its output that are shown.
 FIRST_GAMES, SHOWN_LINES = 3, 10

@@ -19,8 +19,8 @@ from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.seats.hosting import HostedGame
 from vindibot.arena.seats.seat import Seat
-from vindibot.games import Opening
-from vindibot.server import GameServer
+from vindibot.games.files.continuation import Opening
+from vindibot.server.game_server import GameServer
 
 #: Seconds that a program has to end after its game.
 EXIT_SECONDS = 2.0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vindibot.base import render
+from vindibot.base.output.pages import render
 
 #: Sizes in units: width of a chart, height of a chart with lines, height of a row, margins.
 WIDTH, HEIGHT, ROW, TOP, BOTTOM, RIGHT = 460, 230, 26, 10, 40, 14

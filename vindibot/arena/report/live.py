@@ -26,8 +26,8 @@ from vindibot.arena.report.summary import bot_stats
 from vindibot.arena.report.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
 from vindibot.arena.results import GameLine
 from vindibot.arena.scores import rate_games, run_sprt
-from vindibot.base import counted, printable
-from vindibot.statistics import Rating
+from vindibot.base.output.text import counted, printable
+from vindibot.statistics.ratings import Rating
 
 #: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
 RATE, EVERY = 4.0, 15.0

@@ -20,9 +20,14 @@ from vindibot.arena.report.table import percent, points
 from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
 from vindibot.arena.scores import match_scores, whole_blocks
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
-from vindibot.base import UsageError, counted, plain_table, printable, say
-from vindibot.config import cores, short
-from vindibot.statistics import MIN_BLOCKS, Hypotheses, blocks_for_interval, expected_blocks
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
+from vindibot.base.output.text import counted, printable
+from vindibot.config.files import short
+from vindibot.config.settings import cores
+from vindibot.statistics.hypotheses import Hypotheses
+from vindibot.statistics.plans import blocks_for_interval, expected_blocks
+from vindibot.statistics.ratings import MIN_BLOCKS
 
 #: The true differences of the table, as shares of the difference between the hypotheses.
 _SHARES = (0.0, 0.5, 1.0, 2.0)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import INSTEAD, records_path, replays_path
-from vindibot.base import UsageError, VindibotError, short
-from vindibot.games import GameRecord, read_records
-from vindibot.viewer import page_output, record_page
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import short
+from vindibot.games.game_record import GameRecord, read_records
+from vindibot.viewer.replay import page_output, record_page
 
 #: The number of a game's block, and the number of the game in the block.
 GameKey = tuple[int, int]

@@ -14,20 +14,12 @@ from itertools import permutations
 from vindibot.arena.results import Format, GameLine, SeatLine, that_count
 from vindibot.arena.scores import distinct_share, match_scores, rate_games, run_sprt, whole_blocks
 from vindibot.arena.settings import SprtSettings
-from vindibot.games import Reason
-from vindibot.statistics import (
-    LEVEL,
-    MIN_BLOCKS,
-    RESAMPLES,
-    EloEstimate,
-    NormalisedDifference,
-    Rating,
-    SprtState,
-    estimate_difference,
-    estimate_share,
-    normalised_difference,
-    rate_interval,
-)
+from vindibot.games.outcome import Reason
+from vindibot.statistics.differences import EloEstimate, NormalisedDifference, estimate_difference, normalised_difference
+from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.ratings import MIN_BLOCKS, RESAMPLES, Rating
+from vindibot.statistics.shares import LEVEL, estimate_share
+from vindibot.statistics.sprt import SprtState
 
 #: The lower and the upper end of an interval.
 Interval = tuple[float, float]

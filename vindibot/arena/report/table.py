@@ -17,8 +17,9 @@ from rich.table import Table
 
 from vindibot.arena.report.charts import shortened
 from vindibot.arena.report.summary import BotStats, MatchSummary, Summary
-from vindibot.base import counted, printable
-from vindibot.statistics import MIN_BLOCKS, SprtState
+from vindibot.base.output.text import counted, printable
+from vindibot.statistics.ratings import MIN_BLOCKS
+from vindibot.statistics.sprt import SprtState
 
 #: Largest number of characters of a line.
 WIDTH = 80

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from vindibot.arena.results import GameLine
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.config import Build
+from vindibot.config.signature import Build
 
 
 def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:

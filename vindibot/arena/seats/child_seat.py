@@ -27,10 +27,15 @@ from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Forfeit, Said, Seat, local_seat
-from vindibot.base import VindibotError
-from vindibot.config import Bot, make_importable
-from vindibot.games import Outcome, Reason, read_notes, write_notes
-from vindibot.processes import FIRST_KIND, READY, Child, ChildEnded, ChildEnding, ChildFrame, ChildLate, ChildLimits, Needs, Owner
+from vindibot.base.errors import VindibotError
+from vindibot.config.bots import Bot, make_importable
+from vindibot.games.notes import read_notes, write_notes
+from vindibot.games.outcome import Outcome, Reason
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded, ChildEnding, ChildLate
+from vindibot.processes.frames import FIRST_KIND, READY, ChildFrame
+from vindibot.processes.inside import Owner
+from vindibot.processes.requests import ChildLimits, Needs
 
 #: What a child runs, and the name of its process.
 RUN, NAME = "vindibot.arena.seats.child_seat:serve", "vindibot-seat"

@@ -17,8 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
-from vindibot.base import UsageError, given_path
-from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, dotted, file_digest, holds, load_bot
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.config.files import holds
+from vindibot.config.load import Config
+from vindibot.config.messages import dotted
+from vindibot.config.signature import digest_of, file_digest
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")

@@ -21,8 +21,11 @@ from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats.programs import Program
 from vindibot.arena.seats.seat import Forfeit, Said, Seat
-from vindibot.games import STANDARD_ERROR, Reason
-from vindibot.server import GameServer, Room, ServerSettings
+from vindibot.games.notes import STANDARD_ERROR
+from vindibot.games.outcome import Reason
+from vindibot.server.game_server import GameServer
+from vindibot.server.room import Room
+from vindibot.server.settings import ServerSettings
 
 #: Seconds between two checks of the programs.
 CHECK_SECONDS = 0.02

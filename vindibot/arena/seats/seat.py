@@ -21,9 +21,12 @@ from behaviours.notes import Note
 from sim.game import STAY, Games
 from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats.entrants import Limits
-from vindibot.config import Bot
-from vindibot.engine import Agent, OutOfTime, in_process_voters
-from vindibot.games import Ballot, Opening, Outcome, Reason
+from vindibot.config.bots import Bot
+from vindibot.engine.agent import Agent, in_process_voters
+from vindibot.engine.failures import OutOfTime
+from vindibot.games.ballot import Ballot
+from vindibot.games.files.continuation import Opening
+from vindibot.games.outcome import Outcome, Reason
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field

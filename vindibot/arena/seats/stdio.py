@@ -44,8 +44,10 @@ from sim.paths import FAR, distances_from, next_steps
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.programs import Program
 from vindibot.arena.seats.seat import Forfeit, Said, Seat
-from vindibot.base import Redactor
-from vindibot.games import EXPERT, MESSAGE, STANDARD_ERROR, Reason
+from vindibot.base.output.redaction import Redactor
+from vindibot.games.line_protocol import EXPERT
+from vindibot.games.notes import MESSAGE, STANDARD_ERROR
+from vindibot.games.outcome import Reason
 
 #: Largest number of bytes in an answer, and of all output of a program between two of its plies.
 FLOOD_BYTES = 64 * 1024

@@ -68,8 +68,8 @@ def diff_command(first: str, second: str, file: Path, heroes: tuple[int, ...], *
       vindibot diff versions/strong-3 versions/strong-4 last --turns 100
       vindibot diff mybot strong results/cup.games.jsonl --tests test_worst.py
     """
-    from vindibot.base import terminal
-    from vindibot.review import DiffRequest, run_diff
+    from vindibot.base.output.console import terminal
+    from vindibot.review.diff import DiffRequest, run_diff
 
     numbers = tuple(sorted({hero - 1 for hero in heroes}))
     run_diff(terminal(), DiffRequest(first, second, file, heroes=numbers, **options))

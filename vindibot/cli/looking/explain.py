@@ -35,9 +35,11 @@ def explain_command(
       vindibot explain last --round 54
       vindibot explain last --worst                    after  vindibot review last
     """
-    from vindibot.base import UsageError, terminal
-    from vindibot.devtools import explain
-    from vindibot.games import kind_of, read_recording
+    from vindibot.base.errors import UsageError
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.explanation import explain
+    from vindibot.games.files.game_file import kind_of
+    from vindibot.games.files.recording import read_recording
 
     if kind_of(file) != "recording":
         raise UsageError(f"{file}: this file has no votes; a recording of `vindibot play` is needed")

@@ -61,7 +61,8 @@ def replay_command(
       vindibot replay last --svg turn212.svg --turn 212
       vindibot replay tournament.games.jsonl --game 17 --html game17.html
     """
-    from vindibot.viewer import gif_file, replay_file, svg_file
+    from vindibot.viewer.pictures import gif_file, svg_file
+    from vindibot.viewer.replay import replay_file
 
     if turns is not None and gif is None:
         raise click.UsageError("--turns needs --gif")

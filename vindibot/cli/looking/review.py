@@ -70,8 +70,9 @@ def review_command(
       vindibot review last --bot mybot --compare
       vindibot review results/cup.jsonl --most 8
     """
-    from vindibot.base import interrupts, terminal
-    from vindibot.review import ReviewRequest, run_review
+    from vindibot.base import interrupts
+    from vindibot.base.output.console import terminal
+    from vindibot.review.command import ReviewRequest, run_review
 
     limits = {"inaccuracy": inaccuracy, "mistake": mistake, "blunder": blunder, "errors": errors}
     thresholds = {name: value for name, value in limits.items() if value is not None}

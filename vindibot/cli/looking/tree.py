@@ -32,9 +32,10 @@ def tree_command(
       vindibot tree last --turn 212 --bot searcher
       vindibot tree last --turn 212 --bot searcher --depth 12 --top 5 --dot tree.dot
     """
-    from vindibot.base import terminal
-    from vindibot.devtools import find_bot, show_tree
-    from vindibot.games import read_recording
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.tree import show_tree
+    from vindibot.devtools.trials.asking import find_bot
+    from vindibot.games.files.recording import read_recording
 
     game = read_recording(recording)
     own = chosen_turn(game, turn, round_number, worst)

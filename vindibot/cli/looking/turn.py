@@ -72,11 +72,16 @@ def turn_command(
       vindibot turn results/cup.jsonl --game b00000g003 --turn 212 --bot mybot
     """
     from sim.game import PLIES_PER_ROUND
-    from vindibot.arena import games_path
-    from vindibot.base import UsageError, short, terminal
-    from vindibot.config import load_bot
-    from vindibot.devtools import RerunOptions, ask_turn, find_bot, rerun_turn
-    from vindibot.games import Continuation, Recording, kind_of, read_game_file
+    from vindibot.arena.store import games_path
+    from vindibot.base.errors import UsageError
+    from vindibot.base.output.console import terminal
+    from vindibot.base.writing import short
+    from vindibot.config.bots import load_bot
+    from vindibot.devtools.rerun import RerunOptions, ask_turn, rerun_turn
+    from vindibot.devtools.trials.asking import find_bot
+    from vindibot.games.files.continuation import Continuation
+    from vindibot.games.files.game_file import kind_of, read_game_file
+    from vindibot.games.files.recording import Recording
 
     path = games_path(file)
     recording = read_game_file(path, game) if kind_of(path) == "recording" else None
@@ -104,8 +109,8 @@ def turn_command(
 
 def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[str, ...]) -> None:
     """Run the command with these options at each change of a file of the bot."""
-    from vindibot.base import terminal
-    from vindibot.devtools import run_at_each_change
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.trials.watching import run_at_each_change
 
     words = [str(part) for option, value in options.items() if value is not None for part in (option, value)]
     words += [part for label in traits for part in ("--trait", label)]
@@ -114,7 +119,7 @@ def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[s
 
 def _folders(file: Path, bot: str | None) -> list[Path]:
     """Return the folders in which the files of a bot may lie. Raises `UsageError` if there is no such bot."""
-    from vindibot.config import named_modules
+    from vindibot.config.bots import named_modules
 
     if bot is not None:
         return [Path(folder) for folder in named_modules(bot)[0]]

@@ -20,7 +20,7 @@ def verify_command(files: tuple[Path, ...]) -> None:
     recording, each state must follow from the state before. In a game record, all moves must be possible and lead to the recorded
     end. The exit code is 1 if any state differs.
     """
-    from vindibot.base import terminal
-    from vindibot.games import verify_files
+    from vindibot.base.output.console import terminal
+    from vindibot.games.verify import verify_files
 
     sys.exit(verify_files(files, terminal()))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.arena import ArenaSettings
-from vindibot.base import UsageError, VindibotError, interrupts, say
+from vindibot.arena.settings import ArenaSettings
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.console import say
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring import machines
 from vindibot.cli.measuring.parameters import PATH, map_option, size_option
@@ -21,8 +23,8 @@ from vindibot.cli.options import WORDS, RecordedCommand, load_settings, override
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.arena import Tournament
-    from vindibot.config import Config
+    from vindibot.arena.tournament import Tournament
+    from vindibot.config.load import Config
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
@@ -39,8 +41,8 @@ FORFEITS = 6
 
 def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
     """Return the settings. A resumed tournament has its own configuration, which is read unless `config` or bots are given."""
-    from vindibot.arena import setup_path
-    from vindibot.config import short
+    from vindibot.arena.store import setup_path
+    from vindibot.config.files import short
 
     if resume is not None:
         if given["results"] is not None:
@@ -68,9 +70,12 @@ def run(
     played.
     """
     from behaviours.registry import nearest
-    from vindibot.arena import ConsoleReporter, check_programs, prepare, preparing, stopping
+    from vindibot.arena.checks.before import check_programs
+    from vindibot.arena.report.live import ConsoleReporter
+    from vindibot.arena.tournament import prepare, stopping
+    from vindibot.arena.worker import preparing
     from vindibot.base import log
-    from vindibot.engine import warm
+    from vindibot.engine.warmup import warm
 
     settings = config.settings
     machines.check_machines(settings.cluster)
@@ -104,8 +109,10 @@ def run(
 
 def show_results(tournament: Tournament, console: Console) -> int:
     """Show the results of a tournament, write its report, and return the exit code."""
-    from vindibot.arena import show, summarise, write_report
-    from vindibot.config import short
+    from vindibot.arena.report.page import write_report
+    from vindibot.arena.report.summary import summarise
+    from vindibot.arena.report.table import show
+    from vindibot.config.files import short
 
     settings, lines = tournament.settings, tournament.lines
     if lines:
@@ -132,8 +139,8 @@ def _progress(tournament: Tournament) -> str:
 
 def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
     """Print the files of the tournament, the failures, and the command that continues it. Return the exit code."""
-    from vindibot.arena import mixed_versions
-    from vindibot.config import short
+    from vindibot.arena.report.versions import mixed_versions
+    from vindibot.config.files import short
 
     settings, lines = tournament.settings, tournament.lines
     if mixed := mixed_versions(lines):
@@ -218,7 +225,7 @@ def arena_command(
       vindibot arena --resume results/cup.jsonl
       vindibot arena --match mybot seed --plan 20
     """
-    from vindibot.base import terminal
+    from vindibot.base.output.console import terminal
 
     given = overrides(options)
     if match is not None:
@@ -231,7 +238,7 @@ def arena_command(
         raise UsageError("--mix-versions is only for --resume")
     settings = _load(config, given, resume)
     if plan is not None:
-        from vindibot.arena import show_plan
+        from vindibot.arena.report.plan import show_plan
 
         show_plan(terminal(), settings.settings, None if math.isinf(plan) else plan)
         return

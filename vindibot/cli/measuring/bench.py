@@ -32,8 +32,8 @@ def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...
       vindibot bench mybot last
       vindibot bench mybot recordings/*.jsonl --nodes 20000
     """
-    from vindibot.base import terminal
-    from vindibot.config import load_bot
-    from vindibot.devtools import time_traits
+    from vindibot.base.output.console import terminal
+    from vindibot.config.bots import load_bot
+    from vindibot.devtools.bench import time_traits
 
     sys.exit(time_traits(terminal(), load_bot(bot), recordings, nodes=nodes, most=turns, only=traits))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vindibot.arena import ArenaSettings
+from vindibot.arena.settings import ArenaSettings
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.options import load_settings
 
@@ -39,8 +39,8 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
       vindibot check "http:python3 client.py {key} {server}" --move-ms 500
       vindibot check mybot.toml
     """
-    from vindibot.base import terminal
-    from vindibot.devtools import check_bot
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.fitness import check_bot
 
     given = {f"limits.{name}": value for name, value in limits.items() if value is not None}
     loaded = load_settings(ArenaSettings, config, given | {"bots": [bot]}, {"bots": "BOT"})

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import click
 from pydantic import Field
 
-from vindibot.arena import ClusterSettings
+from vindibot.arena.settings import ClusterSettings
 from vindibot.base import interrupts
 from vindibot.cli.options import load_settings, overrides, settings_options
-from vindibot.config import NoneWord, Settings
+from vindibot.config.settings import NoneWord, Settings
 
 #: The settings of a cluster that only the arena needs.
 HIDDEN = {f"cluster.{key}" for key in ("address", "mixed_machines", "generic_cpu", "lost_s", "wait_s")}
@@ -52,15 +52,15 @@ def join_command(address: str, **options: Any) -> None:
       vindibot cluster join tcp://127.0.0.1:8786 --workers 8
       vindibot cluster join tls://host:8786 --tls-ca-file ca.pem --tls-cert me.pem --tls-key me-key.pem
     """
-    from vindibot.base import say, terminal
-    from vindibot.cluster import check_cluster
-    from vindibot.config import cores
+    from vindibot.base.output.console import say, terminal
+    from vindibot.cluster.access import check_cluster
+    from vindibot.config.settings import cores
 
     given = overrides(options)
     given["cluster.address"] = address
     settings = load_settings(JoinSettings, None, given).settings
     check_cluster(settings.cluster)
-    from vindibot.cluster import join
+    from vindibot.cluster.join import join
 
     console = terminal()
     join(settings.cluster, settings.workers or cores(), settings.name, lambda text: say(console, text))

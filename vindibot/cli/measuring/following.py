@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from vindibot.base import UsageError, interrupts
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.parameters import PATH, holdout_option, near_option
 
@@ -66,22 +67,16 @@ def follow(
       vindibot learn expert strong pupil.games.jsonl --only pupil --from mynet/net.npz --out better.npz
       vindibot learn match mynet/net.npz better.npz
     """
-    from vindibot.base import say, short, terminal
-    from vindibot.config import load_bot
-    from vindibot.engine import warm
-    from vindibot.learning import (
-        EXPERT_COMMAND,
-        Expert,
-        ModelFiles,
-        MoveDecisions,
-        check_hidden,
-        decisions_of,
-        fit_expert,
-        fit_table,
-        playing_text,
-        read_nets,
-    )
-    from vindibot.tuning import require_extra
+    from vindibot.base.output.console import say, terminal
+    from vindibot.base.writing import short
+    from vindibot.config.bots import load_bot
+    from vindibot.engine.warmup import warm
+    from vindibot.learning.bots import ModelFiles, playing_text
+    from vindibot.learning.decisions import MoveDecisions, decisions_of
+    from vindibot.learning.experts import EXPERT_COMMAND, Expert, fit_expert
+    from vindibot.learning.imitation import check_hidden, fit_table
+    from vindibot.learning.matches import read_nets
+    from vindibot.tuning.extra import require_extra
 
     require_extra()
     first = read_nets(start)[0] if start is not None else None

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vindibot.base import UsageError, interrupts
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.parameters import PATH, holdout_option, near_option
 
 if TYPE_CHECKING:
-    from vindibot.learning import Fit
+    from vindibot.learning.imitation import Fit
 
 
 @click.command("imitate", short_help="Learn how bots move in recorded games.")
@@ -52,20 +53,14 @@ def imitate(
       vindibot learn imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
       vindibot learn imitate results/cup.games.jsonl --only mybot --net copy.npz --hidden 32
     """
-    from vindibot.base import say, short, terminal
-    from vindibot.config import load_bot
-    from vindibot.engine import warm
-    from vindibot.learning import (
-        ModelFiles,
-        check_hidden,
-        decisions_of,
-        fit_net,
-        fit_table,
-        modelling_text,
-        models_of,
-        playing_text,
-    )
-    from vindibot.tuning import require_extra
+    from vindibot.base.output.console import say, terminal
+    from vindibot.base.writing import short
+    from vindibot.config.bots import load_bot
+    from vindibot.engine.warmup import warm
+    from vindibot.learning.bots import ModelFiles, modelling_text, models_of, playing_text
+    from vindibot.learning.decisions import decisions_of
+    from vindibot.learning.imitation import check_hidden, fit_net, fit_table
+    from vindibot.tuning.extra import require_extra
 
     require_extra()
     check_hidden(hidden)

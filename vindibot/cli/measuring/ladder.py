@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.arena import RUNGS, ArenaSettings
-from vindibot.base import VindibotError, interrupts, say
+from vindibot.arena.settings import RUNGS, ArenaSettings
+from vindibot.base import interrupts
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.console import say
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.arena import HIDDEN, SPELLED
 from vindibot.cli.measuring.parameters import PATH, GivenPath, map_option, size_option
@@ -20,7 +22,7 @@ from vindibot.cli.options import WORDS, RecordedCommand, load_settings, option_n
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.arena import Ladder
+    from vindibot.arena.ladder import Ladder
 
 #: Settings of the arena that a ladder does not have.
 NOT_HERE = (
@@ -56,7 +58,7 @@ class _LadderPage:
 
     def write(self, *, resamples: int, refresh: int = 0) -> None:
         """Write the page. A browser loads it again every `refresh` seconds, if this is not 0."""
-        from vindibot.arena import write_report
+        from vindibot.arena.report.page import write_report
 
         ladder = self._ladder
         summary = ladder.summary(resamples=resamples)
@@ -109,10 +111,14 @@ def ladder_command(
       vindibot ladder mybots seed strong "stdio:./mine" --rounds 100 --nodes 10000
       vindibot ladder mybots --games 400 --table strength.toml
     """
-    from vindibot.arena import prepare_ladder, preparing, show, stopping, table_output, write_table
-    from vindibot.base import log, terminal
-    from vindibot.config import short
-    from vindibot.engine import warm
+    from vindibot.arena.ladder import prepare_ladder, table_output, write_table
+    from vindibot.arena.report.table import show
+    from vindibot.arena.tournament import stopping
+    from vindibot.arena.worker import preparing
+    from vindibot.base import log
+    from vindibot.base.output.console import terminal
+    from vindibot.config.files import short
+    from vindibot.engine.warmup import warm
 
     given = overrides(options) | {"bots": list(rungs) or None, "results": None if results is None else str(results)}
     given |= {"maps.names": list(maps) or None, "maps.sizes": list(sizes) or None}

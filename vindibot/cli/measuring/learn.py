@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vindibot.base import UsageError, interrupts, lower_priority
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError
+from vindibot.base.system.priority import lower_priority
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.following import follow
 from vindibot.cli.measuring.imitating import imitate
@@ -21,8 +23,8 @@ from vindibot.cli.measuring.valuing import value
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.config import Bot
-    from vindibot.learning import Row, Selfplay
+    from vindibot.config.bots import Bot
+    from vindibot.learning.selfplay import Row, Selfplay
 
 
 @click.group(name="learn", short_help="Learn a net that plays.")
@@ -112,10 +114,11 @@ def selfplay(
         raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
     if idle:
         lower_priority()
-    from vindibot.base import terminal
-    from vindibot.config import load_bot
-    from vindibot.engine import warm
-    from vindibot.learning import Limit, Selfplay, read_nets, selfplay_settings
+    from vindibot.base.output.console import terminal
+    from vindibot.config.bots import load_bot
+    from vindibot.engine.warmup import warm
+    from vindibot.learning.matches import read_nets
+    from vindibot.learning.selfplay import Limit, Selfplay, selfplay_settings
 
     rival, console, limit = load_bot(against), terminal(), Limit(decisions, minutes)
     with ExitStack() as stack:
@@ -139,9 +142,11 @@ def selfplay(
 
 
 def _train(run: Selfplay, rival: Bot, console: Console) -> int:
-    from vindibot.arena import Stop, stopping
-    from vindibot.base import counted, say
-    from vindibot.learning import HEADS, cells, matches_text, write_report
+    from vindibot.arena.dispatch import Stop
+    from vindibot.arena.tournament import stopping
+    from vindibot.base.output.console import say
+    from vindibot.base.output.text import counted
+    from vindibot.learning.report import HEADS, cells, matches_text, write_report
 
     stop, settings = Stop(), run.trainer.settings
     words = f"go on with: {shlex.join(['vindibot', 'learn', 'selfplay', str(run.folder), '--resume'])}"

@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vindibot.arena import ClusterSettings, Elsewhere, Entrant, Tournament
+    from vindibot.arena.dispatch import Elsewhere
+    from vindibot.arena.seats.entrants import Entrant
+    from vindibot.arena.settings import ClusterSettings
+    from vindibot.arena.tournament import Tournament
 
 
 def check_machines(settings: ClusterSettings) -> None:
     """Raise `UsageError` if a cluster is wanted, but its settings are wrong or Dask is not installed."""
     if settings.address:
-        from vindibot.cluster import check_cluster
+        from vindibot.cluster.access import check_cluster
 
         check_cluster(settings)
 
@@ -33,7 +36,7 @@ def machines(
     """
     if not settings.address:
         return contextlib.nullcontext()
-    from vindibot.cluster import other_machines
+    from vindibot.cluster.driver import other_machines
 
     return other_machines(settings, entrants, workers, notify, timed=timed, cpu=cpu)
 

@@ -47,10 +47,11 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
       vindibot learn match mynet/net.npz other/net.npz --against seed --against malvert --blocks 40
       vindibot learn match mynet/net.npz --against other/net.npz --blocks 100
     """
-    from vindibot.arena import Stop, stopping
-    from vindibot.base import plain_table, say, terminal
-    from vindibot.engine import warm
-    from vindibot.learning import MATCH_HEADS, NetMatch, match_row, net_of, rivals_of
+    from vindibot.arena.dispatch import Stop
+    from vindibot.arena.tournament import stopping
+    from vindibot.base.output.console import plain_table, say, terminal
+    from vindibot.engine.warmup import warm
+    from vindibot.learning.matches import MATCH_HEADS, NetMatch, match_row, net_of, rivals_of
 
     players, opponents = [net_of(text) for text in nets], rivals_of(rivals)
     console, stop = terminal(), Stop()

@@ -67,8 +67,8 @@ def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: An
       vindibot positions make standoffs results/*.games.jsonl --standoffs --margin 100
       vindibot arena --match mybot seed --positions mysuite.jsonl --rounds 80
     """
-    from vindibot.base import terminal
-    from vindibot.review import SuiteRequest, make_suite
+    from vindibot.base.output.console import terminal
+    from vindibot.review.suite import SuiteRequest, make_suite
 
     make_suite(
         terminal(),

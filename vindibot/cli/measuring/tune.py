@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.base import UsageError, VindibotError, interrupts
+from vindibot.base import interrupts
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring import machines
 from vindibot.cli.measuring.parameters import PATH, config_option, map_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
-from vindibot.tuning import PromoteSettings, TuneSettings
+from vindibot.tuning.settings import PromoteSettings, TuneSettings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.arena import Elsewhere, Tournament
-    from vindibot.tuning import MatchOutcome, TuneStudy
+    from vindibot.arena.dispatch import Elsewhere
+    from vindibot.arena.tournament import Tournament
+    from vindibot.tuning.promotion import MatchOutcome
+    from vindibot.tuning.study import TuneStudy
 
 #: Smallest number of seconds between two lines about the progress of a study.
 EVERY = 15.0
@@ -109,8 +112,9 @@ def play(
       vindibot tune play strong --parameters "traits.rollout.weights.*" --nodes 20000
       vindibot tune play --resume mybot.study.jsonl
     """
-    from vindibot.base import terminal
-    from vindibot.tuning import begin, require_extra, resume as resume_study
+    from vindibot.base.output.console import terminal
+    from vindibot.tuning.extra import require_extra
+    from vindibot.tuning.study import begin, resume as resume_study
 
     require_extra()
     given = overrides(options)
@@ -131,20 +135,18 @@ def play(
 
 def _play(study: TuneStudy, console: Console) -> int:
     """Play a study, print its results, write the report and the tuned bot, and return the exit code."""
-    from vindibot.arena import Elsewhere, LocalGames, Stop, preparing, stopping
-    from vindibot.base import counted, log, plain_table, say
-    from vindibot.config import cores, name_to_load, short
-    from vindibot.engine import warm
-    from vindibot.tuning import (
-        EFFECT_HEADS,
-        RESULT_HEADS,
-        effect_rows,
-        result_rows,
-        study_parts,
-        tuned_text,
-        write_page,
-        write_tuned,
-    )
+    from vindibot.arena.dispatch import Elsewhere, Stop
+    from vindibot.arena.tournament import stopping
+    from vindibot.arena.worker import LocalGames, preparing
+    from vindibot.base import log
+    from vindibot.base.output.console import plain_table, say
+    from vindibot.base.output.text import counted
+    from vindibot.config.bots import name_to_load
+    from vindibot.config.files import short
+    from vindibot.config.settings import cores
+    from vindibot.engine.warmup import warm
+    from vindibot.tuning.bot_files import tuned_text, write_tuned
+    from vindibot.tuning.report import EFFECT_HEADS, RESULT_HEADS, effect_rows, result_rows, study_parts, write_page
 
     settings, path = study.settings, study.file.path
     words = f"go on with: {shlex.join(['vindibot', 'tune', 'play', '--resume', short(path)])}"
@@ -219,7 +221,7 @@ class _Progress:
         self._console, self._machines, self._last = console, elsewhere.machines, time.monotonic()
 
     def __call__(self, iterate: Any, study: TuneStudy) -> None:
-        from vindibot.base import say
+        from vindibot.base.output.console import say
 
         now = time.monotonic()
         if now - self._last < EVERY:
@@ -261,11 +263,15 @@ def promote(
 
     Exit codes: 0 promoted, 1 not promoted, 2 the configuration is invalid, 130 interrupted.
     """
-    from vindibot.arena import ConsoleReporter, stopping
-    from vindibot.base import log, say, terminal
-    from vindibot.config import load_bot, short
-    from vindibot.engine import warm
-    from vindibot.tuning import Promotion, require_extra
+    from vindibot.arena.report.live import ConsoleReporter
+    from vindibot.arena.tournament import stopping
+    from vindibot.base import log
+    from vindibot.base.output.console import say, terminal
+    from vindibot.config.bots import load_bot
+    from vindibot.config.files import short
+    from vindibot.engine.warmup import warm
+    from vindibot.tuning.extra import require_extra
+    from vindibot.tuning.promotion import Promotion
 
     require_extra()
     given = overrides(options) | {"rivals": list(rivals) or None, "maps": list(maps) or None}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.cli.measuring.parameters import PATH, holdout_option
 
 
@@ -37,18 +37,15 @@ def value(records: tuple[Path, ...], out: Path, hidden: int, start: Path | None,
       vindibot learn value results/cup.games.jsonl --out value.npz
       vindibot learn value results/*.games.jsonl --out value.npz --hidden 32 --from mynet/net.npz
     """
-    from vindibot.base import counted, plain_table, say, short, terminal
-    from vindibot.engine import warm
-    from vindibot.learning import (
-        QUALITY_HEADS,
-        VALUE_COMMAND,
-        NetFile,
-        check_hidden,
-        fit_value,
-        positions_of,
-        quality_rows,
-        read_nets,
-    )
+    from vindibot.base.output.console import plain_table, say, terminal
+    from vindibot.base.output.text import counted
+    from vindibot.base.writing import short
+    from vindibot.engine.warmup import warm
+    from vindibot.learning.bots import NetFile
+    from vindibot.learning.imitation import check_hidden
+    from vindibot.learning.matches import read_nets
+    from vindibot.learning.positions import positions_of
+    from vindibot.learning.value import QUALITY_HEADS, VALUE_COMMAND, fit_value, quality_rows
 
     check_hidden(hidden)
     if missing := [record for record in records if not record.is_file()]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vindibot.challenge import ChallengeSettings
+from vindibot.challenge.settings import ChallengeSettings
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.measuring.parameters import config_option, continuation, from_options
 from vindibot.cli.options import load_settings, overrides, settings_options
@@ -54,9 +54,9 @@ def challenge_command(
       vindibot challenge --people 2 malvert     two people against two bots
       vindibot challenge --from last --turn 212 go on from this turn of the newest recording
     """
-    from vindibot.base import terminal
-    from vindibot.challenge import challenge
-    from vindibot.games import recording_folder_problem
+    from vindibot.base.output.console import terminal
+    from vindibot.challenge.command import challenge
+    from vindibot.games.files.recording import recording_folder_problem
 
     loaded = load_settings(ChallengeSettings, config, overrides(options), SPELLED)
     if loaded.settings.margin_ms >= loaded.settings.limit_ms:

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.base import UsageError, VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.measuring.parameters import PATH, config_option
 from vindibot.cli.options import load_settings, overrides, settings_options
-from vindibot.server import COMMAND_DEFAULTS, LeagueSettings
+from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.settings import COMMAND_DEFAULTS
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from vindibot.base import ServerAddress
+    from vindibot.base.address import ServerAddress
 
 SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout"}
 
@@ -40,7 +41,7 @@ def league_command() -> None:
 def _read_maps(text: str | None) -> tuple[str, ...] | None:
     """Return the maps in a comma-separated list. The name of a map stays a name. The path of a map file is replaced by the text
     of the map."""
-    from vindibot.config import map_text
+    from vindibot.config.maps import map_text
 
     if text is None:
         return None
@@ -66,16 +67,10 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
       vindibot league new cup class.csv --table duel --system swiss --seatings 6 --maps m1,m3
       vindibot league new cup class.csv --start 14:30
     """
-    from vindibot.base import counted, say, terminal
-    from vindibot.server import (
-        ORGANISER_SUFFIX,
-        SUFFIX,
-        League,
-        new_organiser_key,
-        read_roster,
-        write_keys,
-        write_organiser_key,
-    )
+    from vindibot.base.output.console import say, terminal
+    from vindibot.base.output.text import counted
+    from vindibot.server.league.league import ORGANISER_SUFFIX, SUFFIX, League
+    from vindibot.server.league.roster import new_organiser_key, read_roster, write_keys, write_organiser_key
 
     given = overrides(options)
     given["maps"] = _read_maps(given["maps"])
@@ -141,8 +136,12 @@ def slips(file: Path, server: str | None, keys: Path | None, out: Path | None, s
     """
     import webbrowser
 
-    from vindibot.base import ServerAddress, counted, lan_address, say, terminal
-    from vindibot.server import League, read_roster, slips_page, write_slips
+    from vindibot.base.address import ServerAddress, lan_address
+    from vindibot.base.output.console import say, terminal
+    from vindibot.base.output.text import counted
+    from vindibot.server.league.league import League
+    from vindibot.server.league.roster import read_roster
+    from vindibot.server.league.slips import slips_page, write_slips
 
     league = League.load(file)
     address = ServerAddress.parse(server or f"http://{lan_address()}:{COMMAND_DEFAULTS['port']}")
@@ -202,8 +201,12 @@ def undo(file: Path, bot: str | None, server: str, key_file: Path | None) -> Non
 
 def _organise(file: Path, server: str, key_file: Path | None, action: str, bot: str | None = None) -> None:
     """Send an action of the organiser to the server, and print the state of the league."""
-    from vindibot.base import ServerAddress, log, printable, read_key_file, say, terminal
-    from vindibot.server import ORGANISER_SUFFIX, League
+    from vindibot.base import log
+    from vindibot.base.address import ServerAddress
+    from vindibot.base.keys import read_key_file
+    from vindibot.base.output.console import say, terminal
+    from vindibot.base.output.text import printable
+    from vindibot.server.league.league import ORGANISER_SUFFIX, League
 
     league = League.load(file)
     key = read_key_file(key_file or file.parent / f"{league.name}{ORGANISER_SUFFIX}")
@@ -218,8 +221,8 @@ def _organise(file: Path, server: str, key_file: Path | None, action: str, bot: 
 
 async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, bot: str | None) -> dict[str, Any]:
     """Send an action to a server, and return the state of the league. Raises `VindibotError`."""
-    from vindibot.base import Redactor
-    from vindibot.client import Transport, Within
+    from vindibot.base.output.redaction import Redactor
+    from vindibot.client.transport import Transport, Within
 
     redact = Redactor(key.get_secret_value())
     transport = Transport(address, redact)
@@ -245,8 +248,9 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table")
 def standings(file: Path, output: str) -> None:
     """Print the standings of the league in FILE. A server may play the league at the same time."""
-    from vindibot.base import plain_table, terminal
-    from vindibot.server import League, as_csv
+    from vindibot.base.output.console import plain_table, terminal
+    from vindibot.server.league.league import League
+    from vindibot.server.league.standings import as_csv
 
     league = League.load(file)
     rows = league.table()

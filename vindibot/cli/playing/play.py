@@ -11,7 +11,7 @@ import click
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
 from vindibot.cli.measuring.parameters import continuation, from_options
 from vindibot.cli.options import known_variables, option_names, overrides, settings_options
-from vindibot.config import PlaySettings
+from vindibot.config.settings import PlaySettings
 
 #: Settings without an option. The key has no option, because every user of the machine can read a command line.
 HIDDEN = {"key"}
@@ -67,9 +67,9 @@ def play_command(
       vindibot play --games 20 --parallel 2 --display none
       vindibot play --from last --turn 212 --bot mybot --games 10
     """
-    from vindibot.base import terminal
-    from vindibot.config import load_play
-    from vindibot.session import play_games
+    from vindibot.base.output.console import terminal
+    from vindibot.config.load import load_play
+    from vindibot.session.play import play_games
 
     loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings), others=known_variables)
     start = continuation(source, turn, game, hero)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.base import UsageError, lan_address, say
+from vindibot.base.address import lan_address
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import say
 from vindibot.cli.measuring.parameters import PATH, config_option
 from vindibot.cli.options import load_settings, overrides, settings_options
-from vindibot.server import COMMAND_DEFAULTS, ServerSettings
+from vindibot.server.settings import COMMAND_DEFAULTS, ServerSettings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.server import EmbeddedServer, League
+    from vindibot.server.embedded import EmbeddedServer
+    from vindibot.server.league.league import League
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
@@ -33,7 +36,7 @@ MAX_LEAGUES = 5
 
 def _admin_key(path: Path | None) -> str | None:
     """Return the administrator's key from the file `path` or from the environment, or None. Raises `UsageError`."""
-    from vindibot.base import check_key, read_key_file
+    from vindibot.base.keys import check_key, read_key_file
 
     if path is not None:
         return read_key_file(path).get_secret_value()
@@ -57,7 +60,8 @@ def _print_address(console: Console, server: EmbeddedServer) -> None:
 
 def _print_league(console: Console, league: League, server: EmbeddedServer, address: str) -> None:
     """Print the addresses of a league's pages, the command that starts it, and the command with which bots join."""
-    from vindibot.server import ORGANISER_SUFFIX, play_command
+    from vindibot.server.league.league import ORGANISER_SUFFIX
+    from vindibot.server.league.settings import play_command
 
     say(console, f"league {league.name}: {league.progress()}, {league.state}")
     say(console, f"  projector: {address}/leagues/{league.name}/projector", "bold")
@@ -97,10 +101,12 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
       vindibot serve --lan                for all machines in this network
       vindibot serve --lan --limit-ms 3000 --pace original
     """
-    from vindibot.base import allow_many_files, log, terminal
-    from vindibot.engine import warm
-    from vindibot.server import run_server
-    from vindibot.session import filling
+    from vindibot.base import log
+    from vindibot.base.output.console import terminal
+    from vindibot.base.system.limits import allow_many_files
+    from vindibot.engine.warmup import warm
+    from vindibot.server.embedded import run_server
+    from vindibot.session.fillers import filling
 
     given = overrides(options)
     if lan and given["host"] is not None:

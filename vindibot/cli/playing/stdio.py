@@ -63,6 +63,6 @@ def stdio_command(bot: str, **options: Any) -> None:
       vindibot stdio malvert --limit-ms 100
       vindibot arena "stdio:vindibot stdio mine.toml --rounds {rounds} --limit-ms {move_ms}" seed
     """
-    from vindibot.session import StdioSettings, play_stdio
+    from vindibot.session.stdio import StdioSettings, play_stdio
 
     play_stdio(bot, StdioSettings(**options))

@@ -22,11 +22,13 @@ import numpy as np
 from behaviours.base import Behaviour
 from sim import kernels
 from sim.game import GAME
-from vindibot.config import make_importable
+from vindibot.config.bots import make_importable
 from vindibot.devtools.trials.response import LONGEST_TEXT, TrialPosition, ask, stopping
-from vindibot.engine import Vote, run
-from vindibot.games import BallotEntry, write_entry
-from vindibot.processes import DONE, FAILED, FIRST_KIND, READY, Owner
+from vindibot.engine.runner import Vote, run
+from vindibot.games.ballot import BallotEntry
+from vindibot.games.files.vote_line import write_entry
+from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY
+from vindibot.processes.inside import Owner
 
 #: The function of the other process, and its name, as ``ps`` shows it.
 RUN, NAME = "vindibot.devtools.trials.answering:serve", "vindibot-trial"

@@ -21,11 +21,15 @@ from behaviours.base import Behaviour, View
 from behaviours.registry import BehaviourError, find as find_behaviour
 from sim.game import DIRECTIONS
 from sim.kernels import warm as warm_quietly
-from vindibot.base import UsageError
-from vindibot.config import Bot, TraitSpec, load_bot, make_importable
+from vindibot.base.errors import UsageError
+from vindibot.config.bots import Bot, load_bot, make_importable
+from vindibot.config.trait_spec import TraitSpec
 from vindibot.devtools.trials.response import stopping
-from vindibot.engine import OutOfTime, Vote, failure, failures, own_traceback, parse_answer, run, runner
-from vindibot.games import Ballot, BallotEntry, Recording, tally
+from vindibot.engine import failures, runner
+from vindibot.engine.failures import OutOfTime, own_traceback
+from vindibot.engine.runner import Vote, failure, parse_answer, run
+from vindibot.games.ballot import Ballot, BallotEntry, tally
+from vindibot.games.files.recording import Recording
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9

@@ -20,7 +20,7 @@ from sim.board import draw
 from sim.game import DIRECTIONS, GAME, Game, Games, copy_of
 from sim.past import read_past
 from sim.rules import step
-from vindibot.engine import parse_answer
+from vindibot.engine.runner import parse_answer
 
 #: Largest number of answers that are taken from an anytime trait on one position.
 MOST_ANSWERS = 10_000

@@ -10,7 +10,7 @@ from functools import partial
 
 from behaviours.base import Behaviour, View
 from vindibot.devtools.trials.response import Response, TrialPosition, ask, stopping
-from vindibot.engine import Vote, run
+from vindibot.engine.runner import Vote, run
 
 #: Compiled code that hangs blocks all threads. This number of seconds after its limit, the process prints its stack and ends.
 STUCK = 5.0

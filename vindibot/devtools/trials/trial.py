@@ -19,29 +19,24 @@ from types import TracebackType
 from typing import Any, Self
 
 from behaviours.base import Behaviour, View
-from vindibot.base import VindibotError
-from vindibot.config import Bot, import_path
+from vindibot.base.errors import VindibotError
+from vindibot.config.bots import Bot, import_path
 from vindibot.devtools.trials import answering, asking
 from vindibot.devtools.trials.answering import ASK, ASK_ALL, CLOCK, DEBUGGER, NAME, RUN, VOTE, TrialClock
 from vindibot.devtools.trials.asking import Traits
 from vindibot.devtools.trials.response import Response, TrialPosition
 from vindibot.devtools.trials.thread import ask_in_thread, votes_in_thread
-from vindibot.engine import NOTE_LENGTH, TraitPlan, Vote, line_of
-from vindibot.games import Ballot, Status, VoteLine
-from vindibot.processes import (
-    DONE,
-    READY,
-    Child,
-    ChildEnded,
-    ChildEnding,
-    ChildFrame,
-    ChildLate,
-    ChildLimits,
-    ForkServer,
-    Needs,
-    supports_children,
-    warn_of_traits_here,
-)
+from vindibot.engine.failures import line_of
+from vindibot.engine.runner import NOTE_LENGTH, Vote
+from vindibot.engine.worker import TraitPlan
+from vindibot.games.ballot import Ballot, Status
+from vindibot.games.files.vote_line import VoteLine
+from vindibot.processes.child import Child
+from vindibot.processes.ending import ChildEnded, ChildEnding, ChildLate
+from vindibot.processes.frames import DONE, READY, ChildFrame
+from vindibot.processes.requests import ChildLimits, Needs
+from vindibot.processes.server import ForkServer
+from vindibot.processes.support import supports_children, warn_of_traits_here
 
 #: Largest number of seconds for building traits in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.base import counted, printable, say, short
+from vindibot.base.output.console import say
+from vindibot.base.output.text import counted, printable
+from vindibot.base.writing import short
 
 #: Seconds between two looks at the files.
 LOOK_SECONDS = 0.25

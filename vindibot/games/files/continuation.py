@@ -15,7 +15,8 @@ from sim.game import GAME, PLIES_PER_ROUND, RUNNING, SEATS, Games, copy_of, equa
 from sim.past import past_of
 from sim.replay import moves_of, play_moves
 from sim.rules import step
-from vindibot.base import UsageError, short
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import short
 from vindibot.games.history import GameHistory
 
 

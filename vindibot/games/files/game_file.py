@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from vindibot.base import UsageError, decode_json
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import decode_json
 from vindibot.games.files.lines import read_lines
 from vindibot.games.files.recording import FORMAT, Recording, read_recording
 from vindibot.games.files.states import is_states

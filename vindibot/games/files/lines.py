@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 
 #: Largest length of a line in bytes. A longer line is cut into pieces, which are not valid JSON.
 _LONGEST = 1 << 26

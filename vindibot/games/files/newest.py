@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vindibot.base import UsageError, given_path
+from vindibot.base.errors import UsageError
+from vindibot.base.paths import given_path
 from vindibot.games.files.recording import SUFFIX
 from vindibot.games.files.review import REVIEW_SUFFIX
 

@@ -30,7 +30,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.base import LineFile, VindibotError, redacted, short
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.redaction import redacted
+from vindibot.base.writing import LineFile, short
 from vindibot.games.ballot import Ballot
 from vindibot.games.files.lines import fault, is_no_json
 from vindibot.games.files.review import PREFIX, Review, parse_review

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
-from vindibot.base import VindibotError, render
+from vindibot.base.errors import VindibotError
+from vindibot.base.output.pages import render
 from vindibot.games.curves import Curves
 from vindibot.games.files.lines import fault, is_no_json, read_lines
 from vindibot.games.files.vote_line import PV_LETTERS

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vindibot.base import UsageError, decode_json
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import decode_json
 from vindibot.games.files.lines import read_lines
 from vindibot.games.protocol import GameState, ProtocolError, read_game
 

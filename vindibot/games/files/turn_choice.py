@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base import UsageError, counted, short
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import counted
+from vindibot.base.writing import short
 from vindibot.games.files.recording import RecordedTurn, Recording
 from vindibot.games.files.review import read_review, review_path
 

@@ -20,8 +20,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from sim.game import SEATS
-from vindibot.base import UsageError, VindibotError
-from vindibot.config import dotted, explain
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.config.messages import dotted, explain
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import NAME
 from vindibot.server.league.organiser import act

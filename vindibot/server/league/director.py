@@ -15,7 +15,7 @@ from datetime import datetime
 
 import structlog
 
-from vindibot.base import UsageError, VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.server.league.fillers import Fillers
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.league import League, State

@@ -15,8 +15,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sim.maps import MapError, UnknownMapError, read_map
-from vindibot.base import UsageError, VindibotError, counted, create, replace
-from vindibot.config import dotted, explain
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import counted
+from vindibot.base.writing import create, replace
+from vindibot.config.messages import dotted, explain
 from vindibot.server.league.finals import (
     FinalRound,
     final_rounds,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from vindibot.base import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import State
 from vindibot.server.league.pages import league_values, overview

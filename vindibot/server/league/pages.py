@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base import qr_code
-from vindibot.games import PHASES, Losses
+from vindibot.base.output.pages import qr_code
+from vindibot.games.losses import PHASES, Losses
 from vindibot.server.app import address_of
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from vindibot.base import LineFile, UsageError
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import LineFile
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import SUFFIX, League
 from vindibot.server.league.roster import RosterEntry

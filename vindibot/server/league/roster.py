@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vindibot.base import UsageError, create, decode_json
+from vindibot.base.errors import UsageError
+from vindibot.base.output.text import decode_json
+from vindibot.base.writing import create
 from vindibot.server.users import KEY_LENGTH, name_problem, random_word
 
 MAX_ENTRANTS = 500

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from vindibot.config import Settings, shipped
+from vindibot.config.files import shipped
+from vindibot.config.settings import Settings
 
 
 class LeagueSettings(Settings):

@@ -6,7 +6,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from vindibot.base import ServerAddress, UsageError, create, qr_code, render
+from vindibot.base.address import ServerAddress
+from vindibot.base.errors import UsageError
+from vindibot.base.output.pages import qr_code, render
+from vindibot.base.writing import create
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import play_command

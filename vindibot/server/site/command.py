@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import sys
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 
 
 async def run_lowest(longest_seconds: float, *words: str) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from vindibot.games import GameHistory, Ply, encode_json, from_games
+from vindibot.games.history import GameHistory, Ply
+from vindibot.games.protocol import encode_json, from_games
 from vindibot.server.room import Room
-from vindibot.viewer import StateWriter, result_of
+from vindibot.viewer.states import StateWriter, result_of
 
 
 class Encoder(ABC):

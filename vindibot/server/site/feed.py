@@ -11,7 +11,8 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 
-from vindibot.games import GameHistory, encode_json
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import encode_json
 from vindibot.server.room import Room
 from vindibot.server.site.encoder import Encoder
 

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from sim.generator import generate
-from vindibot.config import shipped
+from vindibot.config.files import shipped
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
 from vindibot.server.room import Room

@@ -14,8 +14,9 @@ from fastapi.responses import HTMLResponse
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
-from vindibot.base import render
-from vindibot.games import Player, Reason
+from vindibot.base.output.pages import render
+from vindibot.games.outcome import Reason
+from vindibot.games.protocol import Player
 from vindibot.server.app import address_of
 from vindibot.server.ratings import winner_of
 from vindibot.server.settings import ServerSettings

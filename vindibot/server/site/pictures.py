@@ -18,15 +18,17 @@ from fastapi.responses import Response
 
 from sim.game import PLIES_PER_ROUND, Games, copy_of
 from sim.pictures.svg import draw_svg
-from vindibot.base import UsageError, VindibotError, printable
-from vindibot.games import GameHistory, GameRecord, dumps
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.text import printable
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.history import GameHistory
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import PICTURE_TURN, TURN_RANGE, queries, read_int
 from vindibot.server.refusal import Refusal
 from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record
-from vindibot.viewer import state_at
+from vindibot.viewer.pictures import state_at
 
 #: Largest number of rounds in a GIF. Of a longer game, a GIF without a range of turns has the last rounds.
 MOST_ROUNDS = 600

@@ -15,8 +15,9 @@ from typing import Literal
 
 import structlog
 
-from vindibot.base import VindibotError
-from vindibot.games import Review, dumps, read_review, review_path
+from vindibot.base.errors import VindibotError
+from vindibot.games.files.review import Review, read_review, review_path
+from vindibot.games.game_record import dumps
 from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record

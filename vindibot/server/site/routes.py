@@ -14,7 +14,8 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.games import GameHistory, GameRecord, dumps
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.history import GameHistory
 from vindibot.server.app import address_of
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby
@@ -31,7 +32,8 @@ from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record, list_games, records_after
 from vindibot.server.users import RegistrationError, User
-from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
+from vindibot.viewer.bundle import empty_bundle
+from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 #: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
 SHOWN, SHOWN_OF_BOT = 12, 24

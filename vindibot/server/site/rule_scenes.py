@@ -11,7 +11,8 @@ import numpy as np
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from sim.pictures.svg import draw_svg
-from vindibot.games import GameHistory, Player
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import Player
 
 #: The names of the heroes in captions.
 NAMES = ("red", "blue", "green", "orange")

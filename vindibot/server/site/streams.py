@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from vindibot.games import GameHistory
+from vindibot.games.history import GameHistory
 from vindibot.server.app import SEND
 from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal

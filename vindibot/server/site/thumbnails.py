@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from sim.game import HERO_SHIFT, STRIDE, TILE_BITS, Game
-from vindibot.base import render
-from vindibot.games import GameHistory, GameRecord, GameRecordError
+from vindibot.base.output.pages import render
+from vindibot.games.game_record import GameRecord, GameRecordError
+from vindibot.games.history import GameHistory
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import structlog
 
-from vindibot.games import GameRecord, GameRecordError, Reason
+from vindibot.games.game_record import GameRecord, GameRecordError
+from vindibot.games.outcome import Reason
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.store.database import Database, Work

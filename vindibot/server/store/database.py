@@ -23,7 +23,8 @@ from typing import TypeVar
 
 import structlog
 
-from vindibot.base import LockedError, WriterLock, short
+from vindibot.base.system.locks import LockedError, WriterLock
+from vindibot.base.writing import short
 from vindibot.server.store.schema import DatabaseError, check_owner, migrate, salt_of
 
 #: Seconds to wait if another program has locked the file.

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vindibot.games import GameRecord, Reason, dumps, loads
+from vindibot.games.game_record import GameRecord, dumps, loads
+from vindibot.games.outcome import Reason
 from vindibot.server.ratings import winner_of
 
 #: The games of one bot, each game once, although a bot may have several seats in a game. CROSS JOIN keeps the order of the

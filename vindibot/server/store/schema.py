@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 
-from vindibot.base import VindibotError
+from vindibot.base.errors import VindibotError
 
 #: The bytes "vndi". They mark a file as a database of this program.
 APPLICATION_ID = 0x766E6469

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.base import derive_seed
+from vindibot.base.seeds import derive_seed
 from vindibot.tuning.space import Floats
 
 #: The ridge: for each parameter, the regression gets this number of further blocks with a difference of 0.

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vindibot.base import UsageError, VindibotError, derive_seed
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.seeds import derive_seed
 from vindibot.tuning.blocks import GAMES, BlockResult
 from vindibot.tuning.methods import screening, spsa
 from vindibot.tuning.methods.screening import Effect

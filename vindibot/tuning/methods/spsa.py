@@ -19,7 +19,7 @@ from statistics import fmean
 
 import numpy as np
 
-from vindibot.base import derive_seed
+from vindibot.base.seeds import derive_seed
 from vindibot.tuning.methods.screening import Effect
 from vindibot.tuning.space import Floats
 

@@ -1,4 +1,6 @@
-from .base import (
+"""The names that `behaviours` offers, each from its module. Loading this module loads numba."""
+
+from behaviours.base import (
     RECENT_TURNS as RECENT_TURNS,
     Answer as Answer,
     Behaviour as Behaviour,
@@ -10,16 +12,16 @@ from .base import (
     Votes as Votes,
     plain_votes as plain_votes,
 )
-from .common.combat_map import combat_map as combat_map
-from .common.duel import duel as duel
-from .common.targets import (
+from behaviours.common.combat_map import combat_map as combat_map
+from behaviours.common.duel import duel as duel
+from behaviours.common.targets import (
     dies_on_mine as dies_on_mine,
     first_steps as first_steps,
     foreign_mines as foreign_mines,
     is_broke as is_broke,
     taverns_beside as taverns_beside,
 )
-from .world import (
+from behaviours.world import (
     AIR as AIR,
     BEER_COST as BEER_COST,
     BEER_HEALS as BEER_HEALS,

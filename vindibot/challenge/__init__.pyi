@@ -1,2 +1,0 @@
-from .command import challenge as challenge
-from .settings import ChallengeSettings as ChallengeSettings
