@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of all groups of slow tests as slow, before pytest selects by markers."""
+    for item in items:
+        if any(marker.name.startswith("slow_") for marker in item.iter_markers()):
+            item.add_marker("slow")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     if not session.items or session.config.option.collectonly:
         return

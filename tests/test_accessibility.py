@@ -78,13 +78,13 @@ def game_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{path.as_uri()}#turn=212"
 
 
-@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow)], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow_pages)], ids=["desktop", "phone"])
 async def test_the_page_of_a_recorded_game(browser: Any, game_page: str, size: tuple[int, int]) -> None:
     async with opened(browser, game_page, size=size):
         pass
 
 
-@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow)], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow_pages)], ids=["desktop", "phone"])
 async def test_the_page_of_a_reviewed_game(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
     path = replay_file(SAMPLE, tmp_path / "game.html")
     async with opened(browser, f"{path.as_uri()}#turn=92", size=size) as page:
@@ -93,7 +93,7 @@ async def test_the_page_of_a_reviewed_game(browser: Any, tmp_path: Path, size: t
         await page.get_by_role("button", name="Back to the game").wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_keys_of_the_viewer(browser: Any, game_page: str) -> None:
     async with opened(browser, game_page) as page:
         await page.keyboard.press("?")
@@ -122,7 +122,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
         yield server.url, {"finished": four[0].game["id"], "running": five.game["id"], "bot": four[0].state["hero"]["userId"]}
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site
@@ -130,7 +130,7 @@ async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, st
         pass
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("path", MORE_PAGES)
 async def test_more_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site
@@ -138,7 +138,7 @@ async def test_more_pages_of_a_server(browser: Any, site: tuple[str, dict[str, s
         pass
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_page_after_a_registration(browser: Any, site: tuple[str, dict[str, str]]) -> None:
     async with opened(browser, f"{site[0]}/register", expected=MISSING) as page:
         await page.get_by_role("textbox").fill("a new bot")
@@ -167,7 +167,7 @@ def documents() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("page", ["index", "strength", "reference/traits"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 async def test_the_web_site_of_the_documents(browser: Any, documents: str, page: str, scheme: Scheme) -> None:
@@ -175,7 +175,7 @@ async def test_the_web_site_of_the_documents(browser: Any, documents: str, page:
         pass
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_copy_button_of_the_web_site_copies_only_commands(browser: Any, documents: str) -> None:
     async with visiting(browser, f"{documents}first-bot.html", permissions=["clipboard-read", "clipboard-write"]) as page:
         button = page.locator("div.highlight", has_text="vindibot init mybot").locator("[data-clipboard-target]")
@@ -187,7 +187,7 @@ async def test_a_copy_button_of_the_web_site_copies_only_commands(browser: Any, 
         ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_home_page_of_the_web_site_begins_like_the_readme(browser: Any, documents: str) -> None:
     async with visiting(browser, f"{documents}index.html") as page:
         assert await page.locator("h1").first.inner_text() != "Documents"
@@ -196,13 +196,13 @@ async def test_the_home_page_of_the_web_site_begins_like_the_readme(browser: Any
         assert await page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_page_of_challenges(browser: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=0) as (_, server, _), opened(browser, server.url + PATH):
         pass
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_game_against_bots(browser: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=0) as (_, server, _), opened(browser, server.url + PATH) as page:
         await page.get_by_role("button", name="Play", exact=True).click()
@@ -212,7 +212,7 @@ async def test_a_game_against_bots(browser: Any, tmp_path: Path) -> None:
         await page.keyboard.press("v")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_pages_of_a_game_of_several_people(browser: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path, people=2, seconds=600) as (host, server, client):
         address = f"{server.url}{PATH}"
@@ -233,7 +233,7 @@ async def test_the_pages_of_a_game_of_several_people(browser: Any, tmp_path: Pat
                 await page.get_by_text("Round 1 of ").wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_report_of_a_tournament(browser: Any, tmp_path: Path) -> None:
     games = tournament()
     path = tmp_path / "cup.html"

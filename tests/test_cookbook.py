@@ -23,7 +23,7 @@ def test_traits_do_what_their_boards_show() -> None:
     assert [name for name, kind in names.items() if isinstance(kind, type) and Behaviour in kind.__bases__] == NAMES
 
 
-@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:])])
+@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.slow_long) for name in NAMES[1:])])
 def test_it_keeps_the_rules_for_traits(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = f"cookbook_{name.lower()}"
     (tmp_path / f"{module}.py").write_text(next(text for text in BLOCKS if f"class {name}(" in text))

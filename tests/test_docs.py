@@ -49,7 +49,7 @@ def test_the_first_bot(tmp_path: Path) -> None:
     follow_the_first_bot(folder, environment(shims(tmp_path / "bin"), VINDIBOT_ROUNDS="10"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1200)
 def test_the_first_bot_from_an_installed_wheel(tmp_path: Path) -> None:
     """Outside any checkout, in a new environment, with kernels that nobody has compiled yet."""
@@ -68,7 +68,7 @@ def test_the_session_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     sys.modules.pop("coward")  # others have one too
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_the_anytime_trait(tmp_path: Path) -> None:
     printed = follow((TOP / "docs" / "anytime.md").read_text(), tmp_path, environment(shims(tmp_path / "bin")))
     assert "7 passed" in printed["python -m pytest"]
@@ -87,14 +87,14 @@ def test_bots_in_other_languages(tmp_path: Path) -> None:
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_a_trait_that_says_something(tmp_path: Path) -> None:
     section = (TOP / "docs" / "viewer.md").read_text().partition("## Notes")[2].partition("\n## ")[0]
     printed = follow(section, tmp_path, environment(shims(tmp_path / "bin")))
     assert len(printed) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_the_ladder_of_the_arena(tmp_path: Path) -> None:
     section = (TOP / "docs" / "arena.md").read_text().partition("\n## A ladder")[2].partition("\n## ")[0]
     printed = follow(section, tmp_path, environment(shims(tmp_path / "bin")))
@@ -102,7 +102,7 @@ def test_the_ladder_of_the_arena(tmp_path: Path) -> None:
     assert (tmp_path / "mybots" / "ladder.html").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1200)
 def test_the_samples_of_the_arena(tmp_path: Path) -> None:
     text = (TOP / "docs" / "arena.md").read_text()
@@ -111,13 +111,13 @@ def test_the_samples_of_the_arena(tmp_path: Path) -> None:
     follow("".join(f"```console\n{sample}```\n" for sample in samples), tmp_path, environment(shims(tmp_path / "bin")))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1200)
 def test_the_samples_of_the_page_on_positions(tmp_path: Path) -> None:
     follow((TOP / "docs" / "positions.md").read_text(), tmp_path, environment(shims(tmp_path / "bin")))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1200)
 def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Path) -> None:
     """With fewer moves of the net, fewer games and shorter games."""

@@ -127,7 +127,7 @@ def shorter(words: str) -> str:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_its_commands_work_one_after_the_other(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     page = (TOP / "docs" / "commands.md").read_text()

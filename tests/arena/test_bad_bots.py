@@ -109,7 +109,7 @@ def check(bad: Path, good: str) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("case", [pytest.param(one, marks=() if one in USUAL else pytest.mark.slow) for one in CASES])
+@pytest.mark.parametrize("case", [pytest.param(one, marks=() if one in USUAL else pytest.mark.slow_faults) for one in CASES])
 def test_no_trait_harms_an_innocent_bot(tmp_path: Path, good: str, case: str) -> None:
     module, name, parameters = CASES[case]
     folder = tmp_path / "bad"
@@ -125,7 +125,7 @@ def test_no_trait_harms_an_innocent_bot(tmp_path: Path, good: str, case: str) ->
     assert not (tmp_path / "mark").exists(), "bytes of the trait were unpickled"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", MODULES)
 def test_no_module_harms_an_innocent_bot(tmp_path: Path, good: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,11 +110,11 @@ SLOW = [trait for trait in TRAITS if trait != "writes-pickles"]
 def cases() -> Iterator[object]:
     for trait in TRAITS:
         for first in (True, False):
-            marks = [pytest.mark.slow] if trait in SLOW or not first else []
+            marks = [pytest.mark.slow_faults] if trait in SLOW or not first else []
             yield pytest.param(trait, first, id=f"{trait}-{'first' if first else 'last'}", marks=marks)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(("program", "first"), list(cases()), indirect=["program"])
 def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> None:
@@ -136,7 +136,7 @@ def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> Non
     assert not psutil.wait_procs(program.left(), timeout=5)[1], "processes are left"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("program", TRAITS, indirect=True)
 def test_in_a_game_of_ours_it_harms_no_other_trait(program: Program) -> None:
     done = program.run("play", "--bot", "bad/among.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")

@@ -211,7 +211,7 @@ def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_one_worker_and_four_play_the_same_games(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Improves", pause=0.0)
     plan = schedule("seed", "malvert", f"any={bot}", "random", blocks=3, rounds=25, limits__nodes=8)
@@ -222,7 +222,7 @@ def test_one_worker_and_four_play_the_same_games(tmp_path: Path) -> None:
     assert len({digest for _, digest, _ in one.values()}) == 12
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
     notes = tmp_path / "numbers"
     plan = schedule(line_bot("forks", notes), web_bot("forks", notes), "stay", "random")
@@ -251,7 +251,7 @@ def fresh_server() -> Iterator[None]:
     ForkServer.of_process().close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.usefixtures("fresh_server")
 @pytest.mark.parametrize(("name", "number"), [*product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))])
 def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
@@ -274,7 +274,7 @@ def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
     assert not any(one.line.has_forfeits for one in found)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.usefixtures("fresh_server")
 def test_a_seat_that_somebody_kills_is_not_at_fault(tmp_path: Path) -> None:
     plan = schedule(f"own={bad_trait(tmp_path, 'Sleeps', seconds=0.05)}", "stay", "stay", "stay", blocks=1)

@@ -261,7 +261,7 @@ def test_no_seat_is_at_fault_while_a_program_starts(monkeypatch: pytest.MonkeyPa
     assert [(seat.outcome.reason, seat.outcome.message, seat.moves) for seat in line.seats] == [("finished", "", 12)] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -> None:
     bots = [f"late={web_bot('late', 15)}", "seed", line_bot("miner"), "random"]
     options = ["--blocks", "1", "--workers", "4", "--rounds", "20", "--map", "m1", "--results", str(tmp_path / "cup.jsonl")]
@@ -293,7 +293,7 @@ def test_the_bots_of_the_tournament_that_ships_play() -> None:
     assert {seat.entrant.label for task in (tasks[0], tasks[-1]) for seat in task.seats} == set(entrants)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1200)
 def test_the_tournament_that_ships_is_played_to_its_end(tmp_path: Path) -> None:
     options = ["--config", "tournaments/mixed", "--rounds", "10", "--results", str(tmp_path / "cup.jsonl")]

@@ -61,7 +61,7 @@ def just_before_the_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[
     return arrange
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_games_of_an_arena_that_ended_just_now_are_not_played_again(tmp_path: Path, just_before_the_lock: Any) -> None:
     assert invoke(tmp_path, "arena", *CUP, "--blocks", "1")[0] == 0
     words = ["arena", "--resume", "cup.jsonl", "--blocks", "2"]
@@ -72,7 +72,7 @@ def test_games_of_an_arena_that_ended_just_now_are_not_played_again(tmp_path: Pa
     assert len(list(read_records(records_path(tmp_path / "cup.jsonl")))) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_two_new_arenas_of_one_name(tmp_path: Path, just_before_the_lock: Any) -> None:
     done = just_before_the_lock(lambda: run(tmp_path, "arena", *CUP))
     code, printed = invoke(tmp_path, "arena", *CUP)
@@ -82,7 +82,7 @@ def test_two_new_arenas_of_one_name(tmp_path: Path, just_before_the_lock: Any) -
     assert len(read_results(tmp_path / "cup.jsonl")) == 40
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_turns_of_a_review_that_ended_just_now_are_not_reviewed_again(
     tmp_path: Path, game: Path, just_before_the_lock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,8 +105,8 @@ def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_bef
     StudyFile.resume(path).close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("locks", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow_faults
+@pytest.mark.parametrize("locks", [True, pytest.param(False, marks=pytest.mark.slow_faults)])
 def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool) -> None:
     """The second one is refused, and the first one goes on. Its file can be shown meanwhile, and afterwards."""
     words = ["review", game.name, "--nodes", "5000"]
@@ -139,7 +139,7 @@ def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool
     assert run(tmp_path, "replay", output.name, "--html", "page.html").returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_again_keeps_the_old_review_until_the_new_one_begins(tmp_path: Path, game: Path) -> None:
     assert run(tmp_path, "review", game.name, "--nodes", "1000").returncode == 0
     output = tmp_path / "game.review.jsonl"

@@ -62,7 +62,7 @@ def holder(path: Path, error: str | None = None) -> Iterator[tuple[subprocess.Po
         process.communicate()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("error", [None, "ENOSYS", "ENOLCK"])
 def test_a_second_process_is_kept_out_until_the_first_one_ends(tmp_path: Path, error: str | None) -> None:
     path = tmp_path / "results"
@@ -80,7 +80,7 @@ def test_a_second_process_is_kept_out_until_the_first_one_ends(tmp_path: Path, e
     assert not (tmp_path / "results.lock").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("error", [None, "ENOSYS", "ENOLCK"])
 def test_a_process_that_was_killed_keeps_nobody_out(tmp_path: Path, error: str | None) -> None:
     path = tmp_path / "results"
@@ -93,7 +93,7 @@ def test_a_process_that_was_killed_keeps_nobody_out(tmp_path: Path, error: str |
         assert word == "locked"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_hard_link_is_the_same_file(tmp_path: Path) -> None:
     path, other = tmp_path / "results", tmp_path / "other"
     path.touch()
@@ -106,7 +106,7 @@ def test_a_hard_link_is_the_same_file(tmp_path: Path) -> None:
         assert "the file has 2 names (hard links), and its file system has no file locks: keep only one name" in refusal
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_only_one_of_many_takes_the_lock_of_a_killed_process(tmp_path: Path) -> None:
     path = tmp_path / "results"
     with holder(path, "ENOSYS") as (process, _):

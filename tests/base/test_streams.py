@@ -24,7 +24,7 @@ def shell(folder: Path, words: str, **more: str) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -46,7 +46,7 @@ def test_the_exit_code_is_right_without_standard_error(words: str, code: int, tm
     assert shell(tmp_path, words).returncode == code
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_game_goes_on_if_its_output_is_lost(tmp_path: Path) -> None:
     done = shell(tmp_path, "V play --rounds 2 --display none <&- > /dev/full")
     assert done.returncode == 1
@@ -55,7 +55,7 @@ def test_a_game_goes_on_if_its_output_is_lost(tmp_path: Path) -> None:
     assert '"finished"' in recording.read_text()
 
 
-@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow_faults)])
 def test_characters_that_the_encoding_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
     words = "V arena seed random stay --blocks 1 --rounds 2 --map m1 --seed 1"
     done = shell(tmp_path, words, PYTHONIOENCODING=encoding)

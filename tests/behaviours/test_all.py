@@ -99,7 +99,7 @@ def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
     conforms(trait, parse(board), 0)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @given(odd_games())
 @settings(max_examples=100)
 def test_every_trait_survives_random_boards(games: Games) -> None:
@@ -158,7 +158,7 @@ def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
             assert time.process_time() - begin < 0.1, trait
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_kernels_do_the_same_without_the_compiler() -> None:
     """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
     chosen = "odd_boards or equals_its_de"

@@ -62,7 +62,7 @@ async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
         await play(page, NASTY, You_are="hero 3")
@@ -104,7 +104,7 @@ async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp
         assert only_game(host) is not game
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
     about = {"size": PHONE, "has_touch": True, "is_mobile": True}
     async with opened(browser, tmp_path, about=about, rounds=14) as (host, page):
@@ -143,7 +143,7 @@ async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> Non
     await session.detach()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_at_a_pace_the_hero_stays_without_a_move(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, rounds=1) as (host, page):
         await play(page, Your_pace="1 s per move, as in the game, then your hero stays")
@@ -152,7 +152,7 @@ async def test_at_a_pace_the_hero_stays_without_a_move(browser: Any, tmp_path: P
         assert "ann came" in host.notes[0]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Path) -> None:
     about = {"expected": ["400 (Bad Request)"]}
     async with opened(browser, tmp_path, about=about, your_limit_s=1) as (host, page):
@@ -162,7 +162,7 @@ async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Pa
         await page.get_by_role("heading", name="You were too late").wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path) as (host, page):
         await play(page)
@@ -174,7 +174,7 @@ async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> N
         await other.close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page draws the selected map, shows an error for a broken bot, and stores the choice."""
     monkeypatch.chdir(tmp_path)
@@ -202,7 +202,7 @@ async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:
         assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_path: Path) -> None:
     states = states_of(5, plies=60)
     history = GameHistory.of(record(tmp_path, states, 2))

@@ -49,7 +49,7 @@ async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tmp_path: Path) -> None:
     async with gathered(browser, tmp_path, (SMALL, PHONE), rounds=2, seconds=600) as (host, start, (ann, bob)):
         await start.get_by_text("0 of 2 people are here").wait_for()
@@ -93,7 +93,7 @@ async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tm
         await until(lambda: len(host.notes) == 1)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_start_page_starts_without_the_others_and_ends_the_game(browser: Any, tmp_path: Path) -> None:
     async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (host, start, (ann, bob)):
         button = start.get_by_role("button", name="Start without the others")
@@ -115,7 +115,7 @@ async def test_the_start_page_starts_without_the_others_and_ends_the_game(browse
         assert sorted(host.people.game.setup.people) == [0, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_person_who_leaves_is_away_and_comes_back(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
     async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (_, start, (ann, bob)):
@@ -131,7 +131,7 @@ async def test_a_person_who_leaves_is_away_and_comes_back(browser: Any, tmp_path
         await our_turn(bob, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_four_people_in_the_tabs_of_one_browser(browser: Any, tmp_path: Path) -> None:
     """A browser has only six connections to a server: the pages must not keep them busy."""
     async with (
@@ -152,7 +152,7 @@ async def test_four_people_in_the_tabs_of_one_browser(browser: Any, tmp_path: Pa
         assert host.people.game.room.moves == [1] * 8
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_wrong_link_says_so(browser: Any, tmp_path: Path) -> None:
     expected = ["404 (Not Found)"]
     async with (

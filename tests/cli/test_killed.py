@@ -146,17 +146,17 @@ def children_when(is_busy: Callable[[], bool], process: subprocess.Popen[str]) -
     return psutil.Process(process.pid).children(recursive=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow_faults)])
 @pytest.mark.parametrize(
     "program",
     [
         review,
-        pytest.param(arena, marks=pytest.mark.slow),
-        pytest.param(tune, marks=pytest.mark.slow),
-        pytest.param(check, marks=pytest.mark.slow),
-        pytest.param(turn, marks=pytest.mark.slow),
-        pytest.param(bench, marks=pytest.mark.slow),
-        pytest.param(doctor, marks=pytest.mark.slow),
+        pytest.param(arena, marks=pytest.mark.slow_faults),
+        pytest.param(tune, marks=pytest.mark.slow_faults),
+        pytest.param(check, marks=pytest.mark.slow_faults),
+        pytest.param(turn, marks=pytest.mark.slow_faults),
+        pytest.param(bench, marks=pytest.mark.slow_faults),
+        pytest.param(doctor, marks=pytest.mark.slow_faults),
     ],
 )
 def test_no_process_is_left(
@@ -195,7 +195,7 @@ def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize(
     ("server", "number"),
     [
@@ -256,10 +256,10 @@ def test_a_child_that_is_killed_is_replaced(
     "program",
     [
         turn,
-        pytest.param(bench, marks=pytest.mark.slow),
-        pytest.param(check_once, marks=pytest.mark.slow),
-        pytest.param(review, marks=pytest.mark.slow),
-        pytest.param(doctor, marks=pytest.mark.slow),
+        pytest.param(bench, marks=pytest.mark.slow_faults),
+        pytest.param(check_once, marks=pytest.mark.slow_faults),
+        pytest.param(review, marks=pytest.mark.slow_faults),
+        pytest.param(doctor, marks=pytest.mark.slow_faults),
     ],
 )
 def test_a_poor_system_is_enough(tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], bool]]]) -> None:

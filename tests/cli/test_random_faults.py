@@ -18,7 +18,7 @@ from tests.support.commands import command
 from vindibot.arena.results import read_results
 from vindibot.games.files.review import read_review
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow_faults
 
 #: A bot with a trait of its own, which plays in a child of its own.
 OWN = """

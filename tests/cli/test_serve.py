@@ -125,7 +125,7 @@ def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None
     assert "secret" not in run("serve", "--admin-key-file", file).output
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('port = 0\nrounds = 7\nadmin_key = "a long enough key"\n')
@@ -144,7 +144,7 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
 # ---- The database ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
     # Three programs start between the two turns of the game.
@@ -162,7 +162,7 @@ async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> 
             assert record["ending"] == "finished"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_database_on_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{TOP / 'tests' / 'support' / 'without_locks'}{os.pathsep}{TOP}")
     words = ("serve", "--port", "0", "--db", str(tmp_path / "server.db"))
@@ -248,7 +248,7 @@ async def play(url: str, key: str) -> int:
                 state = await client.post(state.json()["playUrl"], data={"dir": "North"})
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_league_has_one_server(tmp_path: Path) -> None:
     path, roster = tmp_path / "spring.league.json", tmp_path / "class.csv"
     roster.write_text(BARE)
@@ -304,7 +304,7 @@ def test_a_league_that_cannot_be_started(
     assert says in result.output
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_two_commands_make_a_league(tmp_path: Path) -> None:
     roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
     roster.write_text(BARE)

@@ -71,14 +71,14 @@ async def many_games(count: int, seed: int) -> tuple[list[Reason | None], float]
     return ends, (process.memory_info().rss - memory) / 2**20
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_thirty_games_with_random_faults_leak_nothing() -> None:
     ends, _ = await many_games(30, 1)
     assert ends.count(Reason.FINISHED) > 20
     assert Reason.UNREACHABLE not in ends
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.timeout(1200)
 async def test_a_thousand_games_with_random_faults_leak_nothing() -> None:
     ends, grown = await many_games(1000, 2)

@@ -100,7 +100,7 @@ def _self_signed(folder: Path) -> ssl.SSLContext:
     return context
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("kind", [None, "hang", "dribble"])
 async def test_a_cancelled_request_leaves_no_slot_occupied(kind: str | None, server: FaultyServer, transport: Transport) -> None:
     """Cancelled at every step of the loop it may be at: the next request still gets a connection."""

@@ -42,7 +42,7 @@ from vindibot.cluster.player import NAME as PLAYER
 from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT, TEMPLATE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.slow_long, pytest.mark.timeout(150)]
 
 #: A tournament whose games take about half a second each.
 BOTS = ("seed", "malvert", "searcher", "random")

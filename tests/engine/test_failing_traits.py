@@ -147,7 +147,7 @@ def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pyt
     assert "to see stay" not in result.output
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
     done = run(folder, "play", *words)
@@ -181,7 +181,7 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: p
     assert f"to see divides fail: {how}\n" in explained.output
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "divides.toml").write_text('extends = "stay"\n[traits.divides]\nuse = "mine:Divides"\n')
     words = ["--rounds", "1", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
@@ -196,7 +196,7 @@ def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_fact
         )
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
 def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
     words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]
@@ -208,7 +208,7 @@ def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]
     assert re.match(r"the trait loops failed on turn \d+: it was still running when the time of the turn was over; ", told)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) -> None:
     # The limit leaves time to compile the loop: a turn must still wait for it.
     words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "6000", "--display", "none", "--in-process"]
@@ -217,7 +217,7 @@ def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) 
     assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:
     done = turn(folder, "loops", "--limit-ms", "300")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -228,7 +228,7 @@ def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:
     assert re.search(r"^stay +(now|same) ", done.stdout, re.MULTILINE), "the others are asked all the same"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> None:
     done = turn(folder, "loops", "--limit-ms", "300", "--trait", "loops", "--pdb", keys="p 'counted', count > 0\nq\n")
     assert "('counted', True)" in done.stdout, done.stdout + done.stderr
@@ -238,7 +238,7 @@ def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> 
     assert "('turn', 0)" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_what_cannot_be_interrupted_ends_the_debugger_and_is_named(folder: Path) -> None:
     # The limit leaves time to compile the loop, which can be interrupted.
     done = turn(folder, "compiled", "--limit-ms", "6000", "--trait", "compiled", "--pdb")
@@ -275,7 +275,7 @@ def test_what_cannot_be_interrupted_is_killed_and_named(folder: Path, monkeypatc
         assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE), "the others are asked all the same"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_breakpoint_starts_the_debugger_without_an_option(folder: Path) -> None:
     done = turn(folder, "breaks", keys="p 'counted', count + 1\nc\n")
     assert "('counted', 7)" in done.stdout, done.stdout + done.stderr

@@ -181,7 +181,7 @@ def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool, monkeypat
 # -- the pool --
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_worker_without_work_helps() -> None:
     async with pool_of(trait("Splits"), workers=3) as pool:
         assert len(pool.workers) == 3
@@ -223,7 +223,7 @@ async def test_the_end_of_part_0_ends_the_turn() -> None:
         assert not pool.replacements
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_several_split_traits_get_help_at_once() -> None:
     """The worker that has done its own traits helps all that still run."""
     async with pool_of(trait("Splits"), trait("Splits"), trait("Splits", steps=5), workers=2) as pool:
@@ -235,7 +235,7 @@ async def test_several_split_traits_get_help_at_once() -> None:
         assert counts(entries[0])[0] == 2
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("workers", [2, 3])
 async def test_a_trait_that_cannot_be_split_is_asked_first(workers: int) -> None:
     """No helper delays it, also if it waits behind a slow trait."""
@@ -258,7 +258,7 @@ async def test_a_helper_stops_if_a_trait_waits_for_a_worker() -> None:
         assert own > others > 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_helper_that_is_killed_leaves_its_statistics() -> None:
     async with pool_of(trait("Splits"), workers=2) as pool:
         asked = asyncio.ensure_future(ask(pool, seconds=3.0))
@@ -288,7 +288,7 @@ async def test_a_leader_that_is_killed_leaves_the_votes_of_all_parts() -> None:
         await until(lambda: all_ready(pool))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("fails", ["raises", "dies", "hangs"])
 async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
     """The votes count with what the part had published. After too many strikes the trait is benched, as any other."""
@@ -305,7 +305,7 @@ async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
             assert counts(entries[0])[0] == 1, "a suspect runs alone"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_parts_without_statistics_are_void() -> None:
     async with pool_of(trait("WrongPart"), STAY, workers=2) as pool:
         parts = []

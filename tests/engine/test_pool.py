@@ -110,7 +110,7 @@ async def test_a_late_vote_never_counts_in_another_turn() -> None:
             assert slow.votes in (None, [turn, 0, 0, 0, 0]), "a vote of an earlier turn"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("name", ["Sleeps", "LoopsInPython", "LoopsInKernel"])
 async def test_what_never_comes_back_is_killed_replaced_and_benched(name: str) -> None:
     async with pool_of(trait(name), *[STAY] * 3) as pool:
@@ -223,7 +223,7 @@ async def test_children_die_with_their_worker(tmp_path: Path, hang: bool) -> Non
     await until(lambda: not is_alive(child.pid))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("busy", ["Stay", "LoopsInKernel"])
 def test_workers_end_when_the_parent_dies(tmp_path: Path, busy: str) -> None:
     """Killed without a chance to tidy up, in the middle of a turn, while a worker may be stuck in compiled code."""
@@ -281,7 +281,7 @@ async def test_nothing_is_left_running_or_open() -> None:
     assert me.num_fds() <= before
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
     """No turn is lost: the sound trait is heard on every one, until and after the bad ones are benched."""
     games = game()

@@ -63,7 +63,7 @@ async def replaced(pool: Pool) -> None:
     await until(lambda: all_ready(pool) and not victims & set(pool.workers))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("harm", [kill_server, stop_server, kill_both])
 async def test_the_fork_server_goes_away_in_a_turn(harm: Callable[[], None]) -> None:
     """The workers go on, the votes are heard, and a worker that dies then is replaced all the same."""
@@ -81,7 +81,7 @@ async def test_the_fork_server_goes_away_in_a_turn(harm: Callable[[], None]) -> 
         assert pool.preloaded
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_the_loop_goes_on_while_there_is_no_fork_server() -> None:
     async with pool_of(STAY, STAY) as pool:
         await until(lambda: has(SERVER))
@@ -108,7 +108,7 @@ async def test_a_stopped_fork_server_does_not_keep_the_pool_from_ending() -> Non
         await until(lambda: not any(is_alive(pid) for pid in [*pids, server.pid]))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_trait_that_kills_its_parent_does_no_harm() -> None:
     with capture_logs() as logs:
         async with pool_of(trait("KillsParent"), *[STAY] * 3) as pool:
@@ -149,7 +149,7 @@ async def test_workers_that_somebody_else_kills_bench_nobody() -> None:
         assert not any(health.benched for health in pool.health_records)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_what_a_trait_starts_ends_with_its_worker_wherever_it_has_fled(tmp_path: Path) -> None:
     notes = tmp_path / "numbers"
     async with pool_of(trait("StartsDaemons", notes=str(notes)), STAY) as pool:
@@ -169,7 +169,7 @@ async def test_what_a_trait_starts_ends_with_its_worker_wherever_it_has_fled(tmp
 # ---- The rehearsal ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_rehearsal_survives_traits_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """They raise, hang in Python, hang in a kernel or end their process. The game then begins with all workers and no strikes."""
     monkeypatch.setattr("vindibot.engine.pool.REHEARSAL_SECONDS", 0.05)

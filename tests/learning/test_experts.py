@@ -32,7 +32,7 @@ def lines_of(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_a_net_learns_the_votes_of_a_bot(games: Path, tmp_path: Path) -> None:
     words = ["learn", "expert", "seed", games, "--only", "careful", "--only", "hunter", "--hidden", 16, "--nodes", 100]
     code, said = invoke(tmp_path, *words, "--out", "better.npz")

@@ -89,7 +89,7 @@ def test_a_child_gets_frames_setup_and_memory_and_nothing_else(tmp_path: Path) -
     assert "VINDIBOT_KERNEL_CACHE" not in told["environment"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_child_has_the_environment_of_its_server() -> None:
     server = ForkServer({"VINDIBOT_WORD": "word"})
     try:
@@ -127,7 +127,7 @@ async def test_a_child_can_be_watched_by_an_event_loop() -> None:
                 asyncio.get_running_loop().remove_reader(descriptor)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_the_output_of_a_child_is_stored_up_to_a_limit() -> None:
     with child("prints", b"2") as one:
         assert ending(one).last_lines == "line 0\nline 1\nthe end"
@@ -246,7 +246,7 @@ def running(program: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("name", ["runs_a_kernel", "starts_daemons"])
 @pytest.mark.parametrize(
     ("killed", "stopped"),
@@ -295,7 +295,7 @@ def new_child_answers() -> bool:
                     raise
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("harm", [kill, stop])
 @pytest.mark.parametrize("harmed", [KEEPER, ROOT])
 async def test_children_go_on_without_their_server_and_new_ones_start(
@@ -324,7 +324,7 @@ def test_a_keeper_that_is_stopped_goes_on() -> None:
         assert process_called(KEEPER) == keeper
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_stopped_server_and_a_stopped_child_end() -> None:
     with child("ends", b"stops") as one:
         while not one.pid:
@@ -351,7 +351,7 @@ def needs(tmp_path: Path) -> Callable[..., Needs]:
     return make
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_template_has_imported_its_modules_before_it_forks(needs: Callable[..., Needs]) -> None:
     first, second = needs("FOUND = 1"), needs("FOUND = 2", folder="b")
     found = []
@@ -393,7 +393,7 @@ def test_a_module_that_ends_its_template_is_imported_by_the_children(content: st
             assert ending(one).kind != "not started"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_template_that_hangs_is_given_up(needs: Callable[..., Needs]) -> None:
     wanted = needs("import time; time.sleep(1000)")
     with child("echo", needs=wanted) as one:
@@ -462,7 +462,7 @@ async def test_the_children_of_a_template_whose_root_ends_are_still_reported(nee
 # ---- Children of children ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_child_that_spawns_has_children_which_die_with_it(needs: Callable[..., Needs]) -> None:
     wanted = needs("")
     for setup in (Needs(), wanted):
@@ -493,7 +493,7 @@ with ExitStack() as stack:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_eight_children_need_less_than_64_descriptors_and_no_folder(needs: Callable[..., Needs], tmp_path: Path) -> None:
     """TMPDIR is long and does not exist, and the signal for the end of a child is ignored."""
     (folder,) = needs("").folders

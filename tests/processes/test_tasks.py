@@ -91,7 +91,7 @@ def test_a_child_without_memory_ends_and_says_so(pool: Callable[..., Tasks]) -> 
     assert caught.value.ending.last_lines.endswith("MemoryError")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_server_that_does_not_answer_is_replaced(pool: Callable[..., Tasks], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.processes.tasks.READY_SECONDS", 3.0)
     monkeypatch.setattr("vindibot.processes.tasks.START_ATTEMPTS", 20)
@@ -129,7 +129,7 @@ def test_answers_are_read_and_an_error_of_the_reader_fails_its_task_only(pool: C
         bad.result(WAIT)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_a_child_whose_forker_has_ended_gets_no_more_tasks(pool: Callable[..., Tasks]) -> None:
     tasks = pool(workers=1)
     getpid, getppid = (f"__import__('os').{name}()".encode() for name in ("getpid", "getppid"))

@@ -116,7 +116,7 @@ def recorded() -> Iterator[GameRecord]:
         yield loads(json.dumps(fields))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(not RECORDED.is_file(), reason="the recorded stand-offs are not here")
 def test_recorded_stand_offs_are_seen() -> None:

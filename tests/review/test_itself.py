@@ -21,7 +21,7 @@ NODES, PLIES = 20_000, 200
 MOST = 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_a_bot_that_reviews_itself_marks_at_most_two_moves_in_a_hundred() -> None:
     bot = load_bot("versions/strong-1")
     history = GameHistory(first=generate(3, size=14).new_game(max_turns=PLIES))

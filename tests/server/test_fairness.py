@@ -142,7 +142,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_server_without_descriptors_says_so_once_and_comes_back() -> None:
     words = ("-m", "vindibot", "serve", "--port", "0")
 
@@ -209,7 +209,7 @@ async def registered(path: Path, count: int) -> list[str]:
     return keys
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("league", [False, True])
 async def test_wrong_keys_of_one_address_delay_no_honest_join(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, league: bool
@@ -259,7 +259,7 @@ async def test_one_new_key_that_is_sent_at_once_many_times_is_one_bot(tmp_path: 
         assert len(server.lobby.users) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_wrong_keys_of_the_administrator_are_limited() -> None:
     async with serving(admin_key="a long secret") as server, client_at(server) as bad:
 
@@ -274,7 +274,7 @@ async def test_wrong_keys_of_the_administrator_are_limited() -> None:
 # ---- A class ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_class_of_40_behind_one_address_meets_no_limit(tmp_path: Path) -> None:
     keys = await registered(tmp_path / "a.db", 40)
     async with serving(db=tmp_path / "a.db") as server, client_at(server) as client:

@@ -122,7 +122,7 @@ async def test_tokens_are_long_and_all_different() -> None:
         assert all(re.fullmatch("[0-9a-z]{24}", token) for token in tokens)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_wrong_tokens_are_slowed_down_and_right_ones_are_not() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
         await bot.join(turns=20, map=MAP)
@@ -293,7 +293,7 @@ async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
         assert len(server.lobby.users) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_client_that_never_reads_delays_no_other() -> None:
     most = 20_000  # the buffers of the connection hold the answers to some thousand requests
     async with (

@@ -157,7 +157,7 @@ async def test_a_client_that_leaves_a_game_crashes_on_its_first_turn() -> None:
 # ---- Private matches ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None:
     async def play(seed: int) -> MatchResult:
         async with serving() as server, playing(server, "one", "two", "third") as [one, two, third]:
@@ -257,7 +257,7 @@ async def test_closing_answers_every_request_and_ends_every_task() -> None:
     assert asyncio.all_tasks() == before
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_many_games_at_once() -> None:
     async def play(bot: Bot) -> None:
         await bot.join("training", turns=5, map=MAP)
@@ -300,7 +300,7 @@ run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, fl
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_alone_it_ends_in_good_order_when_told_so(number: signal.Signals) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)

@@ -22,7 +22,7 @@ from vindibot.processes.keeper import KEEPER
 from vindibot.processes.root import ROOT as SERVER
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     """It is killed again and again, and the workers too: every turn is in time."""
     process = await begin(tmp_path, "play", "--rounds", "180", "--limit-ms", "500", "--display", "lines")
@@ -39,7 +39,7 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert not turns[-1].ballot.fallback
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
     await line_with(process, "round 3/600")
@@ -57,7 +57,7 @@ async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
 HARM = ["nothing", "play", "server and play", "keeper", "keeper and play"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("killed", HARM)
 async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed: str) -> None:
     """A child in a session of its own, and one that has left all its parents, whatever else is killed."""
@@ -129,12 +129,12 @@ def press_ctrl_c(folder: Path, times: int, steps: int) -> None:
         assert len(told) == 1 or ("stopping" in told[0] and len(told) == 2), (moment, out)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_ctrl_c_twice_in_the_first_seconds(tmp_path: Path) -> None:
     press_ctrl_c(tmp_path, 2, 5)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_ctrl_c_at_any_time_in_the_first_seconds(tmp_path: Path, times: int) -> None:
@@ -144,9 +144,9 @@ def test_ctrl_c_at_any_time_in_the_first_seconds(tmp_path: Path, times: int) -> 
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(["play"], marks=pytest.mark.slow),
-        pytest.param(["arena", "seed", "random", "--blocks", "1"], marks=pytest.mark.slow),
-        pytest.param(["bench", "seed"], marks=pytest.mark.slow),
+        pytest.param(["play"], marks=pytest.mark.slow_faults),
+        pytest.param(["arena", "seed", "random", "--blocks", "1"], marks=pytest.mark.slow_faults),
+        pytest.param(["bench", "seed"], marks=pytest.mark.slow_faults),
         ["serve"],
     ],
     ids=str,
@@ -158,7 +158,7 @@ def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> 
     assert quiet(out), out
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 def test_ctrl_c_while_a_module_of_a_bot_is_imported(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time; time.sleep(60)\n")
     (tmp_path / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')

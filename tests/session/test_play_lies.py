@@ -32,7 +32,7 @@ def by_game(folder: Path) -> dict[str, Recording]:
     return {recording.header.game: recording for recording in map(read_recording, recordings(folder))}
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_path: Path) -> None:
     async with lying({number: (answer, lie) for number, (answer, lie, _) in LIES.items()}) as (server, app):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "10", "--parallel", "2", "--rounds", "4")
@@ -59,7 +59,7 @@ async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_pat
         assert (found[game].last is None) == (answer == 0), "the last state is the last one that was sound"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_the_next_game_follows_after_an_invalid_answer_to_a_join(tmp_path: Path) -> None:
     async with lying(dict.fromkeys((1, 2, 3), (0, nested))) as (server, _):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "3", "--rounds", "2", "--display", "none")
@@ -72,7 +72,7 @@ async def test_the_next_game_follows_after_an_invalid_answer_to_a_join(tmp_path:
     assert out.count(": finished: ") == 2, out
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_server_that_always_answers_invalidly_is_given_up(tmp_path: Path) -> None:
     async with lying(dict.fromkeys(range(1, 99), (0, changed(token=7)))) as (server, app):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "50", "--rounds", "2", "--display", "none")
@@ -95,7 +95,7 @@ def telling(state: Any) -> bytes:
     return json.dumps(state | {"note": told}).encode()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("broken", [False, True])
 async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(tmp_path: Path, broken: bool) -> None:
     """They stand neither in the recording nor in the log, on the terminal, on the live page or in an error message."""

@@ -45,7 +45,7 @@ def nodes_of(recording: Recording) -> list[int]:
     return [entry.info.nodes or 0 for entry in entries if entry.info is not None]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(800)
 def test_no_turn_of_a_long_game_is_late(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text(BOT)
@@ -61,7 +61,7 @@ def test_no_turn_of_a_long_game_is_late(tmp_path: Path) -> None:
     pytest.fail(f"in every game turns were late (turn, margin in milliseconds): {all_late}")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 async def test_a_worker_with_a_split_trait_is_killed_in_the_middle(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text(BOT)
     process = await begin(tmp_path, *words(60, 400, "lines"))

@@ -98,7 +98,7 @@ async def session(folder: Path, url: str, key: str, games: int, rng: random.Rand
     return out.decode(), watch.kills
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(1800)
 async def test_no_turn_is_lost_when_processes_die(tmp_path: Path) -> None:
     rng = random.Random(SEED)

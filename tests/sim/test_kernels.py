@@ -38,7 +38,7 @@ def test_uncompiled_kernels_compute_the_same(tmp_path: Path) -> None:
     assert run_otherwise(tmp_path, NUMBA_DISABLE_JIT="1") == digest()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
     assert run_otherwise(tmp_path, NUMBA_BOUNDSCHECK="1") == digest()
 

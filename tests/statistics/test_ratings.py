@@ -136,7 +136,7 @@ def test_equal_blocks_give_intervals_with_a_width(won: int, most: float) -> None
     assert 2 < widths[-1] < 10 < widths[1] < most
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("advantage", [0.0, 190.0, 500.0])
 def test_intervals_of_few_blocks_hold_the_truth(advantage: float) -> None:
@@ -160,7 +160,7 @@ def test_intervals_of_few_blocks_hold_the_truth(advantage: float) -> None:
     assert 0.9 <= np.mean(held) <= 0.98
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 def test_intervals_cover_the_truth_in_95_percent() -> None:
     """95 % intervals of A against B cover the truth in 95 % of tournaments whose blocks differ; at A against A, 0."""
     rng = np.random.default_rng(7)

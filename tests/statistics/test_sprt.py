@@ -127,7 +127,7 @@ def test_rates_of_error(true: float) -> None:
     assert low <= wrong_verdicts(Hypotheses(), true, 500, 0.4, seed=11) <= high
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.parametrize("spread", [0.2, 0.4, 1.0])
 @pytest.mark.parametrize(("elo0", "elo1", "which"), [(0, 20, 0), (0, 20, 1), (-10, 10, 0), (-10, 10, 1), (0, 10, 0), (0, 10, 1)])
 def test_rates_of_error_in_two_thousand_matches(elo0: float, elo1: float, which: int, spread: float) -> None:

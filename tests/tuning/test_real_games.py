@@ -38,7 +38,7 @@ def blocks_in(path: Path) -> int:
     return path.read_text().count('{"block"') if path.exists() else 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(7200)
 def test_ruined_parameters_come_back_by_real_games(tmp_path: Path) -> None:
     (tmp_path / "ruined.toml").write_text(RUINED)

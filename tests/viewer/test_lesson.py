@@ -25,7 +25,7 @@ async def turn_of(page: Any) -> int:
     return int(await page.evaluate("vindibotPage.game.turns[vindibotPage.clock.state]"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_by_keys_from_the_first_position_to_the_result(browser: Any, address: str) -> None:
     async with visiting(browser, address, size=DESKTOP) as page:
         await page.keyboard.press("y")
@@ -63,7 +63,7 @@ async def test_by_keys_from_the_first_position_to_the_result(browser: Any, addre
         await page.get_by_role("heading", name="Review").first.wait_for()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_by_touch_on_a_phone(browser: Any, address: str) -> None:
     async with visiting(browser, address, size=PHONE, has_touch=True, bypass_csp=True) as page:
         await page.get_by_role("button", name="Learn from mistakes").tap()

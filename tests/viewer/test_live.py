@@ -78,7 +78,7 @@ async def heroes(page: Any, state: int) -> list[list[int]]:
     return [[hero["square"], hero["life"], hero["gold"], hero["mines"]] for hero in found]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_running_game_is_followed_through_broken_connections(browser: Any) -> None:
     async with serving() as server, playing(server, NASTY) as [bot]:
         cuts = Cuts(server.port)
@@ -113,7 +113,7 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
             assert await page.locator("#viewer b").count() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=5)
@@ -164,7 +164,7 @@ def recorded_in(folder: Path) -> Recording:
     return read_recording(path)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_play_open_shows_the_running_game_with_votes(browser: Any, tmp_path: Path) -> None:
     async with play_open(tmp_path, "--rounds", "15", "--in-process") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
@@ -247,7 +247,7 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
             assert not viewer.copies.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_list_of_games_waits_for_the_first_game(browser: Any) -> None:
     state = states_of(7, 8)[0]
     async with LiveViewer() as viewer, visiting(browser, viewer.address) as page:

@@ -89,7 +89,7 @@ def happened(bundle: dict[str, Any], *kinds: str) -> list[int]:
 # ---- The board ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_board_looks_as_in_pictures(page: Any) -> None:
     """The viewer and `vindibot.viewer.painting` draw the same land and the same mines."""
     data = await page.evaluate("document.querySelector('.layer-land').toDataURL()")
@@ -109,7 +109,7 @@ async def test_the_board_looks_as_in_pictures(page: Any) -> None:
 # ---- Time ----
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_keys_move_the_time(page: Any, bundle: dict[str, Any]) -> None:
     last = len(bundle["plies"])
     shown = []
@@ -119,7 +119,7 @@ async def test_the_keys_move_the_time(page: Any, bundle: dict[str, Any]) -> None
     assert shown == [1, 5, 4, 44, 4, last, last - 4, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_playback_at_every_speed_with_pause_and_end(page: Any, bundle: dict[str, Any]) -> None:
     await page.keyboard.press("Space")
     await page.get_by_role("button", name="Pause").wait_for()
@@ -163,7 +163,7 @@ async def test_jumps_about_one_hero(page: Any, bundle: dict[str, Any]) -> None:
     assert shown == kills
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_jumps_to_mines(page: Any, bundle: dict[str, Any]) -> None:
     wanted = [k for k, ply in enumerate(bundle["plies"], 1) if "m" in ply and "gap" not in ply]
     shown = []
@@ -195,7 +195,7 @@ async def test_states_of_the_page_are_those_of_the_game(page: Any, bundle: dict[
             assert [seen["life"], seen["gold"], seen["mines"]] == [hero["life"], hero["gold"], hero["mines"]]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_address_follows_the_turn(page: Any, bundle: dict[str, Any]) -> None:
     await page.keyboard.press("PageDown")
     turn = bundle["plies"][39]["t"]
@@ -209,7 +209,7 @@ async def test_the_address_follows_the_turn(page: Any, bundle: dict[str, Any]) -
     assert await state(page) == len(bundle["plies"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_address_and_the_command_of_a_turn_are_copied(
     browser: Any, bundle: dict[str, Any], address: str, tmp_path: Path
 ) -> None:
@@ -398,7 +398,7 @@ async def test_distances_are_those_of_the_kernels(page: Any, bundle: dict[str, A
         assert lands == np.where(soonest == 10**6, -1, np.argmin(ways, axis=0)).tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_overlays_by_key_and_by_mouse(page: Any) -> None:
     for key, label in (("c", "Combat map"), ("s", "Distances"), ("r", "Territory"), ("x", "Dead ends"), ("g", "Goals")):
         box = page.get_by_label(label)
@@ -494,7 +494,7 @@ async def test_the_board_is_as_large_as_the_window_allows(browser: Any, address:
         assert box["y"] + box["height"] <= height
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_everything_can_be_reached_by_keyboard_and_has_a_name(page: Any) -> None:
     controls = "#viewer :is(button, select, input, a):not(dialog *)"
     wanted = await page.locator(controls).evaluate_all(
@@ -531,7 +531,7 @@ async def test_the_list_of_keys(page: Any) -> None:
     assert await state(page) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 async def test_dark_and_light(browser: Any, address: str, scheme: str) -> None:
     async with visiting(browser, address, size=DESKTOP, color_scheme=scheme) as page:
@@ -542,7 +542,7 @@ async def test_dark_and_light(browser: Any, address: str, scheme: str) -> None:
         assert (await page.evaluate(BRIGHTNESS) > 380) == (scheme == "dark")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 async def test_reduced_motion_shows_whole_states_only(browser: Any, address: str, motion: str) -> None:
     async with visiting(browser, address, reduced_motion=motion) as page:
@@ -576,7 +576,7 @@ async def growing(browser: Any, bundle: dict[str, Any], folder: Path, known: int
         yield page
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_growing_game_is_followed_unless_the_time_was_changed(
     browser: Any, bundle: dict[str, Any], tmp_path: Path
 ) -> None:

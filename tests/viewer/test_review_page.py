@@ -93,7 +93,7 @@ async def test_the_gold_lost_is_that_of_the_report(page: Any) -> None:
         assert (f"{kind} {shown}" in words) == bool(lost)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_key_goes_from_bad_move_to_bad_move(page: Any) -> None:
     shown = []
     for _ in BAD:

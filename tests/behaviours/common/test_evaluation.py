@@ -47,8 +47,8 @@ def agree(games: Games, weights: Weights) -> None:
     [
         pytest.param(small_positions(1, 60), id="small"),
         pytest.param(played_positions(1, 8), id="played"),
-        pytest.param(small_positions(1, 150), id="more-small", marks=pytest.mark.slow),
-        pytest.param(played_positions(1, 20), id="more-played", marks=pytest.mark.slow),
+        pytest.param(small_positions(1, 150), id="more-small", marks=pytest.mark.slow_long),
+        pytest.param(played_positions(1, 20), id="more-played", marks=pytest.mark.slow_long),
     ],
 )
 def test_kernel_and_second_opinion_agree_on_scores(positions: Iterator[Games]) -> None:

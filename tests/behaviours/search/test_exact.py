@@ -78,7 +78,7 @@ def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> 
 # ---- Minimax ----
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.slow_long)])
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_it_finds_what_minimax_finds(mode: int, count: int) -> None:
     rng = np.random.default_rng(mode)
@@ -174,7 +174,7 @@ def test_it_finds_what_minimax_finds_on_some_positions_of_tiny_worlds(world: Wor
     assert examined(world, 3, 37) > 20
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("world", TINY + SMALL, ids=lambda world: "/".join(world.rows))
 def test_it_finds_what_minimax_finds_on_every_position_of_tiny_worlds(world: World) -> None:

@@ -64,7 +64,7 @@ async def inside(page: Page, frame: str) -> Any:
     return await (await page.wait_for_selector(f"#{frame}")).content_frame()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_game_plays_in_a_frame_of_another_page(browser: Browser, tmp_path: Path) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)
@@ -92,7 +92,7 @@ async def test_a_game_plays_in_a_frame_of_another_page(browser: Browser, tmp_pat
                 assert home.url.startswith("chrome-error:"), "the browser refuses to show other pages in a frame"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_nothing_moves_by_itself_for_a_reader_who_asks_for_little_motion(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=1, map=MAP)

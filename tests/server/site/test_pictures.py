@@ -62,7 +62,7 @@ def label(response: httpx.Response) -> str:
     return drawn.attrib["aria-label"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 async def test_a_gif_is_made_once_in_a_process_of_the_lowest_priority() -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         game_id = await played(bot)
@@ -136,7 +136,7 @@ async def test_the_oldest_pictures_are_dropped(monkeypatch: pytest.MonkeyPatch) 
         assert server.pictures._bytes == sum(map(len, stored.values()))
 
 
-@pytest.mark.slow
+@pytest.mark.slow_long
 async def test_the_end_of_the_server_ends_the_process() -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         game_id = await played(bot, 300)

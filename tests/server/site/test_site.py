@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 THEME = "document.documentElement.dataset.theme"
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)
@@ -36,7 +36,7 @@ async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browse
                 assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_boards_of_running_games_move_in_place(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
         await bot.join(turns=50, map=MAP)
@@ -60,7 +60,7 @@ async def test_boards_of_running_games_move_in_place(browser: Browser) -> None:
             assert not await page.locator("button.copy").first.is_visible()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_a_button_copies_the_command(browser: Browser) -> None:
     async with (
         serving() as server,
@@ -108,7 +108,7 @@ CODE = """() => {
 UNCUT = """() => [...document.querySelectorAll(".now > p, .now > pre")].every((part) => part.scrollWidth <= part.clientWidth)"""
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (800, 600)])
 @pytest.mark.parametrize("bots", [6, 14, 28, 44, 60])
 async def test_the_page_for_a_projector_fits_the_screen(
@@ -136,7 +136,7 @@ async def test_the_page_for_a_projector_fits_the_screen(
             server.leagues.directors["cup"].set_state("running")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_path: Path) -> None:
     path = league_file(tmp_path / "cup.league.json", 2)
     async with (
@@ -154,7 +154,7 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
     async with serving(rounds=50) as server, playing(server, *"abcd") as bots:
         async with visiting(browser, f"{server.url}/tv") as page:
@@ -165,7 +165,7 @@ async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
         await asyncio.gather(*joins)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_pages
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_no_page_is_wider_than_the_window(browser: Browser, size: tuple[int, int]) -> None:
     async with serving(rounds=1) as server, playing(server, *("W" * 19 + sign for sign in "abcd")) as bots:

@@ -98,7 +98,7 @@ async def test_every_turn_once_from_the_first_to_the_finished_state() -> None:
         assert events == await archived_events(server, game_id)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_late_readers_see_the_same_events() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=20)
@@ -113,7 +113,7 @@ async def test_late_readers_see_the_same_events() -> None:
         assert await all_events(server, path) == seen[0]  # and after its end
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_reader_that_reconnects_gets_the_missed_events_once() -> None:
     rng = random.Random(3)
     async with serving() as server, playing(server, "seed") as [bot]:
@@ -240,7 +240,7 @@ async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket
         deaf.close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None:
     async with serving(stalled_seconds=0.2) as server, playing(server, "seed") as [bot]:
         pace = server.streams.pace
@@ -280,7 +280,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
         await bot.ended()
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_memory_for_a_watched_game_is_bounded() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=300, map="m6")

@@ -54,7 +54,7 @@ async def arena_game(client: httpx.AsyncClient, keys: list[str], plies: int | No
     return game_id
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_and_not_rated(tmp_path: Path) -> None:
     db = tmp_path / "league.db"
     names = ["first bot", "second bot", "third bot", "fourth bot"]
@@ -180,7 +180,7 @@ async def test_a_bot_with_two_seats_counts_once(tmp_path: Path) -> None:
         assert users["twice"].elo in (1216, 1217)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_the_bonus_comes_from_the_seed_in_about_one_game_of_ten() -> None:
     async def elos(seed: int, games: int) -> list[int]:
         async with serving(rounds=1, seed=seed) as server, playing(server, *(f"bot {n}" for n in range(4))) as bots:
@@ -271,7 +271,7 @@ async def test_names_stay_taken_after_a_restart(tmp_path: Path) -> None:
     assert "Name already taken" in page.text
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_a_file_that_cannot_be_used_ends_the_command_with_a_message(tmp_path: Path) -> None:
     db = tmp_path / "league.db"
     db.write_text("this is no database, it is a letter\n" * 200)

@@ -57,7 +57,7 @@ async def short_game(client: httpx.AsyncClient, key: str) -> str:
     return str(answer["game"]["id"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db = tmp_path / "league.db"
     store = Database(db)
@@ -75,7 +75,7 @@ async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: 
     assert not set(told) - kept
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_bot_that_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db, names = tmp_path / "server.db", [f"bot {number}" for number in range(40)]
     settings = {"admin_key": "a long secret", "keys": "any"}
@@ -103,7 +103,7 @@ async def test_kill_9_on_a_slow_disk_loses_no_bot_that_was_told(tmp_path: Path, 
     assert {key: user.name if user else None for key, user in found.items()} == told
 
 
-@pytest.mark.slow
+@pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_state_of_a_league_that_was_told(tmp_path: Path, slow_disk: Path) -> None:
     settings = {"admin_key": "a long secret", "league": str(tmp_path)}
     headers = {"Authorization": "Bearer a long secret"}
