@@ -75,6 +75,12 @@ class Map:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Map, (self.tiles, self.starts, self.spawns, self.name)  # without the megabytes of distances
+
+    def __deepcopy__(self, memo: object) -> Map:
+        return self
+
     def __repr__(self) -> str:
         return f"<Map {self.name or self.digest} {self.size}x{self.size}>"
 

@@ -64,6 +64,8 @@ _WEALTH = np.minimum(np.log1p(np.arange(22026)) / 10, 1.0)
 
 _INT16_ROWS, _FLOAT32_ROWS = types.Array(types.int16, 2, "C"), types.Array(types.float32, 2, "C")
 _BYTE_ROWS, _INT8_ROWS = types.Array(types.uint8, 2, "C"), types.Array(types.int8, 2, "C")
+#: An array without rows of each type of numbers.
+_NO_ROWS = [np.zeros((0, 0), dtype) for dtype in (np.int16, np.float32, np.uint8)]
 
 
 @kernel
@@ -262,11 +264,7 @@ class Observations:
 
     def __init__(self, lookout: Lookout, count: int) -> None:
         space, self._kind, self._side = lookout.space(), KINDS.index(lookout.kind), lookout.side
-        flat = np.zeros((count, int(np.prod(space.shape))), space.dtype)
-        self._arrays: list[Any] = [
-            flat if flat.dtype == dtype else np.zeros((0, 0), dtype) for dtype in (np.int16, np.float32, np.uint8)
-        ]
-        self.observations: NDArray[Any] = flat.reshape(count, *space.shape)
+        self.observations: NDArray[Any] = np.zeros((count, *space.shape), space.dtype)
         self.masks = np.zeros((count, 5), np.int8)
         self._found = np.zeros(1, FOUND)
 
@@ -275,7 +273,9 @@ class Observations:
         if self._kind == _RECORD:
             chosen = np.flatnonzero(rows.wanted == ALL)
             self.observations[chosen] = games.view(np.uint8).reshape(len(games), -1)[rows.which[chosen]]
-        indices, numbers, layers = self._arrays
+        # A view of `observations`, made anew: a copy or a pickle of this object would separate a stored view from its array.
+        flat = self.observations.reshape(len(self.observations), -1)
+        indices, numbers, layers = (flat if flat.dtype == array.dtype else array for array in _NO_ROWS)
         observe_games(games, tables, rows, self._kind, self._side, self._found, indices, numbers, layers, self.masks)
 
     def one(self, row: int) -> dict[str, NDArray[Any]]:

@@ -12,10 +12,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from behaviours.common.evaluation import Weights, compiled_weights
-from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.network import Net, NetError, compiled_networks, load_nets
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
-from sim.game import GAME, PLIES_PER_ROUND, SEATS
+from sim.game import PLIES_PER_ROUND, SEATS
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import Map
 from vindibot.base.errors import UsageError
@@ -25,7 +24,7 @@ from vindibot.config.files import shipped
 from vindibot.config.maps import load_map
 from vindibot.config.messages import explain
 from vindibot.env.observing import Lookout
-from vindibot.env.stepping import PROGRAM, RANDOM, REWARDS, MapPool, RivalPool, Rules
+from vindibot.env.stepping import PROGRAM, RANDOM, REWARDS, MapPool, RivalPool, Rules, map_pool
 
 #: The names of the policies of `rollout`, in the order of its library.
 POLICY_NAMES = ("plain", "timid", "raider", "hunter", "careful", "fearless", "patient", "drinker", "repeater", "shy")
@@ -99,7 +98,7 @@ class EnvOptions(BaseModel):
         if self.size is not None or self.mines is not None:
             raise UsageError(f"size and mines are options of the sets of maps, which are {' and '.join(MAP_SETS)}")
         names = (self.maps,) if isinstance(self.maps, str) else self.maps
-        return _pool([name if isinstance(name, Map) else _loaded(name) for name in names])
+        return map_pool(name if isinstance(name, Map) else _loaded(name) for name in names)
 
     def rival_pool(self) -> Rivals:
         """Return the rivals. Raises `UsageError` for an unknown one."""
@@ -116,18 +115,10 @@ def _loaded(name: str) -> Map:
     return found
 
 
-def _pool(maps: Sequence[Map]) -> MapPool:
-    pool = MapPool(np.zeros(len(maps), GAME), np.zeros(len(maps), MAP_TABLES))
-    for number, one in enumerate(maps):
-        pool.starts[number] = one.new_game()[0]
-        pool.tables[number] = map_tables_of.__wrapped__(one)[0]
-    return pool
-
-
 @lru_cache(maxsize=4)
 def _named_set(name: str, count: int, size: int | None, mines: int | None) -> MapPool:
-    """Return the maps of a set. All environments of a process share them: no kernel writes into them."""
-    return _pool([set_map(name, number, size, mines) for number in range(count)])
+    """Return the maps of a set."""
+    return map_pool(set_map(name, number, size, mines) for number in range(count))
 
 
 def set_map(name: str, number: int, size: int | None = None, mines: int | None = None) -> Map:

@@ -43,6 +43,16 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
         self._agents: dict[int, Agent] = {}
         self._begun = False
 
+    def __getstate__(self) -> object:
+        """Return the state for a copy or a pickle. Raises `UsageError` if bots are among the rivals."""
+        if self._voters:
+            names = ", ".join(bot.name for bot in self.table.rivals.bots)
+            raise UsageError(
+                f"rivals: {names}: an environment with bots cannot be copied: bots are Python code that remembers the game; "
+                "take random, policy:NAME or net:FILE"
+            )
+        return super().__getstate__()
+
     @property
     def game(self) -> NDArray[np.void]:
         """The present state: an array of one `sim.game.GAME` record."""

@@ -9,6 +9,9 @@ a game add up to its worth at the end. Worths at the beginning are 0.
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +20,16 @@ from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, int64, uint64, uintp
-from behaviours.common.map_tables import MAP_TABLES_ARRAY
+from behaviours.common.map_tables import MAP_TABLES, MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND_ARRAY, find_features
 from behaviours.net.network import NETWORKS
 from behaviours.net.scoring import UNITS_ARRAY, best_move
 from behaviours.rollout.policy import NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY
-from sim.game import GAMES, RUNNING, STAY, Games
+from sim.game import GAME, GAMES, RUNNING, STAY, Games
 from sim.kernel_types import INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
+from sim.maps import Map, map_of
 from sim.playout import below, next_random, random_move, random_state
 from sim.rules import play
 
@@ -39,22 +43,52 @@ _LEAD, _GOLD, _PLACE, _WIN = range(len(REWARDS))
 
 
 class MapPool(NamedTuple):
-    """The maps of an environment: the game before its first ply, and the tables, of each map."""
+    """The maps of an environment: the game before its first ply, and the tables, of each map. See `map_pool`.
+
+    All environments of a process share them: no kernel writes into them, a copy is the same object, and a pickle has no tables.
+    """
 
     starts: NDArray[np.void]
     tables: NDArray[np.void]
+
+    def __deepcopy__(self, memo: object) -> MapPool:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _pool, (_packed(self.starts),)
+
+
+def map_pool(maps: Iterable[Map]) -> MapPool:
+    """Return the pool of these maps, from a cache."""
+    return _pool(_packed(np.concatenate([where.new_game() for where in maps])))
+
+
+def _packed(starts: Games) -> bytes:
+    return zlib.compress(starts.tobytes(), level=1)
+
+
+@lru_cache(maxsize=4)
+def _pool(packed: bytes) -> MapPool:
+    starts = np.frombuffer(bytearray(zlib.decompress(packed)), GAME)
+    tables = np.zeros(len(starts), MAP_TABLES)
+    for number in range(len(starts)):
+        tables[number] = map_tables_of.__wrapped__(map_of(starts, number))[0]
+    return MapPool(starts, tables)
 
 
 class RivalPool(NamedTuple):
     """The rivals in the kernel: first `policies`, then `networks`. `weights` are for the policies.
 
-    `players` lists the players from which a game draws its rivals.
+    `players` lists the players from which a game draws its rivals. No kernel writes into the arrays, so copies share them.
     """
 
     policies: NDArray[np.void]
     networks: NDArray[np.void]
     weights: NDArray[np.void]
     players: NDArray[np.int64]
+
+    def __deepcopy__(self, memo: object) -> RivalPool:
+        return self
 
 
 class Rules(NamedTuple):
