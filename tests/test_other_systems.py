@@ -184,7 +184,6 @@ def test_a_command_that_needs_children_says_so(tmp_path: Path) -> None:
     [
         ("ladder", "."),
         ("tune", "play", "seed", "--parameters", "traits.*.weight", "--games", "80"),
-        ("tune", "promote", "seed", "malvert"),
         ("check", f"stdio:{sys.executable}"),
         ("cluster", "join", "tcp://127.0.0.1:8786", "--workers", "1"),
     ],

@@ -19,10 +19,12 @@ from vindibot.arena.store import records_path
 from vindibot.base import writing
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import LineFile
+from vindibot.config.load import Config
 from vindibot.games.files.review import is_review_line, read_review
 from vindibot.games.game_record import read_records
 from vindibot.review import run as reviewing
-from vindibot.tuning.study_file import StudyFile
+from vindibot.tuning.settings import TuneSettings
+from vindibot.tuning.study import begin, resume
 
 BOTS = ["stay", "stay", "random", "random"]
 CUP = [*BOTS, "--map", "m1", "--rounds", "3", "--seed", "3", "--results", "cup.jsonl"]
@@ -98,11 +100,11 @@ def test_turns_of_a_review_that_ended_just_now_are_not_reviewed_again(
 
 def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_before_the_lock: Any) -> None:
     path = tmp_path / "mine.study.jsonl"
-    just_before_the_lock(lambda: StudyFile.create(path, {"seed": 1}).close())
+    settings = TuneSettings(games=1000)
+    just_before_the_lock(lambda: begin(settings, "searcher", path).close())
     with pytest.raises(UsageError, match="--resume continues it"):
-        StudyFile.create(path, {"seed": 1})
-    assert len(path.read_bytes().splitlines()) == 1
-    StudyFile.resume(path).close()
+        begin(settings, "searcher", path)
+    resume(path, Config(settings)).close()
 
 
 @pytest.mark.slow_faults

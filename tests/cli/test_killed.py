@@ -87,7 +87,7 @@ def arena(folder: Path) -> tuple[list[str], Callable[[], bool]]:
 
 def tune(folder: Path) -> tuple[list[str], Callable[[], bool]]:
     words = command("tune", "play", "searcher", *SHORT, "--games", "9999", "--study", "s.jsonl")
-    return words, lambda: has(folder / "s.jsonl", b'{"block"')
+    return words, lambda: has(folder / "s.jsonl", b'"intermediate_value":')
 
 
 def check(folder: Path) -> tuple[list[str], Callable[[], bool]]:

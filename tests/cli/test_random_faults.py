@@ -53,7 +53,7 @@ def arena(folder: Path) -> tuple[list[str], Callable[[], int]]:
 
 def tune(folder: Path) -> tuple[list[str], Callable[[], int]]:
     words = command("tune", "play", "searcher", *SHORT, "--games", "9999", "--study", "s.jsonl")
-    return words, lambda: lines(folder / "s.jsonl", b'{"block"')
+    return words, lambda: lines(folder / "s.jsonl", b'"intermediate_value":')
 
 
 def play(folder: Path) -> tuple[list[str], Callable[[], int]]:

@@ -33,7 +33,6 @@ def run(*words: str, **environment: str) -> Result:
         ("challenge", "rounds", "ROUNDS", "7"),
         ("league-new", "days", "DAYS", "7"),
         ("tune-play", "games", "GAMES", "77"),
-        ("tune-promote", "blocks", "BLOCKS", "77"),
     ],
 )
 def test_a_variable_overrides_the_file(command: str, key: str, variable: str, value: str) -> None:

@@ -201,7 +201,7 @@ def test_numbers_that_no_setting_can_have(number: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("command", "key"),
     [("serve", "body_seconds"), ("league-new", "absence_timeout_s"), ("arena", "limits.start_s"), ("play", "time.margin_ms"),
-     ("tune-play", "reach"), ("challenge", "margin_ms"), ("tune-promote", "sprt.elo0")],
+     ("tune-play", "spread"), ("challenge", "margin_ms")],
 )  # fmt: skip
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999", "[1.0]"])
 def test_a_number_must_be_finite_for_every_command(command: str, key: str, number: str) -> None:

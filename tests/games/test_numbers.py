@@ -21,7 +21,6 @@ from vindibot.base.writing import begins_with
 from vindibot.cli.main import main
 from vindibot.config.maps import load_map
 from vindibot.server.league.roster import read_roster
-from vindibot.tuning.study_file import StudyError, StudyFile
 
 DATA = TOP / "tests" / "data"
 #: What stands in place of a number.
@@ -104,22 +103,6 @@ def test_wrong_numbers_in_results_are_refused(folder: Path, tmp_path: Path) -> N
         assert code == 2
         assert len(said.splitlines()) == 1
         assert len(said) < 1000
-
-
-def test_wrong_numbers_in_a_study(tmp_path: Path) -> None:
-    path = tmp_path / "a.study.jsonl"
-    StudyFile.create(path, {"seed": 1}).close()
-    head = path.read_text()
-    block = {"block": 3, "difference": {"place": 0.5}, "level": {"place": 2}, "rivals": ["a"], "failed": False}
-    path.write_bytes(BOM_UTF8 + (head + json.dumps(block) + "\n").encode())
-    study = StudyFile.resume(path)
-    assert study.blocks[3].difference == {"place": 0.5}
-    study.close()
-    for text in spoilt([json.dumps(block)]):
-        path.write_text(head + text)
-        with pytest.raises(StudyError, match=r"a\.study\.jsonl, line 2: ") as caught:
-            StudyFile.resume(path)
-        assert "\n" not in caught.value.message
 
 
 @pytest.mark.parametrize("wrong", WRONG)

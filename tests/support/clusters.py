@@ -21,7 +21,7 @@ from vindibot.arena.report.reporter import Reporter
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
-from vindibot.cli.measuring.machines import machines_for
+from vindibot.cluster.connection import machines_for
 from vindibot.config.load import load_config
 from vindibot.processes.server import ForkServer
 

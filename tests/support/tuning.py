@@ -11,10 +11,12 @@ import numpy as np
 
 from tests.support.arenagames import game_line
 from tests.support.players import at_once
+from vindibot.arena.dispatch import Stop
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.seeds import derive_seed
 from vindibot.config.bots import Bot
+from vindibot.config.load import Config, load_config
 from vindibot.statistics.ratings import POINTS
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.study import TuneStudy
@@ -83,17 +85,20 @@ def ruined_bot(folder: Path, values: Mapping[str, float]) -> str:
 
 def settings(**more: Any) -> TuneSettings:
     """Return settings of a small study."""
-    given = {"parameters": TUNED, "exclude": EXCLUDED, "games": 600, "seed": 3, "report": False}
-    return TuneSettings.model_validate(given | more)
+    values = {"parameters": TUNED, "exclude": EXCLUDED, "games": 600, "seed": 3, "report": False}
+    return TuneSettings.model_validate(values | more)
+
+
+def going_on(**values: Any) -> Config[TuneSettings]:
+    """Return settings for `resume`. The command sets only `values`."""
+    return load_config(TuneSettings, None, values, environ={})
 
 
 def play(study: TuneStudy, game: KnownGame, *, most: int | None = None) -> TuneStudy:
     """Play a study with known games. With `most`, stop after this number of blocks."""
-    from vindibot.arena.dispatch import Stop
-
     stop, count = Stop(), 0
 
-    def progress(*_: Any) -> None:
+    def progress() -> None:
         nonlocal count
         count += 1
         if most is not None and count >= most:

@@ -1,246 +1,214 @@
-"""Studies with games of known strength: ruined parameters come back, others stay, and no crash loses more than a block."""
+"""Studies with games of known strength: ruined parameters come back, and no crash loses more than the running blocks."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
+import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
 
 from tests.support.players import at_once
-from tests.support.tuning import (
-    EXCLUDED,
-    RUINED,
-    KnownGame,
-    play,
-    ruined_bot,
-    settings,
-    value_of,
-)
+from tests.support.tuning import EXCLUDED, RUINED, KnownGame, going_on, play, ruined_bot, settings, value_of
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
-from vindibot.tuning.methods.search import SearchResult, search
-from vindibot.tuning.space import space_of
-from vindibot.tuning.study import TuneStudy, begin, resume
-from vindibot.tuning.study_file import StudyError, StudyFile
+from vindibot.tuning.space import TunedParameter, space_of, with_values
+from vindibot.tuning.study import StudyError, TuneStudy, begin, resume
+
+FEW = {"parameters": list(RUINED), "games": 84, "batch": 2}
 
 
-def known_game(**more: float) -> KnownGame:
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optuna waits for the disk after each entry. No test here takes the machine's power away."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+def known_game() -> KnownGame:
     best = load_bot("searcher")
-    return KnownGame({key: value_of(best, key) for key in RUINED}, RUINED, **more)
+    return KnownGame({key: value_of(best, key) for key in RUINED}, RUINED)
 
 
-def result_of(study: TuneStudy) -> SearchResult:
-    assert study.result is not None
-    return study.result
+def strengths(study: TuneStudy, game: KnownGame) -> tuple[float, float]:
+    """Return the rating points of the bot and of the tuned bot."""
+    positions, _ = study.result()
+    return game.strength(study.space.bot), game.strength(with_values(study.space.bot, study.space.values(positions)))
+
+
+def values_of(study: TuneStudy) -> list[tuple[float | None, dict[str, float]]]:
+    return [(variant.value, dict(variant.params)) for variant in study.variants]
 
 
 @pytest.mark.slow
 def test_ruined_parameters_come_back(tmp_path: Path) -> None:
-    """Three of 25 parameters cost 120 points each. The study is interrupted twice."""
+    """Three parameters cost 120 points each."""
+    game = known_game()
+    study = play(begin(settings(**FEW | {"games": 840}), ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl"), game)
+    before, after = strengths(study, game)
+    assert study.finished
+    assert before == pytest.approx(-360)
+    assert after > 0.4 * before
+    assert game.played == 840
+
+
+@pytest.mark.slow
+def test_three_of_25_parameters_come_back(tmp_path: Path) -> None:
+    """The study is interrupted twice."""
     game, path = known_game(), tmp_path / "study.jsonl"
     study = play(begin(settings(games=3200), ruined_bot(tmp_path, RUINED), path), game, most=700)
     assert len(study.space) == 25
-    assert study.result is None
+    assert not study.finished
     with path.open("ab") as file:
-        file.write(b'{"block":17,"diff')  # as after a crash
-    assert play(resume(path, settings()), game, most=500).result is None
-    study = play(resume(path, settings()), game)
-    result = result_of(study)
-    before, after = (game.strength(study.space.bot_at(point)) for point in (study.space.start, result.point))
-    assert before == pytest.approx(-360)
-    assert after > 0.2 * before, "80 % are regained"
-    assert set(RUINED) <= set(result.chosen)
+        file.write(b'{"op_code":7,"trial')  # as after a crash
+    play(resume(path, going_on()), game, most=500)
+    study = play(resume(path, going_on()), game)
+    before, after = strengths(study, game)
+    assert after > 0.3 * before, "70 % are regained"
     assert game.played <= 3200 + 2 * 2
-    tuned = dict(zip(study.space.keys, result.point, strict=True))
-    assert all(tuned[one.key] == one.start for one in study.space.parameters if one.key not in result.chosen)
 
 
-@pytest.mark.slow
-def test_a_parameter_without_effect_stays(tmp_path: Path) -> None:
-    """Without a screening all parameters move. Those without effect stay within their errors."""
-    game = known_game()
-    given = settings(games=2000, screening=0, parameters=["traits.search.weights.*"])
-    study = play(begin(given, ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl"), game)
-    result, space = result_of(study), study.space
-    assert len(result.chosen) == len(space) == 18
-    moved = (np.array(result.point) - space.start) / np.array(result.errors)
-    idle = [float(one) for key, one in zip(space.keys, moved, strict=True) if key not in RUINED]
-    assert np.sqrt(np.mean(np.square(idle))) < 1.5
-    assert sum(abs(one) > 2 for one in idle) <= 2, "of 15"
+def test_an_interruption_changes_nothing(tmp_path: Path) -> None:
+    game, bot = known_game(), ruined_bot(tmp_path, RUINED)
+    whole = play(begin(settings(**FEW), bot, tmp_path / "a.jsonl"), game)
+    path = tmp_path / "b.jsonl"
+    play(begin(settings(**FEW), bot, path), game, most=20)
+    content = path.read_bytes()
+    path.write_bytes(content[: content.index(b'"op_code":5', len(content) // 2)])  # killed while a variant was proposed
+    study = play(resume(path, going_on()), game)
+    assert study.trials.get_trials(states=(TrialState.FAIL,))
+    assert len(values_of(study)) == len(values_of(whole)) == 21
+    play(begin(settings(**FEW), bot, tmp_path / "c.jsonl"), game, most=20)
+    assert values_of(play(resume(tmp_path / "c.jsonl", going_on()), game)) == values_of(whole)
+    other = play(begin(settings(**FEW, seed=4), bot, tmp_path / "d.jsonl"), game)
+    assert values_of(other) != values_of(whole)
 
 
-def test_a_against_a_tunes_nothing(tmp_path: Path) -> None:
-    same = KnownGame()
-    study = play(begin(settings(games=800, seed=5), "searcher", tmp_path / "study.jsonl"), same)
-    result = result_of(study)
-    assert result.chosen == ()
-    assert result.point == tuple(study.space.start)
-    assert same.played == 240, "the study ends after the screening"
-    outside = [one.key for one in result.effects if not one.low <= 0 <= one.high]
-    assert len(outside) <= 3, "of 25 intervals of 95 %"
+def test_a_study_goes_on_with_more_games_only(tmp_path: Path) -> None:
+    game, path = known_game(), tmp_path / "study.jsonl"
+    play(begin(settings(**FEW), ruined_bot(tmp_path, RUINED), path), game)
+    for changes, message in (
+        ({"games": 60}, "option --games: games is 60, but the study has 84: only the number of games may grow"),
+        ({"nodes": 50}, "option --nodes: nodes is 50, but the study has 2000: the settings of a study stay as they were"),
+        ({"seed": 4}, "option --seed: seed is 4, but the study has 3"),
+        ({"ranges": {"traits.search.weights.keep": [1.0, 2.0]}}, "but the study has {}"),
+        ({"study": "other.jsonl"}, "leave one of them out"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            resume(path, going_on(**changes))
+        assert message in caught.value.message
+    assert play(resume(path, going_on(nodes=2000, seed=3)), game).finished
+    assert game.played == 84
+    assert play(resume(path, going_on(games=168)), game).finished
+    assert game.played == 168
+    assert len(play(resume(path, going_on()), game).variants) == 42, "the file knows the new number of games"
+    whole = play(begin(settings(**FEW | {"games": 168}), ruined_bot(tmp_path, RUINED), tmp_path / "whole.jsonl"), game)
+    assert values_of(whole) == values_of(play(resume(path, going_on()), game))
 
 
-def lines_of(path: Path) -> list[str]:
-    return [line for line in path.read_text().splitlines() if '"block"' in line[:9]]
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
-    game, given = known_game(), settings(games=300, parameters=["traits.search.weights.*"])
-    bot = ruined_bot(tmp_path, RUINED)
-    first = play(begin(given, bot, tmp_path / "a.jsonl"), game)
-    second = play(begin(given, bot, tmp_path / "b.jsonl"), game)
-    third = begin(settings(games=300, parameters=["traits.search.weights.*"], seed=4), bot, tmp_path / "c.jsonl")
-    play(third, game)
-    assert lines_of(tmp_path / "a.jsonl") == lines_of(tmp_path / "b.jsonl") != lines_of(tmp_path / "c.jsonl")
-    assert result_of(first).point == result_of(second).point
-    # an interruption changes nothing either
-    play(begin(given, bot, tmp_path / "d.jsonl"), game, most=60)
-    assert result_of(play(resume(tmp_path / "d.jsonl", given), game)).point == result_of(first).point
-
-
-@pytest.mark.slow
-def test_cma_es_finds_them_too(tmp_path: Path) -> None:
-    game = known_game()
-    keys = list(RUINED)
-    given = settings(games=2400, method="cmaes", screening=0, parameters=keys, batch=10)
-    study = play(begin(given, ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl"), game, most=400)
-    study = play(resume(tmp_path / "study.jsonl", given), game)
-    result = result_of(study)
-    before, after = (game.strength(study.space.bot_at(point)) for point in (study.space.start, result.point))
-    assert after > 0.5 * before
-
-
-def test_optuna_has_a_trial_per_iterate(tmp_path: Path) -> None:
-    from vindibot.tuning.trials import Trials
-
+def test_tools_of_optuna_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
-    given = settings(games=300, parameters=["traits.search.weights.keep", "traits.search.weights.life"], alpha=1)
-    study = play(begin(given, ruined_bot(tmp_path, RUINED), path), known_game())
-    file = StudyFile.resume(path)
-    stored = Trials(file, study.space).study
-    file.close()
-    assert len(stored.trials) == len(study.levels) == 1 + 27
-    assert [trial.user_attrs["phase"] for trial in stored.trials[:2]] == ["screening", "spsa"]
-    assert stored.trials[0].params["traits.search.weights.keep"] == 20
-    assert set(study.importance) == {"traits.search.weights.keep", "traits.search.weights.life"}
+    play(begin(settings(**FEW), ruined_bot(tmp_path, RUINED), path), known_game())
+    stored = optuna.load_study(study_name=None, storage=JournalStorage(JournalFileBackend(str(path))))
+    assert len(stored.trials) == 1 + 3 * 7
+    assert stored.trials[0].params == dict.fromkeys(RUINED, 0.0), "the bot itself"
+    assert stored.trials[5].value == pytest.approx(np.mean(list(stored.trials[5].intermediate_values.values())))
 
 
 def test_a_game_that_cannot_be_played_counts_nothing(tmp_path: Path) -> None:
     known = KnownGame()
 
     def faulty(task: GameTask) -> PlayedGame:
-        if task.block in (3, 19):
+        if task.block in (5, 6, 7):  # one block of the second variant, and both of the third
             raise RuntimeError("no such map")
         return known(task)
 
-    given = settings(games=40, screening=0, parameters=["traits.search.weights.keep"])
-    study = begin(given, "searcher", tmp_path / "study.jsonl")
+    study = begin(settings(**FEW), ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl")
     notes: list[str] = []
     study.play(at_once(faulty), 1, note=notes.append)
-    assert study.result is not None
-    assert [number for number, block in study.file.blocks.items() if block.failed] == [3, 19]
-    assert study.file.blocks[19].difference["place"] == 0
     assert "is given up: no such map" in notes[-1]
+    trials = study.trials.trials
+    assert trials[2].value == trials[2].intermediate_values[0]
+    assert math.isnan(trials[2].intermediate_values[1])
+    assert trials[3].state == TrialState.FAIL
+    assert (study.finished, len(trials)) == (True, 1 + 21 + 1), "another variant replaces it"
 
 
-@pytest.mark.parametrize(
-    "more", [{"screening": 0}, {"screening": 0.5, "alpha": 1}, {"screening": 0, "method": "cmaes", "batch": 2}]
-)
-def test_blocks_that_cannot_be_played_change_no_result(tmp_path: Path, more: dict[str, Any]) -> None:
-    """The difference of such a block is stored as 0. If it has another value, the result must be the same."""
-    known = KnownGame()
-
+def test_a_study_without_any_game_ends(tmp_path: Path) -> None:
     def faulty(task: GameTask) -> PlayedGame:
-        if task.block % 5 == 3:
-            raise RuntimeError("no such map")
-        return known(task)
+        raise RuntimeError("no such map")
 
-    given = settings(games=80, parameters=["traits.search.weights.keep"], **more)
-    study = begin(given, "searcher", tmp_path / "study.jsonl")
-    study.play(at_once(faulty), 1)
-    results = dict(study.file.blocks)
-    assert sum(one.failed for one in results.values()) == 8
-    for number, one in results.items():
-        if one.failed:
-            results[number] = dataclasses.replace(one, difference={"place": 9.0}, level={"place": 9.0})
-    assert all(math.isnan(level) or abs(level) < 5 for level in study.levels)
-    steps = search(study.space, given, study.seed)
-    iterate = next(steps)
-    again = None
-    while again is None:
-        try:
-            iterate = steps.send([results[plan.number] for plan in iterate.plans])
-        except StopIteration as end:
-            again = end.value
-    assert study.result is not None
-    assert (again.point, again.effects) == (study.result.point, study.result.effects)
+    study = begin(settings(**FEW), ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl")
+    with pytest.raises(StudyError, match="none of the games of the last 7 variants could be played"):
+        study.play(at_once(faulty), 1)
 
 
 def test_a_study_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     bot = ruined_bot(tmp_path, RUINED)
-    with pytest.raises(UsageError, match="at least"):
-        begin(settings(games=100), bot, path)
-    with pytest.raises(UsageError, match=r"no number that matches 'traits\.rollout"):
-        begin(settings(parameters=["traits.rollout.*"]), bot, path)
-    assert not path.exists()
-    play(begin(settings(games=600), bot, path), KnownGame(), most=5)
+    for more, message in (
+        ({"games": 20}, "one generation of 25 parameters takes 104 games, more than 20"),
+        ({"parameters": ["traits.rollout.*"]}, r"no number that matches 'traits\.rollout"),
+        ({"parameters": ["*.keep"]}, r"at least two parameters, and only traits\.search\.weights\.keep is left"),
+        ({"parameters": ["*.keep"], "exclude": ["*"]}, "exclude leaves none"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            begin(settings(**more), bot, path)
+        assert not path.exists()
+    play(begin(settings(), bot, path), KnownGame(), most=5)
     with pytest.raises(UsageError, match="--resume continues it"):
-        begin(settings(games=600), bot, path)
+        begin(settings(), bot, path)
+    content = path.read_text()
     (tmp_path / "ruined.toml").write_text('extends = "searcher"\n')
     with pytest.raises(UsageError, match="the bot ruined has changed since the study began"):
-        resume(path, settings())
-    content = path.read_text()
-    (tmp_path / "faulty.jsonl").write_text(content + "no json\n")
-    with pytest.raises(StudyError, match="line"):
-        StudyFile.resume(tmp_path / "faulty.jsonl")
-    (tmp_path / "changed.jsonl").write_text(content.replace('"seed":3', '"seed":4', 1))
-    with pytest.raises(UsageError, match="the setup was changed"):
-        StudyFile.resume(tmp_path / "changed.jsonl")
+        resume(path, going_on())
+    (tmp_path / "faulty.jsonl").write_text(content.replace("\n", "\nno json\n", 1))
+    with pytest.raises(StudyError, match="Optuna cannot read a study"):
+        resume(tmp_path / "faulty.jsonl", going_on())
+    (tmp_path / "begun.jsonl").write_text(content.splitlines()[0] + "\n")
+    with pytest.raises(StudyError, match="begin a new study"):
+        resume(tmp_path / "begun.jsonl", going_on())
     (tmp_path / "other.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match="no study"):
-        StudyFile.resume(tmp_path / "other.jsonl")
+        resume(tmp_path / "other.jsonl", going_on())
 
 
 def test_a_study_has_one_writer(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
-    play(begin(settings(games=600), "searcher", path), KnownGame(), most=2)
-    first = StudyFile.resume(path)
+    play(begin(settings(), "searcher", path), KnownGame(), most=2)
+    first = resume(path, going_on())
     with pytest.raises(UsageError, match="another study is writing"):
-        StudyFile.resume(path)
+        resume(path, going_on())
     first.close()
-    head = json.loads(path.read_text().splitlines()[0])
-    assert head["setup"]["settings"]["games"] == 600
+    resume(path, going_on()).close()
 
 
 def test_the_space_has_what_traits_declare() -> None:
     space = space_of(load_bot("searcher"), ["traits.search.*"], EXCLUDED)
-    found = {one.key.rpartition(".")[2]: one for one in space.parameters}
-    assert (found["stamina"].low, found["stamina"].high, found["stamina"].whole) == (25, 100, False)
-    assert found["contact"].whole
-    assert found["keep"].ratio
-    assert not found["step_discount"].ratio
-    for one in space.parameters:
-        assert one.at(0) == one.start
-        assert one.low <= one.at(-3) <= one.at(3) <= one.high
-        assert one.at(one.position(one.at(0.5))) == pytest.approx(one.at(0.5))
-    narrow = space_of(load_bot("searcher"), ["*.keep"], ranges={"traits.search.weights.keep": (60.0, 80.0)}, step=0.5)
-    assert [(one.low, one.high, one.step) for one in narrow.parameters] == [(60, 80, 5)]
+    parameters = {parameter.key.rpartition(".")[2]: parameter for parameter in space.parameters}
+    assert (parameters["stamina"].low, parameters["stamina"].high, parameters["stamina"].whole) == (28.75, 100, False)
+    assert parameters["contact"].whole
+    assert parameters["keep"].ratio
+    assert not parameters["step_discount"].ratio
+    for parameter in space.parameters:
+        assert (parameter.at(-1), parameter.at(0), parameter.at(1)) == pytest.approx(
+            (parameter.low, parameter.start, parameter.high)
+        )
+        assert parameter.low <= parameter.value(-1) <= parameter.value(0.4) <= parameter.value(1) <= parameter.high
+    narrow = space_of(load_bot("searcher"), ["*.keep", "*.life"], ranges={"traits.search.weights.keep": (60.0, 80.0)})
+    assert [(parameter.low, parameter.high) for parameter in narrow.parameters if parameter.key.endswith("keep")] == [(60, 80)]
     with pytest.raises(UsageError, match="not within"):
-        space_of(load_bot("searcher"), ["*.keep"], ranges={"traits.search.weights.keep": (10.0, 20.0)})
+        space_of(load_bot("searcher"), ["*.keep", "*.life"], ranges={"traits.search.weights.keep": (10.0, 20.0)})
 
 
 def test_whole_numbers_are_rounded_at_random() -> None:
-    (one,) = space_of(load_bot("searcher"), ["*.contact"]).parameters
-    draws = np.random.default_rng(1).random(4000)
-    played = [one.played(8.25, draw) for draw in draws.tolist()]
-    assert set(played) == {8.0, 9.0}
+    parameter = TunedParameter("a", 8, 0, 16, whole=True)
+    played = [parameter.value(0.25 / 8, draw) for draw in np.random.default_rng(1).random(4000).tolist()]
+    assert set(played) == {8, 9}
     assert np.mean(played) == pytest.approx(8.25, abs=0.03)

@@ -87,9 +87,11 @@ METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", Path: "PATH"}
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a command's options, by the keys of the settings (``time.margin_ms``).
 
-    `options` has these values by the names of the command's parameters (``time__margin_ms``).
+    `options` has these values by the names of the command's parameters (``time__margin_ms``). A repeatable option that is not
+    given has the value None.
     """
-    return {name.replace("__", "."): value for name, value in options.items()}
+    values = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in options.items()}
+    return {name.replace("__", "."): value for name, value in values.items()}
 
 
 def load_settings(

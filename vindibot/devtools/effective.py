@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
 #: The settings model of each command: the package and the name of the class.
 _MODELS = {
-    "play": ("vindibot.config", "PlaySettings"),
-    "arena": ("vindibot.arena", "ArenaSettings"),
-    "serve": ("vindibot.server", "ServerSettings"),
-    "challenge": ("vindibot.challenge", "ChallengeSettings"),
-    "league-new": ("vindibot.server", "LeagueSettings"),
-    "tune-play": ("vindibot.tuning", "TuneSettings"),
-    "tune-promote": ("vindibot.tuning", "PromoteSettings"),
+    "play": ("vindibot.config.settings", "PlaySettings"),
+    "arena": ("vindibot.arena.settings", "ArenaSettings"),
+    "serve": ("vindibot.server.settings", "ServerSettings"),
+    "challenge": ("vindibot.challenge.settings", "ChallengeSettings"),
+    "league-new": ("vindibot.server.league.settings", "LeagueSettings"),
+    "tune-play": ("vindibot.tuning.settings", "TuneSettings"),
 }
 #: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44

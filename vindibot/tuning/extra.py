@@ -1,4 +1,4 @@
-"""The packages of the extra ``vindibot[tune]``, which the commands of ``vindibot tune`` and ``vindibot learn imitate`` need."""
+"""The packages of the extra ``vindibot[tune]``, which ``vindibot tune`` and ``vindibot learn imitate`` need."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from behaviours import Behaviour
 from behaviours.registry import find, nearest
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import Bot, make_importable, with_defaults
@@ -28,60 +27,52 @@ Floats = NDArray[np.float64]
 #: The names of limits in `pydantic.Field`.
 _LIMITS = ("ge", "gt", "le", "lt")
 #: If a parameter must not be equal to a limit (gt, lt), its range ends this share of the range before the limit.
-_MARGIN = 1e-6
-#: If the value of a parameter is 0, this share of its range takes the place of the value in the size of a step.
+_MARGIN = 1e-4
+#: If the value of a parameter is 0, this share of its range takes the place of the value in the width of its range.
 _UNIT_AT_ZERO = 0.1
 #: A parameter is a ratio if its largest value is at least `_WIDE` times its value. Whole numbers below `_SMALL` are no ratios.
 _WIDE, _SMALL = 4, 4
+#: Number of spreads from the start value to the end of the range.
+REACH = 3
 
 
 @dataclass(frozen=True)
 class TunedParameter:
     """A parameter that is tuned. Its value in the bot file is `start`, and its range is `low` to `high`.
 
-    A **position** is a number of steps from the start. If the parameter is a `ratio`, each step multiplies the value by
-    ``exp(step)``. Otherwise each step adds `step`. A `whole` parameter has integer values.
+    A **position** (-1..1) is -1 at `low`, 0 at `start` and 1 at `high`. Equal steps of the position multiply the value by equal
+    factors if the parameter is a `ratio`, else they add equal amounts. A `whole` parameter has integer values.
     """
 
     key: str
     start: float
     low: float
     high: float
-    step: float
     whole: bool = False
     ratio: bool = False
 
     def at(self, position: float) -> float:
-        """Return the parameter's value at a position (a number of steps from the start). The value stays within the range."""
-        value = self.start * math.exp(self.step * position) if self.ratio else self.start + self.step * position
-        return min(max(value, self.low), self.high)
-
-    def position(self, value: float) -> float:
-        """Return the position of a value. For a ratio, 0 has no position, and values below `start` / 1000 count as this value."""
+        """Return the value at a position, not rounded."""
+        end = self.high if position > 0 else self.low
         if self.ratio:
-            return math.log(max(value / self.start, 1e-3)) / self.step
-        return (value - self.start) / self.step
+            return self.start * math.exp(abs(position) * math.log(end / self.start))
+        return self.start + abs(position) * (end - self.start)
 
-    def played(self, value: float, draw: float) -> float:
-        """Return the value that a game uses: `value` within the range, and rounded if the parameter is `whole`.
+    def value(self, position: float, draw: float = 0.5) -> int | float:
+        """Return the value at a position as a bot has it: a whole number, or a number with five significant digits.
 
-        The value is rounded up if its fraction plus `draw` (0..1) is at least 1. So for a random draw, the mean result is
-        `value`.
+        A whole number is rounded up if the fraction plus `draw` (0..1) is at least 1. So for a random draw, the mean result is
+        the value that is not rounded.
         """
-        inside = min(max(value, self.low), self.high)
+        value = self.at(position)
         if self.whole:
-            inside = min(max(float(np.floor(inside + draw)), np.ceil(self.low)), np.floor(self.high))
-        return float(inside)
-
-    def written(self, value: float) -> int | float:
-        """Return the value for a bot file: within the range, and rounded to a whole number or to five significant digits."""
-        inside = self.played(value, 0.5)
-        return int(inside) if self.whole else float(f"{inside:.5g}")
+            return min(max(math.floor(value + draw), math.ceil(self.low)), math.floor(self.high))
+        return min(max(float(f"{value:.5g}"), self.low), self.high)
 
 
 @dataclass(frozen=True)
 class ParameterSpace:
-    """A bot and its tuned parameters, in a fixed order. A **point** has one value per parameter."""
+    """A bot and its tuned parameters, in a fixed order."""
 
     bot: Bot
     parameters: tuple[TunedParameter, ...]
@@ -90,42 +81,15 @@ class ParameterSpace:
         return len(self.parameters)
 
     @property
-    def keys(self) -> tuple[str, ...]:
+    def keys(self) -> list[str]:
         """The keys of the parameters."""
-        return tuple(parameter.key for parameter in self.parameters)
+        return [parameter.key for parameter in self.parameters]
 
-    @property
-    def start(self) -> Floats:
-        """The values in the bot file."""
-        return np.array([parameter.start for parameter in self.parameters])
-
-    @property
-    def limits(self) -> tuple[Floats, Floats]:
-        """The lowest and the largest position of each parameter."""
-        low = [one.position(one.low) for one in self.parameters]
-        return np.array(low), np.array([one.position(one.high) for one in self.parameters])
-
-    def at(self, positions: Floats) -> Floats:
-        """Return the point (one value per parameter) at these positions."""
-        return np.array([one.at(float(position)) for one, position in zip(self.parameters, positions, strict=True)])
-
-    def positions(self, point: Sequence[float] | Floats) -> Floats:
-        """Return the position of each parameter at a point."""
-        return np.array([one.position(float(value)) for one, value in zip(self.parameters, point, strict=True)])
-
-    def played(self, point: Sequence[float] | Floats, draws: Sequence[float] | Floats) -> tuple[float, ...]:
-        """Return the values that games use at a point, with a draw (0..1) per parameter (see `TunedParameter.played`)."""
-        return tuple(
-            one.played(float(value), float(draw)) for one, value, draw in zip(self.parameters, point, draws, strict=True)
-        )
-
-    def written(self, point: Sequence[float] | Floats) -> dict[str, int | float]:
-        """Return the values for a bot file, by key."""
-        return {one.key: one.written(float(value)) for one, value in zip(self.parameters, point, strict=True)}
-
-    def bot_at(self, point: Sequence[float] | Floats) -> Bot:
-        """Return the bot with the values of a point."""
-        return with_values(self.bot, self.written(point))
+    def values(self, positions: Iterable[float], draws: Iterable[float] | None = None) -> dict[str, int | float]:
+        """Return the values at these positions, by key, with a draw per parameter (see `TunedParameter.value`)."""
+        draws = [0.5] * len(self) if draws is None else draws
+        triples = zip(self.parameters, positions, draws, strict=True)
+        return {parameter.key: parameter.value(float(position), float(draw)) for parameter, position, draw in triples}
 
 
 def with_values(bot: Bot, values: Mapping[str, Any]) -> Bot:
@@ -163,67 +127,66 @@ def space_of(
     patterns: Sequence[str],
     exclude: Sequence[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
-    step: float = 0.3,
+    spread: float = 0.5,
 ) -> ParameterSpace:
     """Return the parameters of a bot whose keys match one of `patterns` (``traits.rollout.*``) and no pattern of `exclude`.
 
-    `ranges` has ranges by key, which replace the declared ranges. `step` is the size of a step, as a share of the parameter's
-    value. If `ranges` has a range for the parameter, the step is a share of half this range. If the parameter is a ratio, a step
-    multiplies by ``exp(step)``. A step that is added to a whole number is at least 1.
+    The range of a parameter ends `REACH` spreads from its start value, and within the range that its trait declares. `spread` is
+    the size of a spread as a share of the start value; for a ratio, a spread multiplies by ``exp(spread)``. `ranges` has other
+    ranges by key.
 
-    Raises `UsageError` if a pattern matches no parameter, if `ranges` has an unknown key, or if a range in `ranges` does not
-    contain the value in the bot file.
+    Raises `UsageError` if a pattern matches no parameter, if fewer than two parameters are left, if `ranges` has an unknown key,
+    or if a range in `ranges` does not contain the value in the bot file.
     """
-    available = {one.key: one for one in _numbers(bot, ranges or {}, step)}
+    available = {parameter.key: parameter for parameter in _numbers(bot, ranges or {}, spread)}
     for key in ranges or {}:
         if key not in available:
             raise UsageError(f"range: the bot {bot.name} has no number {key!r}{nearest(key, available)}")
-    chosen: dict[str, TunedParameter] = {}
+    chosen: set[str] = set()
     for pattern in patterns:
-        found = {key: one for key, one in available.items() if fnmatchcase(key, pattern)}
-        if not found:
+        matches = {key for key in available if fnmatchcase(key, pattern)}
+        if not matches:
             names = ", ".join(sorted(available))
-            raise UsageError(f"parameters: the bot {bot.name} has no number that matches {pattern!r}; it has {names}")
-        chosen |= found
-    excluded = {key for key in chosen for pattern in exclude if fnmatchcase(key, pattern)}
-    parameters = tuple(one for key, one in available.items() if key in chosen and key not in excluded)
-    if not parameters:
-        raise UsageError("parameters: exclude leaves no parameter")
-    return ParameterSpace(bot, parameters)
+            raise UsageError(
+                f"parameters: the bot {bot.name} has no number that matches {pattern!r} (switches and texts are not tuned); "
+                f"it has {names}"
+            )
+        chosen |= matches
+    chosen = {key for key in chosen if not any(fnmatchcase(key, pattern) for pattern in exclude)}
+    if len(chosen) < 2:
+        which = f"only {chosen.pop()} is left" if chosen else "exclude leaves none"
+        more = "name another one, or compare single values with vindibot arena --match"
+        raise UsageError(f"parameters: tuning needs at least two parameters, and {which}: {more}")
+    return ParameterSpace(bot, tuple(parameter for key, parameter in available.items() if key in chosen))
 
 
-def _numbers(bot: Bot, ranges: Mapping[str, tuple[float, float]], step: float) -> Iterator[TunedParameter]:
+def _numbers(bot: Bot, ranges: Mapping[str, tuple[float, float]], spread: float) -> Iterator[TunedParameter]:
     for spec, behaviour in bot.build():
-        yield from _parameter(f"traits.{spec.label}.weight", spec.weight, (0.0, max(1.0, 10 * abs(spec.weight))), ranges, step)
-        yield from _fields(f"traits.{spec.label}", behaviour, ranges, step)
+        weight = (f"traits.{spec.label}.weight", spec.weight, (0.0, max(1.0, 10 * abs(spec.weight))), False)
+        for key, value, limits, whole in (weight, *_fields(f"traits.{spec.label}", behaviour)):
+            if key in ranges:
+                yield _within(key, value, limits, ranges[key], whole)
+            elif limits[0] is not None and limits[1] is not None and limits[0] < limits[1]:
+                yield _around(key, value, (limits[0], limits[1]), whole, spread)
 
 
-def _fields(prefix: str, model: BaseModel, ranges: Mapping[str, tuple[float, float]], step: float) -> Iterator[TunedParameter]:
+Limits = tuple[float | None, float | None]
+
+
+def _fields(prefix: str, model: BaseModel) -> Iterator[tuple[str, float, Limits, bool]]:
+    """Yield the numbers of a trait: key, value, declared range, and whether it is a whole number."""
     for name, info in type(model).model_fields.items():
-        key, value = f"{prefix}.{name}", getattr(model, name)
+        value = getattr(model, name)
         if isinstance(value, BaseModel):
-            yield from _fields(key, value, ranges, step)
+            yield from _fields(f"{prefix}.{name}", value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            limits = declared_range(info)
-            _check_range(key, ranges, limits)
-            if None not in limits or key in ranges:
-                yield from _parameter(key, value, limits, ranges, step, whole=info.annotation is int)
+            yield f"{prefix}.{name}", value, declared_range(info), info.annotation is int
 
 
-def _check_range(key: str, ranges: Mapping[str, tuple[float, float]], limits: tuple[float | None, float | None]) -> None:
-    """Raise `UsageError` if `ranges` has a range for a parameter that exceeds the limits that the trait declares."""
-    low, high = ranges.get(key, limits)
-    if (limits[0] is not None and low is not None and low < limits[0]) or (
-        limits[1] is not None and high is not None and high > limits[1]
-    ):
-        least, largest = ("any value" if limit is None else f"{limit:g}" for limit in limits)
-        raise UsageError(f"range: {key}={low:g}:{high:g} is not within the limits of the trait, {least} to {largest}")
-
-
-def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
+def declared_range(info: FieldInfo) -> Limits:
     """Return the lowest and the largest value that a field declares. A missing limit is None."""
-    found = ((name, getattr(part, name, None)) for part in info.metadata for name in _LIMITS)
-    limits = {name: float(value) for name, value in found if value is not None}
+    declared = ((name, getattr(part, name, None)) for part in info.metadata for name in _LIMITS)
+    limits = {name: float(value) for name, value in declared if value is not None}
     low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
     if low is not None and high is not None:
         margin = _MARGIN * (high - low)
@@ -232,39 +195,23 @@ def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _parameter(
-    key: str,
-    value: float,
-    limits: tuple[float | None, float | None],
-    ranges: Mapping[str, tuple[float, float]],
-    step: float,
-    *,
-    whole: bool = False,
-) -> Iterator[TunedParameter]:
+def _within(key: str, value: float, limits: Limits, wanted: tuple[float, float], whole: bool) -> TunedParameter:
+    """Return a parameter with the range `wanted`. Raises `UsageError` if the trait's limits or the value are not within it."""
+    low, high = wanted
+    if (limits[0] is not None and low < limits[0]) or (limits[1] is not None and high > limits[1]):
+        least, largest = ("any value" if limit is None else f"{limit:g}" for limit in limits)
+        raise UsageError(f"range: {key}={low:g}:{high:g} is not within the limits of the trait, {least} to {largest}")
+    if not low <= value <= high:
+        raise UsageError(f"range: {key} is {value:g} in the bot, which is not within {low:g} and {high:g}")
+    return TunedParameter(key, float(value), low, high, whole)
+
+
+def _around(key: str, value: float, limits: tuple[float, float], whole: bool, spread: float) -> TunedParameter:
+    """Return a parameter whose range lies around its value."""
     low, high = limits
-    if key in ranges:
-        low, high = ranges[key]
-        if not low <= value <= high:
-            raise UsageError(f"range: {key} is {value:g} in the bot, which is not within {low:g} and {high:g}")
-    assert low is not None
-    assert high is not None
-    if high <= low:
-        return
-    if key not in ranges and low >= 0 and value >= (_SMALL if whole else 0) and 0 < value <= high / _WIDE:
-        yield TunedParameter(key, float(value), low, high, step, whole, ratio=True)
-        return
-    half = (high - low) / 2
-    unit = half if key in ranges else min(abs(value) or _UNIT_AT_ZERO * (high - low), half)
-    yield TunedParameter(key, float(value), low, high, max(1.0, step * unit) if whole else step * unit, whole)
-
-
-def full_parameters(behaviour: Behaviour) -> dict[str, Any]:
-    """Return all parameters of a trait, including defaults, as values for a bot file."""
-    return _without_none(behaviour.model_dump(mode="json"))
-
-
-def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the keys whose value is None, since TOML has no None."""
-    return {
-        key: _without_none(value) if isinstance(value, Mapping) else value for key, value in table.items() if value is not None
-    }
+    if low >= 0 and value >= (_SMALL if whole else 0) and 0 < value <= high / _WIDE:
+        factor = math.exp(REACH * spread)
+        return TunedParameter(key, float(value), max(low, value / factor), min(high, value * factor), whole, ratio=True)
+    reach = REACH * spread * min(abs(value) or _UNIT_AT_ZERO * (high - low), (high - low) / 2)
+    reach = max(1.0, reach) if whole else reach
+    return TunedParameter(key, float(value), max(low, value - reach), min(high, value + reach), whole)

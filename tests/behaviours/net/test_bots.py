@@ -23,7 +23,6 @@ from vindibot.arena.worker import play_task
 from vindibot.cluster import travel
 from vindibot.config.bots import load_bot
 from vindibot.engine.worker import TraitPlan
-from vindibot.tuning.bot_files import Family
 
 
 def net(seed: int, hidden: int = 32) -> bytes:
@@ -203,22 +202,3 @@ def test_nets_travel_to_other_machines(tmp_path: Path, monkeypatch: pytest.Monke
     (model,) = {spec.label: behaviour for spec, behaviour in there.build()}["rollout"].learned
     assert Path(model).is_relative_to(tmp_path / "cache")
     assert there.traits == entrants["models"].bot.traits
-
-
-def test_a_version_has_copies_of_its_nets(tmp_path: Path) -> None:
-    """A version does not change with the files from which it was made, and its folder can be moved."""
-    bot = load_bot(bot_in(tmp_path / "mine"))
-    family = Family("mine", tmp_path / "versions")
-    first = family.add(bot, ["A test."])
-    (tmp_path / "mine" / "my.npz").write_bytes(net(2))
-    second = family.add(load_bot(tmp_path / "mine" / "bot.toml"), ["A test."])
-    shutil.rmtree(tmp_path / "mine")
-    (tmp_path / "versions").rename(tmp_path / "moved")
-    paths = [load_bot(tmp_path / "moved" / path.name).traits[0].parameters["net"] for path in (first, second)]
-    assert [Path(path).read_bytes() for path in paths] == [net(1), net(2)]
-    assert {path.name for path in (tmp_path / "moved").iterdir()} == {
-        "mine-1.toml",
-        "mine-1-1.npz",
-        "mine-2.toml",
-        "mine-2-1.npz",
-    }

@@ -16,9 +16,9 @@ from vindibot.base import interrupts
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import say
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring import machines
 from vindibot.cli.measuring.parameters import PATH, map_option, size_option
 from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
+from vindibot.cluster import connection as machines
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,1 +1,0 @@
-"""Ways to choose parameters: screening, and two kinds of search."""
