@@ -133,7 +133,7 @@ def test_processes_start_in_one_room() -> None:
 def test_the_test_could_fail() -> None:
     assert modules("sim")
     worker = HOUSE / "engine" / "worker.py"
-    assert {"sim.game", "behaviours.base", "vindibot.games.Ballot"} & set(imports(worker)) >= {"sim.game", "behaviours.base"}
+    assert {"sim.game", "behaviours.base"} <= set(imports(worker))
     assert circle({("a", "b"), ("b", "c"), ("c", "b")}) == ["b", "c"]
     assert essential({("a", "b"), ("b", "c"), ("a", "c")}) == {("a", "b"), ("b", "c")}
     assert longest_chain({("a", "b"), ("b", "c"), ("a", "c")}) == ["a", "b", "c"]

@@ -20,7 +20,7 @@ WITHOUT = TOP / "tests" / "support" / "without_locks"
 HOLDER = """
 import sys
 from pathlib import Path
-from vindibot.base import LockedError, WriterLock
+from vindibot.base.system.locks import LockedError, WriterLock
 path = Path(sys.argv[1])
 with path.open("ab+", buffering=0) as file:
     try:

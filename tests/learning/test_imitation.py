@@ -317,7 +317,7 @@ def test_an_interrupted_fit_keeps_what_is_ready(games: Path, tmp_path: Path, mon
         return fit(bot, *more)
 
     monkeypatch.setattr("vindibot.learning.imitation.fit_net", one_then_interrupt)
-    monkeypatch.setattr("vindibot.learning.fit_net", one_then_interrupt, raising=False)
+    monkeypatch.setattr("vindibot.learning.imitation.fit_net", one_then_interrupt, raising=False)
     code, said = invoke(tmp_path, "learn", "imitate", "strong", games)
     assert code == 130, said
     assert "careful" in (tmp_path / "strong-learned.toml").read_text()

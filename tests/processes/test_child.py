@@ -232,7 +232,8 @@ async def test_what_a_child_has_started_ends_with_it() -> None:
 OWNER = """
 import sys
 from tests.support.childwork import HERE
-from vindibot.processes import Child, Needs
+from vindibot.processes.child import Child
+from vindibot.processes.requests import Needs
 child = Child(HERE + ":" + sys.argv[1], kinds=[16])
 with child:
     print(child.receive(60).text, flush=True)
@@ -483,7 +484,8 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 from contextlib import ExitStack
 from tests.support.childwork import HERE
-from vindibot.processes import Child, ChildLimits, Needs
+from vindibot.processes.child import Child
+from vindibot.processes.requests import ChildLimits, Needs
 needs = Needs((sys.argv[1],), ("own_module",))
 with ExitStack() as stack:
     children = [stack.enter_context(Child(HERE + ":echo", needs=needs, memory=100, kinds=[16])) for _ in range(8)]

@@ -25,7 +25,8 @@ UNUSED = ("vindibot.server.embedded", "vindibot.server.site", "vindibot.server.s
 PROGRAM = """
 import asyncio, json, sys
 import httpx
-from vindibot.server import GameServer, ServerSettings
+from vindibot.server.game_server import GameServer
+from vindibot.server.settings import ServerSettings
 
 async def play():
     async with GameServer(ServerSettings(keys="any")) as server, httpx.AsyncClient(base_url=server.url) as client:

@@ -295,7 +295,8 @@ async def test_what_is_no_http_is_refused(attack: bytes) -> None:
 
 
 ALONE = """
-from vindibot.server import ServerSettings, run_server
+from vindibot.server.settings import ServerSettings
+from vindibot.server.embedded import run_server
 run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, flush=True))
 """
 

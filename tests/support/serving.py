@@ -144,7 +144,8 @@ async def rounds_of_the_loop(count: int = 30) -> None:
 PROGRAM = """
 import json
 import sys
-from vindibot.server import ServerSettings, run_server
+from vindibot.server.settings import ServerSettings
+from vindibot.server.embedded import run_server
 settings = ServerSettings(**json.loads(sys.argv[1]))
 run_server(settings, lambda server: print(server.url, flush=True))
 """

@@ -331,7 +331,7 @@ def test_a_stopped_program_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_an_error_restores_the_terminal(tmp_path: Path) -> None:
     program = (
         "import asyncio\n"
-        "from vindibot.terminal import keyboard\n"
+        "from vindibot.terminal.keyboard import keyboard\n"
         "async def main():\n"
         "    pressed = asyncio.Event()\n"
         "    with keyboard(lambda key: pressed.set(), None, None) as has_keys:\n"

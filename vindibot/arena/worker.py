@@ -152,7 +152,7 @@ def _play(task: GameTask, deadline: float, *, last_attempt: bool) -> GameRun:
 
 
 def serve(owner: Owner) -> None:
-    """Play games until the owner ends. See `vindibot.processes.serve_tasks`, and `read_answer` for the answers."""
+    """Play games until the owner ends. See `vindibot.processes.tasks.serve_tasks`, and `read_answer` for the answers."""
     serve_tasks(owner, partial(guarded, lambda task: play_task(from_owner(task[_WALL.size :])).encode()))
 
 

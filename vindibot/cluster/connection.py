@@ -32,7 +32,7 @@ def machines(
 ) -> contextlib.AbstractContextManager[Elsewhere | None]:
     """Return a context manager that connects to the machines of a cluster. Without an address, its value is None.
 
-    See `vindibot.cluster.other_machines` for the arguments and the errors.
+    See `vindibot.cluster.driver.other_machines` for the arguments and the errors.
     """
     if not settings.address:
         return contextlib.nullcontext()

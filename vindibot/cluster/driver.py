@@ -1,6 +1,6 @@
 """The driver: it gives the games of a tournament to the machines of a cluster, and collects the results.
 
-The arena's dispatcher uses `ClusterGames` like the players of a local arena (`vindibot.arena.GamePlayers`).
+The arena's dispatcher uses `ClusterGames` like the players of a local arena (`vindibot.arena.dispatch.GamePlayers`).
 The driver decides which machine plays which game, and Dask only transports the games. The driver's loop runs in its own thread:
 
 - About every second it asks the scheduler for its workers. In this room, each worker is a machine.

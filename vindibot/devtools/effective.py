@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vindibot.config.settings import Settings
     from vindibot.config.trait_spec import TraitSpec
 
-#: The settings model of each command: the package and the name of the class.
+#: The settings model of each command: the module and the name of the class.
 _MODELS = {
     "play": ("vindibot.config.settings", "PlaySettings"),
     "arena": ("vindibot.arena.settings", "ArenaSettings"),

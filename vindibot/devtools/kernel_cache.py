@@ -30,7 +30,7 @@ def fill_cache(bots: Sequence[str], console: Console) -> int:
 
     The kernels of the server are among both. Raises `VindibotError` for a bot that cannot be loaded.
     """
-    modules = ("vindibot.server", *(() if bots else modules_with_kernels()))
+    modules = ("vindibot.server.match", *(() if bots else modules_with_kernels()))
     needs = [Needs(*named_modules(bot)) for bot in bots]
     began = time.monotonic()
     with loading_beside(RUN, Needs(modules=modules), *needs):

@@ -345,7 +345,7 @@ class GamePlayer(ClientEvents):
 
 
 async def start_voters(stack: AsyncExitStack, bot: Bot, pool: PoolSettings, *, workers: int, all_prints: bool = False) -> Voters:
-    """Start the traits of a bot, and rehearse a turn. Return the voters, which `stack` closes. See `vindibot.engine.voters`."""
+    """Start the traits of a bot, and rehearse a turn. Return the voters, which `stack` closes."""
     its_voters = voters(
         bot,
         workers=workers,

@@ -39,7 +39,7 @@ class Forfeit(Exception):  # noqa: N818 - the word of the field
 
 
 class Said(NamedTuple):
-    """What a bot said on a turn: the protocol's turn, the source (`vindibot.games.GameNote`) and the notes."""
+    """What a bot said on a turn: the protocol's turn, the source (`vindibot.games.notes.GameNote`) and the notes."""
 
     turn: int
     source: str

@@ -92,7 +92,7 @@ def find_bot(name: str | None, recording: Recording) -> Bot:
 
 
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None) -> list[Vote]:
-    """Ask each trait about a view, in this process, and return the last vote of each; see `vindibot.engine.run`.
+    """Ask each trait about a view, in this process, and return the last vote of each; see `vindibot.engine.runner.run`.
 
     After `seconds` (None: never) the stop word of the view's budget is set, so anytime traits return. Nothing ends a trait that
     hangs. Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this exception.

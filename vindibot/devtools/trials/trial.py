@@ -140,7 +140,7 @@ class Trial:
         limit: float,
         has_map: bool = False,
     ) -> list[Vote]:
-        """Return the last vote of each of the traits with these numbers on a position; see `vindibot.engine.run`.
+        """Return the last vote of each of the traits with these numbers on a position; see `vindibot.engine.runner.run`.
 
         The stop word is set after `seconds` seconds (None: never). If a trait has run for `limit` seconds, or has ended the
         process, its vote says so, and the traits without a vote are asked again. With `has_map`, the view has its map before the

@@ -5,7 +5,7 @@ line per turn of our hero. This line has the server's game object, the votes and
 votes, and the move. The last line is the outcome. Each line is written at once, so a crash loses only an unfinished line.
 
 The plies between two of our turns are not stored, since they follow from the heroes' last directions and the rules
-(`vindibot.games.GameHistory`). If a turn was lost, these plies are unknown, and the history has a gap.
+(`vindibot.games.history.GameHistory`). If a turn was lost, these plies are unknown, and the history has a gap.
 
 A recording contains no key, token or play URL.
 """
