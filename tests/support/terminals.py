@@ -93,7 +93,13 @@ class TerminalProgram:
         for pipe in self._pipes:
             pipe.close()
         os.close(self._theirs)
-        os.close(self._ours)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close the terminal."""
+        if self._ours >= 0:
+            os.close(self._ours)
+            self._ours = -1
 
     @property
     def is_restored(self) -> bool:

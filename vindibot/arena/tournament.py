@@ -276,7 +276,7 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def stopping(stop: Stop) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM set `stop` in the ``with`` block.
+    """Let Ctrl-C, SIGTERM and SIGHUP (`interrupts.stop_signals`) set `stop` in the ``with`` block.
 
     After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
     immediately, even if the program waits for a process that does not answer.
@@ -291,7 +291,7 @@ def stopping(stop: Stop) -> Iterator[None]:
         else:
             stop.soon = stop.asked = True
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, interrupted) for number in interrupts.stop_signals()}
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The effect of Ctrl-C on our commands while they start and while they end.
+"""The effect of Ctrl-C, and of signals that ask for an end, on our commands.
 
 By default, Ctrl-C makes Python raise an exception at any line. During imports and compilations this prints long tracebacks.
 """
@@ -106,15 +106,25 @@ def saying(words: str) -> Iterator[None]:
     _words = before
 
 
+def stop_signals() -> list[signal.Signals]:
+    """Return the signals that ask a long command to end in good order: Ctrl-C, SIGTERM and, if its terminal closes, SIGHUP.
+
+    SIGHUP is left out if it is ignored, as ``nohup`` does, and on systems that lack it.
+    """
+    closed = getattr(signal, "SIGHUP", None)
+    found = [signal.SIGINT, signal.SIGTERM]
+    return found if closed is None or signal.getsignal(closed) is signal.SIG_IGN else [*found, closed]
+
+
 @contextmanager
 def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
-    """Within this block, let Ctrl-C and SIGTERM do nothing but call `callback` in the event loop."""
+    """Within this block, let the signals in `stop_signals` do nothing but call `callback` in the event loop."""
 
     # Not `loop.add_signal_handler`, which Windows lacks.
     def called(_number: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(callback)
 
-    before = {number: signal.signal(number, called) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, called) for number in stop_signals()}
     try:
         yield
     finally:

@@ -31,7 +31,7 @@ CONNECT_TIMEOUT, CLOSE_TIMEOUT = 10.0, 10.0
 
 
 def join(settings: ClusterSettings, workers: int, name: str, say: Callable[[str], None]) -> None:
-    """Play games for the scheduler at `settings.address`, at most `workers` at once, until SIGINT or SIGTERM comes.
+    """Play games for the scheduler at `settings.address`, at most `workers` at once, until SIGINT, SIGTERM or SIGHUP comes.
 
     `name` is the name of this machine in results (empty: the name of the host). `say` gets lines of text for people. Raises
     `UsageError` as `check_cluster` does.

@@ -102,7 +102,7 @@ Beside = Callable[[EmbeddedServer], AbstractAsyncContextManager[None]]
 def run_server(
     settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None, beside: Beside | None = None
 ) -> None:
-    """Serve in a new event loop until SIGINT or SIGTERM. Call `ready` with the server once it listens.
+    """Serve in a new event loop until SIGINT, SIGTERM or SIGHUP. Call `ready` with the server once it listens.
 
     While the server listens, the context of `beside` is open. Raises `ServerError`.
     """

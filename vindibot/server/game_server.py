@@ -112,7 +112,7 @@ class GameServer:
             await self._asgi.end()
 
     async def until_signal(self, ready: Callable[[Self], None] | None = None) -> None:
-        """Call `ready` with this server, then wait for SIGINT or SIGTERM."""
+        """Call `ready` with this server, then wait for SIGINT, SIGTERM or SIGHUP."""
         stop = asyncio.Event()
         with interrupts.calling(stop.set, asyncio.get_running_loop()):
             if ready is not None:

@@ -332,7 +332,7 @@ class Session:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Within the ``with`` block, call `_interrupt` for each Ctrl-C and SIGTERM."""
+        """Within the ``with`` block, call `_interrupt` for each Ctrl-C, SIGTERM and SIGHUP."""
         self._main = asyncio.current_task()
         with interrupts.calling(self._interrupt, asyncio.get_running_loop()):
             yield
