@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from behaviours.net.network import load_nets
-from tests.support.commands import begin, ended, environment, line_with, run
+from tests.support.commands import begin, command, ended, environment, line_with, run
 from vindibot.learning.selfplay import Selfplay
 
 #: A small run: three pieces of one thread.
@@ -102,6 +103,31 @@ async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     assert kept["limit"] == {"decisions": 100000000, "minutes": None}
     again = selfplay(tmp_path, "mine", "--resume", "--decisions", "1000", "--against", "stay")
     assert "interrupted" not in again
+
+
+@pytest.mark.slow
+def test_finished_run_says_that_nothing_is_left(tmp_path: Path) -> None:
+    selfplay(tmp_path, "mine", *SMALL)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
+    for words in ([], ["--decisions", "1000"]):
+        said = selfplay(tmp_path, "mine", "--resume", *words)
+        assert re.search(r"nothing is left to train: this run made \d\d,\d\d\d moves in 0\.\d minutes of training", said)
+        assert "--decisions or --minutes gives it more, and counts these, too" in said
+    assert {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
+
+
+@pytest.mark.slow
+def test_last_saving_on_a_full_disk_keeps_the_net(tmp_path: Path) -> None:
+    """A limit of the size of files stands for the disk: the net has room, the state of the run has none."""
+    selfplay(tmp_path, "mine", *SMALL)
+    before = weights(tmp_path / "mine")
+    full = ["bash", "-c", 'ulimit -f 1000; exec "$@"', "full"]
+    words = command("learn", "selfplay", "mine", "--resume", "--decisions", "80000", "--against", "stay")
+    done = subprocess.run([*full, *words], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "mine: cannot be written: File too large" in done.stderr
+    assert weights(tmp_path / "mine") != before
+    assert facts(tmp_path / "mine")["limit"]["decisions"] == 40000
 
 
 def test_idle_gives_precedence_to_other_sessions_too() -> None:

@@ -112,7 +112,7 @@ class Selfplay:
 
     @classmethod
     def resume(cls, folder: Path, limit: Limit) -> Selfplay:
-        """Continue the run in a folder, which must be `locked`. Fields of `limit` that are None stay as they were.
+        """Continue the run in a folder, which must be `locked`. An empty `limit` is the limit that the run has.
 
         Raises `UsageError` if there is no run, or if its file is damaged or of another version.
         """
@@ -131,6 +131,14 @@ class Selfplay:
         if limit.decisions is None and limit.minutes is None:
             limit = old
         return cls(folder, trainer, limit, [Row(**row) for row in facts["rows"]], facts["seconds"], facts["taken"])
+
+    @property
+    def nothing_left(self) -> str:
+        """A sentence that says that the run has reached its limit and how to give it more; empty for a run that goes on."""
+        if self.done < 1:
+            return ""
+        made = f"{self.trainer.decisions:,} moves in {self._seconds / 60:.1f} minutes of training"
+        return f"nothing is left to train: this run made {made}; --decisions or --minutes gives it more, and counts these, too"
 
     @property
     def done(self) -> float:
@@ -174,8 +182,8 @@ class Selfplay:
                     self.save()
                     saved = self._seconds
         finally:
-            self.save()
             trainer.close()
+            self.save()
         return self.done >= 1
 
     def _match(self, stopped: Callable[[], bool], rival: Bot | None) -> dict[str, list[float]]:
@@ -192,7 +200,10 @@ class Selfplay:
         return found
 
     def save(self) -> None:
-        """Save the run and its net. Raises `VindibotError` if the disk refuses a file."""
+        """Save the run and its net. Raises `VindibotError` if the disk refuses a file.
+
+        The net comes first: it is small, so a nearly full disk may have room for it alone.
+        """
         facts = {
             "settings": self.trainer.settings.model_dump(),
             "limit": asdict(self.limit),
@@ -215,12 +226,12 @@ class Selfplay:
             "minutes": round(self._seconds / 60, 1),
         }
         try:
-            replace(self.folder / RUN, contents.getvalue())
             replace(self.folder / NET_FILE, save_nets([self.trainer.net(name, about)]))
             bot = self.folder / BOT
             if not bot.exists():
                 content = {"name": name[:LONGEST_NAME], "traits": {"learned": {"net": NET_FILE}}}
                 replace(bot, f"# A net that learned by self-play.\n{tomli_w.dumps(content)}".encode())
+            replace(self.folder / RUN, contents.getvalue())
         except OSError as problem:
             raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
 

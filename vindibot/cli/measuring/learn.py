@@ -50,12 +50,12 @@ learn_command.add_command(value)
 
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
 @click.argument("out", type=PATH)
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes  [default: 30]")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes in all  [default: 30]")
 @click.option(
     "--decisions",
     type=click.IntRange(1),
     metavar="N",
-    help="train until the net has made N moves; with --minutes, the first of both ends the run",
+    help="train until the net has made N moves in all; with --minutes, the first of both ends the run",
 )
 @click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
 @click.option(
@@ -99,7 +99,8 @@ def selfplay(
     (0: it always makes the same move), the error of its values, and its deaths per 300 moves. Every three minutes the net plays
     short matches alone against three copies of a bot, and against three copies of its last snapshot.
 
-    Ctrl-C saves the run, and --resume continues it. After a crash, less than a minute is lost. With --decisions, equal settings
+    Ctrl-C saves the run, and --resume continues it. Then --minutes and --decisions are new totals, which count what the run has
+    done before. After a crash, less than a minute is lost. With --decisions, equal settings
     and an equal number of threads give an equal net. With --minutes, the length of the run depends on the machine.
 
     \b
@@ -114,7 +115,7 @@ def selfplay(
         raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
     if idle:
         lower_priority()
-    from vindibot.base.output.console import terminal
+    from vindibot.base.output.console import say, terminal
     from vindibot.config.bots import load_bot
     from vindibot.engine.warmup import warm
     from vindibot.learning.matches import read_nets
@@ -128,6 +129,9 @@ def selfplay(
                 stack.enter_context(Selfplay.locked(out))
                 warm(console)
                 run = Selfplay.resume(out, limit)
+                if run.nothing_left:
+                    say(console, run.nothing_left)
+                    return
             else:
                 settings = selfplay_settings(options, changes)
                 models = [net.policy for path in rivals for net in read_nets(path)]
