@@ -4,9 +4,9 @@ A network has a **row** of weights per feature, one weight for each hidden unit.
 of the hidden units, whose output is max(0, input). The result is the sum of their outputs, each times an output weight, and of a
 linear part: one weight per feature. There are no other biases, because some features occur in every decision.
 
-A **net** has a network for the scores of moves, a network for the value of a position, or both. The score of a move counts the
-features of the position and of the move. The value counts the features of the position and of Stay. There are two kinds of
-values, see `REWARDS` and `LEAD`.
+A **net** has a network for the scores of moves, and perhaps one for the value of a position, with which self-play goes on
+training. The score of a move counts the features of the position and of the move. The value counts the features of the position
+and of Stay.
 
 All weights are whole numbers of 1 / `UNIT` in 16 bits, and all sums are exact. So a net makes the same moves on every machine.
 
@@ -41,27 +41,12 @@ FEATURES_VERSION = 1
 #: The names and sizes of the groups of features, as a file of nets holds them.
 _NAMES = [f"{name}: {size}" for name, size in GROUPS.items()]
 _FORMAT = "vindibot nets 1"
-#: What the value of a position estimates. The lead of a hero is its gold minus the mean gold of the others.
-#:
-#: - `REWARDS`: the discounted sum of the rewards of self-play. A reward is the change of the lead divided by the number of mines.
-#: - `LEAD`: the lead at the end of the game. The lead now, and the income if no mine changes hands, are subtracted: the mines of
-#:   the hero minus the mean of the others, times `discounted_rounds`. The rest is divided by `discounted_rounds` and by the
-#:   number of mines on the map.
-REWARDS, LEAD = "rewards", "lead"
-#: The discount per round of `discounted_rounds`: a mine is kept for 100 rounds on average.
-LEAD_DISCOUNT = 0.99
 
 #: A network for kernels: the number of `hidden` units, the `rows` one after the other (`hidden` weights each), the `linear` part,
 #: and the output weights (`out`).
 NETWORK = record(hidden="i8", rows=("i2", FEATURES * MAX_HIDDEN), linear=("i2", FEATURES), out=("i2", MAX_HIDDEN))
 #: numba's type of an array of networks.
 NETWORKS = array_of(NETWORK)
-
-
-def discounted_rounds(left: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return the sum of the discounts 1, 0.99, 0.99^2, ... of the rounds left: the unit of the value `LEAD`, beside mines."""
-    found: NDArray[np.float64] = (1 - LEAD_DISCOUNT ** left.astype(np.float64)) / (1 - LEAD_DISCOUNT)
-    return found
 
 
 class NetError(ValueError):
@@ -116,33 +101,23 @@ class Network:
         return not self.hidden and not self.linear[0] and not self.linear[BASIC_FEATURES:].any()
 
 
-#: The policy of a net that only values positions. All moves have the score 0.
-NO_POLICY = Network.linear_only(np.zeros(0, np.int16))
-
-
 @dataclass(frozen=True, eq=False)
 class Net:
     """A net: the network for the scores of moves (`policy`), perhaps one for the `value` of a position, and what is known of it.
 
-    `about` has facts as JSON values: how the net was made. `vindibot` is the version of vindibot that wrote its file. `target` is
-    what the value estimates: `REWARDS` or `LEAD`.
+    The value estimates the discounted sum of the rewards of self-play. `about` has facts as JSON values: how the net was made.
+    `vindibot` is the version of vindibot that wrote its file.
     """
 
     policy: Network
     value: Network | None = None
     name: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
-    target: str = REWARDS
-
-    @property
-    def plays(self) -> bool:
-        """Whether the net has a policy."""
-        return self.policy is not NO_POLICY
 
     @property
     def networks(self) -> dict[str, Network]:
         """The networks that the net has, by name: ``policy`` and ``value``."""
-        return ({"policy": self.policy} if self.plays else {}) | ({} if self.value is None else {"value": self.value})
+        return {"policy": self.policy} | ({} if self.value is None else {"value": self.value})
 
 
 def save_nets(nets: Sequence[Net]) -> bytes:
@@ -151,7 +126,7 @@ def save_nets(nets: Sequence[Net]) -> bytes:
         "format": np.array(_FORMAT),
         "version": np.array(FEATURES_VERSION),
         "features": np.array(_NAMES),
-        "nets": np.array([json.dumps(_facts(net)) for net in nets]),
+        "nets": np.array([json.dumps({"name": net.name, "about": net.about, "value": net.value is not None}) for net in nets]),
     }
     for number, net in enumerate(nets):
         for part, network in net.networks.items():
@@ -162,25 +137,13 @@ def save_nets(nets: Sequence[Net]) -> bytes:
     return contents.getvalue()
 
 
-def _facts(net: Net) -> dict[str, Any]:
-    """Return what a file of nets says about a net, beside its weights."""
-    found = {"name": net.name, "about": net.about, "value": net.value is not None}
-    return found | ({} if net.plays else {"policy": False}) | ({} if net.target == REWARDS else {"target": net.target})
-
-
-def load_nets(path: Path, to_play: bool = True) -> tuple[Net, ...]:
-    """Return the nets of a file. With `to_play`, each must have a policy.
-
-    Raises `NetError` for a file that cannot be read, or that has other features, and for a net without a policy.
-    """
+def load_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `NetError` for a file that cannot be read, or that has other features."""
     try:
         stamp = path.stat()
-        nets = _load(path, stamp.st_mtime_ns, stamp.st_size)
+        return _load(path, stamp.st_mtime_ns, stamp.st_size)
     except OSError as problem:
         raise NetError(f"the file of nets {path} cannot be read: {problem.strerror or problem}") from None
-    if to_play and not all(net.plays for net in nets):
-        raise NetError(f"{path} has a net that only values positions, and no policy: name a file of nets that play")
-    return nets
 
 
 @lru_cache(maxsize=32)
@@ -225,13 +188,9 @@ def _read(path: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[Net, ...]:
     for number, facts in enumerate(known):
         parts = {
             part: _network(places, *(arrays[f"{number}.{part}.{name}"] for name in ("rows", "linear", "out")))
-            for part, there in (("policy", facts.get("policy", True)), ("value", facts["value"]))
-            if there
+            for part in (("policy", "value") if facts["value"] else ("policy",))
         }
-        target = facts.get("target", REWARDS)
-        if target not in (REWARDS, LEAD):
-            raise ValueError(f"unknown target {target!r:.60}")
-        nets.append(Net(parts.get("policy", NO_POLICY), parts.get("value"), facts["name"], facts["about"], target))
+        nets.append(Net(parts["policy"], parts.get("value"), facts["name"], facts["about"]))
     return tuple(nets)
 
 

@@ -1,4 +1,4 @@
-"""Scores of moves and values of positions by a net (`behaviours.net.network`), as kernels."""
+"""Scores of moves by a net (`behaviours.net.network`), as kernels."""
 
 from __future__ import annotations
 
@@ -49,16 +49,12 @@ def _output(network: NetworkRecord, linear: int, units: NDArray[np.int32], hidde
 
 
 @kernel
-def _add_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int) -> int:
-    """Set ``units.state`` to the hidden inputs of the position, and return the linear part of the position."""
-    linear = int64(0)
+def _set_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int) -> None:
+    """Set ``units.state`` to the hidden inputs of the position."""
     for unit in range(hidden):
         units.state[uintp(unit)] = 0
-    for slot in range(STATE_SLOTS):
-        linear += int64(network.linear[uintp(int64(found.state[uintp(slot)]))])
     for slot in range(0, STATE_SLOTS, TOGETHER):
         _add_rows(network, found.state, slot, units.state, hidden)
-    return linear
 
 
 @kernel
@@ -84,7 +80,7 @@ def best_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, sc
     """
     hidden = int64(network.hidden)
     best, choice = int64(-(1 << 62)), int64(STAY)
-    _add_state(network, found, units, hidden)
+    _set_state(network, found, units, hidden)
     for move in range(5):
         scores[move] = -(1 << 63)
         if found.moves[uintp(move * MOVE_SLOTS)] >= 0:
@@ -94,15 +90,6 @@ def best_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, sc
             if score > best:
                 best, choice = score, int64(move)
     return choice
-
-
-@kernel
-def value_of(network: NetworkRecord, found: FoundRecord, units: UnitsRecord) -> int:
-    """Return the value of the position for the hero whose features `found` holds, in units of 1 / `UNIT` squared."""
-    hidden = int64(network.hidden)
-    linear = _add_state(network, found, units, hidden)
-    linear += _add_move(network, found, units, hidden, int64(STAY))
-    return _output(network, linear, units.move, hidden)
 
 
 @entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY, INT64S))
@@ -123,22 +110,6 @@ def net_move(
     """
     find_features(games[index], tables_array[0], hero, found[0])
     return best_move(networks[number], found[0], units[0], scores)
-
-
-@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY))
-def net_value(
-    networks: NDArray[np.void],
-    number: int,
-    games: Games,
-    index: int,
-    hero: int,
-    tables_array: NDArray[np.void],
-    found: NDArray[np.void],
-    units: NDArray[np.void],
-) -> int:
-    """Return `value_of` for `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code."""
-    find_features(games[index], tables_array[0], hero, found[0])
-    return value_of(networks[number], found[0], units[0])
 
 
 @entry(types.void(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY))

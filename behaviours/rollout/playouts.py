@@ -17,7 +17,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY, mines_value, net_worths, 
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.net.features import FOUND, FOUND_ARRAY, FoundRecord, find_features
-from behaviours.net.network import NETWORKS, NO_POLICY, compiled_networks
+from behaviours.net.network import NETWORKS, Network, compiled_networks
 from behaviours.net.scoring import UNITS, UNITS_ARRAY, NetworkRecord, UnitsRecord, best_move
 from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
@@ -57,7 +57,7 @@ PLAN_STATS = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "
 RolloutParamsRecord = Any
 PlanStatsRecord = Any
 #: The network of a hero that follows no net.
-NO_NET = compiled_networks([NO_POLICY])
+NO_NET = compiled_networks([Network.linear_only(np.zeros(0, np.int16))])
 
 
 class Players(NamedTuple):

@@ -22,8 +22,8 @@ from vindibot.config.bots import load_bot
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
 from vindibot.learning import decisions, imitation
-from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.decisions import Columns, MoveDecisions, decisions_of
+from vindibot.learning.gradient import SUMS, cross_entropy, cross_entropy_gradient
 from vindibot.learning.imitation import fit_net, measure
 from vindibot.learning.network import first_parameters, network_size, split
 
@@ -138,8 +138,7 @@ def drawn(seed: int, count: int, hidden: int = 0) -> tuple[MoveDecisions, np.nda
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     odds /= odds.sum(axis=1, keepdims=True)
     chosen = (rng.random((count, 1)) > odds.cumsum(axis=1)).sum(axis=1).astype(np.int8)
-    wanted, library = np.eye(5, dtype=np.float32)[chosen], np.zeros((count, 1), np.int8)
-    columns = Columns(state, moves.reshape(count, -1), wanted, library, np.zeros(count, np.int8))
+    columns = Columns(state, moves.reshape(count, -1), chosen, np.zeros((count, 1), np.int8), np.zeros(count, np.int8))
     return MoveDecisions(columns, np.arange(count) * 10 // count, np.arange(7, 10)), odds
 
 
@@ -151,7 +150,7 @@ def test_a_fit_finds_the_probabilities_behind_the_moves(hidden: int) -> None:
     fit = fit_net("known", known, hidden)
     held = known.validation
     assert (fit.fitted, fit.held) == (14_000, 6000)
-    best = np.log(odds[known.columns.wanted > 0])[held].mean()
+    best = np.log(odds[np.arange(len(odds)), known.columns.chosen])[held].mean()
     assert best - (0.1 if hidden else 0.02) < fit.likelihood <= best + 0.01
     if hidden:
         assert fit_net("known", known, 0).likelihood < best - 0.3
@@ -165,23 +164,20 @@ def test_the_gradient_equals_differences_of_the_loss(hidden: int) -> None:
     some = drawn(3, 40)[0]
     rng = np.random.default_rng(3)
     factors = rng.uniform(0.5, 2, 40).astype(np.float32)
-    state, moves, *_ = some.columns
-    wanted = rng.dirichlet(np.ones(5), 40)
-    wanted[moves[:, ::MOVE_SLOTS] < 0] = 0
-    wanted = (wanted / wanted.sum(axis=1, keepdims=True)).astype(np.float32)
+    state, moves, chosen, *_ = some.columns
     parameters = first_parameters(hidden, 2)[: network_size(hidden)].copy()
     parameters += rng.normal(0, 0.1, len(parameters)).astype(np.float32)
     rows, linear, _ = split(parameters, hidden, 0)
     rows[0], linear[0] = 0, 0  # no feature
     gradient, sums = np.zeros_like(parameters), np.zeros(len(SUMS))
-    cross_entropy_gradient(state, moves, wanted, factors, np.arange(40), parameters, hidden, gradient, sums)
+    cross_entropy_gradient(state, moves, chosen, factors, np.arange(40), parameters, hidden, gradient, sums)
 
     def loss(changed: np.ndarray) -> float:
         logarithms = logarithms_of(*split(changed, hidden, 0), some)
-        return -float((factors[:, None] * wanted * np.where(wanted > 0, logarithms, 0)).sum())
+        return -float((factors * logarithms[np.arange(40), chosen]).sum())
 
     again = np.zeros(len(SUMS))
-    cross_entropy(state, moves, wanted, np.arange(40), parameters, hidden, again)
+    cross_entropy(state, moves, chosen, np.arange(40), parameters, hidden, again)
     assert sums.tolist() == again.tolist()
     places = rng.permutation(np.flatnonzero(gradient))[:60]
     assert len(places) > 35
@@ -213,7 +209,7 @@ def test_the_measure_is_that_of_the_whole_numbers() -> None:
     parts = (weights.astype(np.float64) / UNIT for weights in (network.rows, network.linear, network.out))
     logarithms = logarithms_of(*parts, some)
     likelihood, accuracy = measure(network, some)
-    chosen = some.columns.wanted.argmax(axis=1)
+    chosen = some.columns.chosen
     assert likelihood == pytest.approx(logarithms[np.arange(500), chosen].mean(), abs=1e-4)
     assert accuracy == pytest.approx((logarithms.argmax(axis=1) == chosen).mean(), abs=0.005)
     assert len(network.linear) == FEATURES
@@ -223,8 +219,8 @@ def test_the_measure_is_that_of_the_whole_numbers() -> None:
 def test_maps_for_validation_are_not_used_for_the_fit(games: Path, hidden: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imitation, "_PASSES", 2)
     known = decisions_of([games], 0.3, ["hunter"])["hunter"]
-    wrong = np.where(known.validation[:, None], np.eye(5, dtype=np.float32)[0], known.columns.wanted)
-    other = MoveDecisions(known.columns._replace(wanted=wrong), known.maps, known.held)
+    wrong = np.where(known.validation, 0, known.columns.chosen).astype(np.int8)
+    other = MoveDecisions(known.columns._replace(chosen=wrong), known.maps, known.held)
     one, two = fit_net("hunter", known, hidden).net.policy, fit_net("hunter", other, hidden).net.policy
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("rows", "linear", "out"))
 
@@ -317,7 +313,6 @@ def test_an_interrupted_fit_keeps_what_is_ready(games: Path, tmp_path: Path, mon
         return fit(bot, *more)
 
     monkeypatch.setattr("vindibot.learning.imitation.fit_net", one_then_interrupt)
-    monkeypatch.setattr("vindibot.learning.imitation.fit_net", one_then_interrupt, raising=False)
     code, said = invoke(tmp_path, "learn", "imitate", "strong", games)
     assert code == 130, said
     assert "careful" in (tmp_path / "strong-learned.toml").read_text()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sim.cache.ownsources import own_sources
-from vindibot.learning.cross_entropy import cross_entropy_gradient
+from vindibot.learning.gradient import cross_entropy_gradient
 
 
 def test_a_change_in_another_module_of_learning_is_other_machine_code() -> None:
     found = own_sources(cross_entropy_gradient.py_func)
-    modules = {f"vindibot.learning.{name}" for name in ("cross_entropy", "gradient", "network", "collecting")}
+    modules = {f"vindibot.learning.{name}" for name in ("gradient", "network", "collecting")}
     assert found.keys() == modules
     assert all(path.is_file() for path in found.values())

@@ -9,7 +9,8 @@ import pytest
 
 from behaviours.net.network import Net, Network, save_nets
 from tests.support.commands import invoke
-from vindibot.learning.matches import MatchRival, net_of, read_nets, rivals_of
+from vindibot.learning.matches import MatchRival, net_of, rivals_of
+from vindibot.learning.net_files import read_nets
 
 
 def takes_mines(sign: int) -> Network:

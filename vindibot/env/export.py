@@ -16,7 +16,7 @@ from vindibot import __version__
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import Output
 from vindibot.config.bots import LONGEST_NAME
-from vindibot.learning.bots import NetFile
+from vindibot.learning.net_files import NetFile
 
 _COMMAND = "vindibot.env.export"
 #: The first line of the bots.

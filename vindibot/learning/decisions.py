@@ -7,9 +7,8 @@ validation. A digest of the map decides which. So validation uses only games and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -33,12 +32,14 @@ from vindibot.base.writing import short
 from vindibot.games.game_record import GameRecord as RecordedGame, GameRecordError, read_records
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
-from vindibot.learning.network import FLOAT32_ROWS, INT16_ROWS
+from vindibot.learning.network import INT16_ROWS
 
 #: Largest number of decisions of a bot. If there are more, every second, third ... decision is used.
 MOST = 100_000
 #: Smallest number of items of a sample for fitting, and for validation.
 FEWEST, FEWEST_HELD = 1000, 300
+#: Number of folds of the maps for fitting.
+FOLDS = 5
 #: Largest distance of an enemy in a decision that is near an enemy, in moves.
 NEAR = 3
 
@@ -47,26 +48,26 @@ class Columns(NamedTuple):
     """The columns of n decisions.
 
     - `state` (n x `STATE_SLOTS`) and `moves` (n x 5 `MOVE_SLOTS`): the features (`behaviours.net.features`).
-    - `wanted` (n x 5): the probability that a fit gives each move: 1 for the move that the hero made, else 0.
+    - `chosen`: the move (0..4) that the hero made.
     - `library` (n x policies): the moves (0..4) that the policies of `LIBRARY` make.
     - `near`: 1 if an enemy is within `NEAR` moves.
     """
 
     state: NDArray[np.int16]
     moves: NDArray[np.int16]
-    wanted: NDArray[np.float32]
+    chosen: NDArray[np.int8]
     library: NDArray[np.int8]
     near: NDArray[np.int8]
 
 
-_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, FLOAT32_ROWS, types.Array(types.int8, 2, "C"), INT8S], Columns)
+_COLUMNS = tuple_of([INT16_ROWS, INT16_ROWS, INT8S, types.Array(types.int8, 2, "C"), INT8S], Columns)
 
 
 def new_columns(room: int) -> Columns:
     """Return columns of zeros for `room` decisions."""
     state, moves = np.zeros((room, STATE_SLOTS), np.int16), np.zeros((room, 5 * MOVE_SLOTS), np.int16)
-    wanted, library = np.zeros((room, 5), np.float32), np.zeros((room, len(LIBRARY)), np.int8)
-    return Columns(state, moves, wanted, library, np.zeros(room, np.int8))
+    chosen, library = np.zeros(room, np.int8), np.zeros((room, len(LIBRARY)), np.int8)
+    return Columns(state, moves, chosen, library, np.zeros(room, np.int8))
 
 
 @dataclass(frozen=True)
@@ -103,55 +104,20 @@ class Sample:
         return fitting, validation
 
 
+def folds_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the fold of each item (int64[n]). `places` has the number of its map. A map is in one fold.
+
+    There are `FOLDS` folds, or one per map, but at least two. If there is only one map, all folds have items on it.
+    """
+    maps, ranks = np.unique(places, return_inverse=True)
+    return ranks % max(2, min(FOLDS, len(maps))) if len(maps) > 1 else np.arange(len(places)) % FOLDS
+
+
 @dataclass(frozen=True)
 class MoveDecisions(Sample):
     """The decisions of a bot."""
 
     columns: Columns
-
-    @classmethod
-    def joined(cls, parts: Sequence[MoveDecisions]) -> MoveDecisions:
-        """Return all decisions of bots in the same games."""
-        columns = Columns._make(map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
-        return cls(columns, np.concatenate([part.maps for part in parts]), parts[0].held)
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Turns of the bot `name` in a game on map `place`.
-
-    From all turns of the bot, in the order of the plies, number `first` and then every `step`-th one is used.
-    """
-
-    record: RecordedGame
-    place: int
-    name: str
-    first: int
-    step: int
-
-    @property
-    def seats(self) -> tuple[int, ...]:
-        """The heroes (0..3) of the bot."""
-        return tuple(seat for seat, name in enumerate(self.record.names) if name == self.name)
-
-    @cached_property
-    def plies(self) -> list[int]:
-        """The plies of these turns, counted from the first move of the record."""
-        return _plies_of(self.record, self.name)[self.first :: self.step]
-
-    def key(self) -> list[Any]:
-        """Return JSON values that tell these turns from other turns."""
-        return [game_digest(self.record), self.seats, self.first, self.step]
-
-
-def _plies_of(record: RecordedGame, name: str) -> list[int]:
-    begin = int(record.first()["turn"].item(0))
-    return [ply for ply in range(len(record.moves)) if record.names[(begin + ply) % SEATS] == name]
-
-
-def game_digest(record: RecordedGame) -> str:
-    """Return a digest of a game: its map and its moves."""
-    return hashlib.sha256(record.game_map().digest.encode() + bytes(record.moves)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -162,9 +128,9 @@ class RecordedGames:
     held: NDArray[np.int64]
 
 
-def map_number(digest: str) -> int:
-    """Return a number (0 to 2**32 - 1) that depends on the digest of a map as if it were random."""
-    return int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=4).digest(), "big")
+def digest_number(data: bytes) -> int:
+    """Return a number (0 to 2**32 - 1) that depends on data as if it were random."""
+    return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest(), "big")
 
 
 def read_games(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> RecordedGames:
@@ -194,52 +160,42 @@ def read_games(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) 
                 raise UsageError(f"{short(path)}: {problem.message}") from None
             found.append((record, maps.setdefault(record.game_map().digest, len(maps))))
     if len(maps) < 2:
-        raise UsageError("these games are on one map: a net needs games on at least two maps, one of them for validation")
-    order = [maps[digest] for digest in sorted(maps, key=map_number)]
+        raise UsageError("these games are on one map: a fit needs games on at least two maps, one of them for validation")
+    order = [maps[digest] for digest in sorted(maps, key=lambda digest: digest_number(digest.encode()))]
     return RecordedGames(tuple(found), np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)]))
 
 
-def decisions_of(
-    paths: Iterable[Path],
-    holdout: float,
-    bots: Sequence[str] = (),
-    targets: Callable[[Sequence[Turns]], Sequence[NDArray[np.float32]]] | None = None,
-) -> dict[str, MoveDecisions]:
+def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
     """Return at most `MOST` decisions of each bot in files of game records, by label. `bots` selects bots (none: all).
 
-    `targets` returns `Columns.wanted` for the turns of each game; without it, the recorded moves are wanted. For `holdout` and
-    for errors see `read_games`.
+    For `holdout` and for errors see `read_games`.
     """
-    read = read_games(paths, holdout, bots)
-    names = sorted(bots or {name for record, _ in read.games for name in record.names})
-    turns = {name: _turns_of(read, name) for name in names}
-    wanted = None if targets is None else iter(targets([one for some in turns.values() for one in some]))
-    decisions = {}
-    for name, some in turns.items():
-        columns = [_decisions_in(one) for one in some]
-        if wanted is not None:
-            columns = [one._replace(wanted=next(wanted)) for one in columns]
-        places = np.repeat([one.place for one in some], [len(part.near) for part in columns])
-        decisions[name] = MoveDecisions(Columns._make(map(np.concatenate, zip(*columns, strict=True))), places, read.held)
-    return decisions
+    games = read_games(paths, holdout, bots)
+    return {name: _decisions_of(games, name) for name in sorted(bots or {name for game, _ in games.games for name in game.names})}
 
 
-def _turns_of(read: RecordedGames, name: str) -> list[Turns]:
-    """Return the turns of a bot that are used: at most `MOST`, evenly from all its turns."""
-    games = [(record, place, len(_plies_of(record, name))) for record, place in read.games if name in record.names]
-    step, seen, turns = max(1, -(-sum(count for _, _, count in games) // MOST)), 0, []
-    for record, place, count in games:
-        turns.append(Turns(record, place, name, -seen % step, step))
-        seen += count
-    return turns
+def _decisions_of(recorded: RecordedGames, name: str) -> MoveDecisions:
+    """Return the decisions of a bot that are used: at most `MOST`, evenly from all its turns."""
+    turns = [(record, place, _plies_of(record, name)) for record, place in recorded.games if name in record.names]
+    step, seen, parts, places = max(1, -(-sum(len(plies) for *_, plies in turns) // MOST)), 0, [], []
+    for record, place, plies in turns:
+        parts.append(_decisions_in(record, plies[-seen % step :: step]))
+        places += [place] * len(parts[-1].near)
+        seen += len(plies)
+    return MoveDecisions(Columns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(places), recorded.held)
 
 
-def _decisions_in(turns: Turns) -> Columns:
-    """Return the decisions on these turns, with the recorded moves."""
-    record = turns.record
+def _plies_of(record: RecordedGame, name: str) -> list[int]:
+    """Return the plies of a bot in a game, counted from the first move of the record."""
+    begin = int(record.first()["turn"].item(0))
+    return [ply for ply in range(len(record.moves)) if record.names[(begin + ply) % SEATS] == name]
+
+
+def _decisions_in(record: RecordedGame, plies: Sequence[int]) -> Columns:
+    """Return the decisions on these plies, with the recorded moves."""
     policies, weights, tables = compiled_policies(LIBRARY), compiled_weights(Weights()), map_tables_of(record.game_map())
-    columns, used = new_columns(len(turns.plies)), np.zeros(len(record.moves), np.int8)
-    used[turns.plies] = 1
+    columns, used = new_columns(len(plies)), np.zeros(len(record.moves), np.int8)
+    used[plies] = 1
     moves = np.array(record.moves, np.int8)
     find_decisions(record.first(), moves, used, tables, weights, policies, np.zeros(1, FOUND), columns)
     return columns
@@ -292,7 +248,7 @@ def find_decisions(
             find_features(game, tables, hero, found[0])
             columns.state[count, :] = found[0].state
             columns.moves[count, :] = found[0].moves
-            columns.wanted[count, _effective(found[0], move)] = 1
+            columns.chosen[count] = _effective(found[0], move)
             for policy in range(len(policies)):
                 other = policy_move(game, tables, weights[0], policies[policy], hero, int64(NO_GOAL))
                 columns.library[count, policy] = _effective(found[0], other)

@@ -1,8 +1,9 @@
-"""The gradient of PPO (proximal policy optimisation, Schulman et al. 2017) for a list of decisions, and the steps of Adam.
+"""The gradients of the losses of self-play and of imitation for a list of decisions, and the steps of Adam.
 
-The loss of a decision has three parts: the clipped objective of PPO, the entropy of the moves times -`entropy`, and the squared
-error of the value times `value` / 2. The backward pass is written out, because the inputs are one-hot: only the rows of the
-features that occur change.
+The loss of self-play is that of PPO (proximal policy optimisation, Schulman et al. 2017). It has three parts for each decision:
+the clipped objective, the entropy of the moves times -`entropy`, and the squared error of the value times `value` / 2. The loss
+of imitation is the cross entropy: minus the logarithm of the probability of the recorded move. The backward pass is written out,
+because the inputs are one-hot: only the rows of the features that occur change.
 
 Adam (Kingma and Ba 2015) changes parameters by the mean of the last gradients, relative to the size of each.
 """
@@ -18,11 +19,12 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from sim.game import STAY
-from sim.kernel_types import FLOATS, INT64S, tuple_of
+from sim.kernel_types import FLOATS, INT8S, INT64S, tuple_of
 from sim.kernels import entry, kernel
 from vindibot.learning.collecting import PIECE_TYPE, Piece
 from vindibot.learning.network import (
     FLOAT32S,
+    INT16_ROWS,
     NO_SCORE,
     Floats,
     add_scaled,
@@ -35,6 +37,11 @@ from vindibot.learning.network import (
 #: The errors that `ppo_gradient` adds up: the clipped objective, the squared error of the value, the number of clipped decisions,
 #: and an estimate of the divergence from the net that made the decisions.
 ERRORS = ("objective", "value", "clipped", "divergence")
+#: The sums that `cross_entropy` adds up: the logarithms of the probabilities of the recorded moves, and the number of decisions
+#: in which the recorded move is the likeliest one.
+SUMS = ("logarithm", "predicted")
+#: The smallest probability of a move that counts.
+_LEAST = 1e-12
 
 
 class Loss(NamedTuple):
@@ -170,3 +177,66 @@ def ppo_gradient(
         errors[1] += miss * miss
         errors[2] += int64(clipped)
         errors[3] += ratio - 1 - change
+
+
+@kernel
+def _score(scores: Floats, odds: Floats, chosen: int, sums: NDArray[np.float64]) -> None:
+    """Set `odds` to the probabilities of the moves, and add to `sums` (see `SUMS`)."""
+    probabilities(scores, odds)
+    best = int64(0)
+    for move in range(5):
+        if scores[move] > scores[best]:
+            best = int64(move)
+    sums[0] += np.log(max(float(odds[chosen]), _LEAST))
+    sums[1] += int64(best == chosen)
+
+
+@entry(types.void(INT16_ROWS, INT16_ROWS, INT8S, INT64S, FLOAT32S, types.int64, FLOATS))
+def cross_entropy(
+    state: NDArray[np.int16],
+    moves: NDArray[np.int16],
+    chosen: NDArray[np.int8],
+    numbers: NDArray[np.int64],
+    parameters: Floats,
+    hidden: int,
+    sums: NDArray[np.float64],
+) -> None:
+    """Add to `sums` (float64, see `SUMS`) for the decisions `numbers`.
+
+    `state`, `moves` and `chosen` are those of `vindibot.learning.decisions.Columns`. `parameters` are those of the network for
+    moves (`vindibot.learning.network`).
+    """
+    units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
+    for number in numbers:
+        move_scores(parameters, state[number], moves[number], units, hidden, scores)
+        _score(scores, odds, int64(chosen[number]), sums)
+
+
+@entry(types.void(INT16_ROWS, INT16_ROWS, INT8S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S, FLOATS))
+def cross_entropy_gradient(
+    state: NDArray[np.int16],
+    moves: NDArray[np.int16],
+    chosen: NDArray[np.int8],
+    weights: Floats,
+    numbers: NDArray[np.int64],
+    parameters: Floats,
+    hidden: int,
+    gradient: Floats,
+    sums: NDArray[np.float64],
+) -> None:
+    """Do what `cross_entropy` does, and add the gradient of the loss to `gradient`, which has the layout of `parameters`.
+
+    The loss is minus the sum of the logarithms, each times the weight of the decision (`weights`).
+    """
+    units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
+    for number in numbers:
+        own = moves[number]
+        move_scores(parameters, state[number], own, units, hidden, scores)
+        _score(scores, odds, int64(chosen[number]), sums)
+        for unit in range(hidden):
+            units[unit] = 0
+        for move in range(5):
+            if scores[move] > NO_SCORE:
+                slope = float(weights[number]) * (float(odds[move]) - (1.0 if move == chosen[number] else 0.0))
+                add_move(parameters, 0, gradient, own, move, units, (1 + move) * hidden, hidden, slope)
+        add_state(0, gradient, state[number], units, hidden)

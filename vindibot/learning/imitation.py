@@ -1,6 +1,6 @@
-"""Fits nets to the recorded moves of bots, or to the votes of an expert (`vindibot.learning.experts`).
+"""``vindibot learn imitate``: nets that move like the bots in recorded games.
 
-The fit makes the wanted moves as likely as possible. Without hidden units, a net has only the features of
+The fit makes the recorded moves as likely as possible. Without hidden units, a net has only the features of
 `behaviours.net.move_features`: a conditional logit (McFadden 1974), fitted by L-BFGS with a penalty on large weights (ridge).
 With hidden units, a net has all features. The fit begins with the net without hidden units, and goes on with Adam. After each
 pass it measures the net on decisions that it does not fit, and it stops when the net gets no better (early stopping).
@@ -8,26 +8,33 @@ pass it measures the net on decisions that it does not fit, and it stops when th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
+from rich.table import Table
 
 from behaviours.net.features import MOVE_SLOTS
 from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
+from vindibot.base import interrupts
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table
-from vindibot.learning.cross_entropy import SUMS, cross_entropy, cross_entropy_gradient
-from vindibot.learning.decisions import MoveDecisions
-from vindibot.learning.gradient import adam_step
-from vindibot.learning.network import Floats, first_parameters, network_size, parameters_of, split
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from vindibot.base.output.console import plain_table, say, terminal
+from vindibot.base.writing import short
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.config.data_files import name_of_file
+from vindibot.engine.warmup import warm
+from vindibot.learning.decisions import MoveDecisions, decisions_of, folds_of
+from vindibot.learning.gradient import SUMS, adam_step, cross_entropy, cross_entropy_gradient
+from vindibot.learning.net_files import MARK, ModelFiles
+from vindibot.learning.network import Floats, first_parameters, network_size, split
+from vindibot.tuning.bot_files import head, reference
+from vindibot.tuning.extra import require_extra
 
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
@@ -36,8 +43,6 @@ _ITERATIONS, _RIDGE = 150, 0.25
 #: Adam: largest number of passes, number of passes without a gain after which the fit stops, number of decisions per step, and
 #: the first step size.
 _PASSES, _FUTILE_PASSES, _BATCH, _STEP = 40, 3, 256, 1e-3
-#: Number of folds of the maps for fitting. The first fold is only for early stopping.
-_FOLDS = 5
 
 _Doubles = NDArray[np.float64]
 
@@ -66,32 +71,126 @@ def check_hidden(hidden: int) -> None:
         raise UsageError(f"--hidden {hidden}: 0, or a multiple of {LANES} up to {MAX_HIDDEN} is possible")
 
 
+def run_imitation(
+    bot: str,
+    records: tuple[Path, ...],
+    only: tuple[str, ...],
+    trait: str | None,
+    holdout: float,
+    near: float,
+    hidden: int,
+    out: Path | None,
+    net: Path | None,
+) -> int:
+    """Do what ``vindibot learn imitate`` does with these arguments and options, and return its exit code."""
+    require_extra()
+    check_hidden(hidden)
+    if net is None:
+        if hidden:
+            raise UsageError(f"--hidden {hidden}: opponent models have no hidden units; --net FILE writes nets that play alone")
+        loaded, label = load_bot(bot), trait or "rollout"
+        path = out or Path(f"{loaded.name}-learned.toml")
+        files = ModelFiles(path.with_suffix(".npz"), path, COMMAND, "--out")
+    else:
+        if out is not None or trait is not None:
+            raise UsageError("--net writes no opponent models: leave out --out and --trait")
+        loaded, label, records = None, "", (Path(bot), *records)
+        files = ModelFiles(net, net.with_suffix(".toml"), COMMAND, "--net")
+    if not records:
+        raise UsageError("name the files of game records after BOT, for example results/cup.games.jsonl")
+    if missing := [record for record in records if not record.is_file()]:
+        hint = "; with --net, leave out BOT" if net is not None and missing[0] == Path(bot) else ""
+        raise UsageError(f"there is no file of game records {short(missing[0])}{hint}")
+    known = models_of(loaded, label, files) if loaded is not None else []
+    files.check()
+    console = terminal()
+    warm(console)
+    fits: list[Fit] = []
+    interrupted = False
+    say(console, "reading the games", "dim")
+    decisions = decisions_of(records, holdout, only)
+    try:
+        for name in sorted(decisions):
+            fit = fit_net(name, decisions.pop(name), hidden, near, lambda text: say(console, text, "dim"))
+            fits.append(fit)
+    except KeyboardInterrupt:
+        interrupted = True
+    if fits:
+        console.print(fit_table(fits))
+        text = playing_text(fits, files) if loaded is None else modelling_text(loaded, label, known, fits, files)
+        files.write([fit.net for fit in fits], text)
+        say(console, f"nets: {short(files.nets)}", "dim")
+        say(console, f"bot: {short(files.bot)}")
+    if interrupted:
+        say(console, "interrupted: the other bots have no net", "yellow")
+        return interrupts.INTERRUPTED
+    return 0
+
+
+def models_of(bot: Bot, trait: str, files: ModelFiles) -> list[str]:
+    """Return the files of nets that the trait with the label `trait` has as opponent models, as ``files.bot`` names them.
+
+    Raises `UsageError` if the bot has no trait with this label and the parameter `learned`, and if `files` are files of the bot.
+    """
+    found = {spec.label: behaviour for spec, behaviour in bot.build() if "learned" in type(behaviour).model_fields}
+    if trait not in found:
+        raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the parameter learned")
+    known = [Path(path) for path in getattr(found[trait], "learned", ())]
+    if files.bot.resolve() == Path(bot.path) or files.nets.resolve() in known:
+        raise UsageError(f"{files.option}: {bot.name} uses {short(files.bot)} or {short(files.nets)} itself; name another file")
+    return [name_of_file(path, files.bot.parent) for path in known]
+
+
+def modelling_text(bot: Bot, trait: str, known: Sequence[str], fits: Sequence[Fit], files: ModelFiles) -> str:
+    """Return the text of a bot file for a bot that extends `bot` and has these nets as further opponent models.
+
+    `known` has the models that the trait with the label `trait` has already.
+    """
+    comments = [
+        f"{files.nets.name} has opponent models fitted to recorded moves, one for each bot below.",
+        *_accuracies(fits),
+    ]
+    content = {
+        "name": f"{bot.name}-learned"[:LONGEST_NAME],
+        "version": bot.version,
+        "extends": reference(bot, files.bot),
+        "traits": {trait: {"learned": [*known, files.nets.name]}},
+    }
+    return head(comments, MARK) + tomli_w.dumps(content)
+
+
+def playing_text(fits: Sequence[Fit], files: ModelFiles) -> str:
+    """Return the text of a bot file for a bot that plays the first of these nets alone."""
+    comments = [f"It plays the net of {fits[0].net.name} in {files.nets.name}.", *_accuracies(fits)]
+    content = {"name": files.bot.stem[:LONGEST_NAME], "traits": {"learned": {"net": files.nets.name}}}
+    return head(comments, MARK) + tomli_w.dumps(content)
+
+
+def _accuracies(fits: Sequence[Fit]) -> list[str]:
+    return [
+        "The percentage is the share of the bot's moves that its net predicts, on maps that the fit did not use.",
+        *(f"  {fit.net.name}: {fit.accuracy:.1%} of {fit.held} moves" for fit in fits),
+    ]
+
+
 def fit_net(
     bot: str,
     decisions: MoveDecisions,
     hidden: int = 0,
     near: float = 1.0,
     note: Callable[[str], None] = lambda text: None,
-    *,
-    start: Net | None = None,
-    about: Mapping[str, Any] | None = None,
 ) -> Fit:
     """Fit a net with `hidden` hidden units to the decisions of a bot. `note` is told about the progress.
 
-    Decisions near an enemy have the weight `near`, all others 1. The fit begins with the net `start`, which has at most `hidden`
-    hidden units; None: with a net without hidden units. `about` has further facts about the net. Raises `UsageError` if there are
-    too few decisions.
+    Decisions near an enemy have the weight `near`, all others 1. Raises `UsageError` if there are too few decisions.
     """
     fitting, validation = decisions.divided(f"decisions of {bot}")
     weights = np.where(fitting.columns.near, near, 1.0)
     weights /= weights.mean()
-    if start is not None:
-        parameters = parameters_of(start, hidden, 1)[: network_size(hidden)].copy()
-    else:
-        linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))
-        parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
-        _, begin, out = split(parameters, hidden, 0)
-        begin[: len(linear)], out[:] = linear, 0
+    linear = _fit_linear(fitting, weights, lambda rounds: note(f"{bot}: {rounds} iterations of at most {_ITERATIONS}"))
+    parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
+    _, begin, out = split(parameters, hidden, 0)
+    begin[: len(linear)], out[:] = linear, 0
     if hidden:
         parameters = _fit_hidden(fitting, weights, parameters, hidden, lambda text: note(f"{bot}: {text}"))
     network = Network.rounded(*split(parameters, hidden, 0))
@@ -102,10 +201,8 @@ def fit_net(
         "moves": len(fitting),
         "near": near,
         "predicted": round(accuracy, 4),
-        **(about or {}),
     }
-    best = validation.columns.wanted == validation.columns.wanted.max(axis=1, keepdims=True)
-    library = float(np.take_along_axis(best, validation.columns.library, axis=1).mean(axis=0).max())
+    library = float((validation.columns.library == validation.columns.chosen[:, None]).mean(axis=0).max())
     return Fit(Net(network, None, bot, facts), len(fitting), len(validation), accuracy, likelihood, library)
 
 
@@ -127,8 +224,8 @@ def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
 
 def _means(parameters: Floats, hidden: int, decisions: MoveDecisions) -> tuple[float, float]:
     sums = np.zeros(len(SUMS))
-    state, moves, wanted, *_ = decisions.columns
-    cross_entropy(state, moves, wanted, np.arange(len(decisions)), parameters, hidden, sums)
+    state, moves, chosen, *_ = decisions.columns
+    cross_entropy(state, moves, chosen, np.arange(len(decisions)), parameters, hidden, sums)
     logarithm, predicted = (sums / len(decisions)).tolist()
     return logarithm, predicted
 
@@ -139,13 +236,13 @@ def _fit_linear(decisions: MoveDecisions, weights: _Doubles, progress: Callable[
 
     features = decisions.columns.moves.reshape(-1, 5, MOVE_SLOTS)[:, :, :SLOTS]
     allowed, seen = features[:, :, 0] >= 0, np.maximum(features, 0).astype(np.int32)
-    flat, wanted = seen.ravel(), decisions.columns.wanted.astype(np.float64)
+    flat, chosen = seen.ravel(), np.eye(5)[decisions.columns.chosen]
     rounds = 0
 
     def loss(scores: _Doubles) -> tuple[float, _Doubles]:
         odds = _probabilities(scores, seen, allowed)
-        likelihood = (weights[:, None] * wanted * np.log(odds + 1e-12)).sum()
-        odds -= wanted
+        likelihood = (weights[:, None] * chosen * np.log(odds + 1e-12)).sum()
+        odds -= chosen
         odds *= weights[:, None]
         gradient = np.bincount(flat, np.repeat(odds.ravel(), SLOTS), minlength=FEATURES)
         gradient[0] = 0
@@ -181,7 +278,7 @@ def _fit_hidden(
     """Return the parameters with hidden units that fit best. `parameters`, with which the fit begins, are changed."""
     stopping = folds_of(decisions.maps) == 0
     used, others = np.flatnonzero(~stopping), decisions.part(stopping)
-    state, moves, wanted, *_ = decisions.columns
+    state, moves, chosen, *_ = decisions.columns
     factors = weights.astype(np.float32)
     mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
     best, stored, waited, steps = _means(parameters, hidden, others)[0], parameters.copy(), 0, 0
@@ -190,7 +287,7 @@ def _fit_hidden(
         sums = np.zeros(len(SUMS))
         for numbers in np.array_split(order, -(-len(order) // _BATCH)):
             gradient[:] = 0
-            cross_entropy_gradient(state, moves, wanted, factors, numbers, parameters, hidden, gradient, sums)
+            cross_entropy_gradient(state, moves, chosen, factors, numbers, parameters, hidden, gradient, sums)
             steps += 1
             adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
         found = _means(parameters, hidden, others)[0]
@@ -201,12 +298,3 @@ def _fit_hidden(
         if waited == _FUTILE_PASSES:
             break
     return stored
-
-
-def folds_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the fold of each decision (int64[n]). `places` has the number of its map. A map is in one fold.
-
-    There are `_FOLDS` folds, or one per map, but at least two. If there is only one map, all folds have decisions on it.
-    """
-    maps, ranks = np.unique(places, return_inverse=True)
-    return ranks % max(2, min(_FOLDS, len(maps))) if len(maps) > 1 else np.arange(len(places)) % _FOLDS

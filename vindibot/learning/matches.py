@@ -1,4 +1,4 @@
-"""Matches of a net: against other nets, in compiled code, and against bots, in this process.
+"""``vindibot learn match``: matches of nets, against other nets in compiled code, and against bots in this process.
 
 A block has one map and four games, in which the net has each of the four seats once. Three copies of the rival have the other
 seats. No training game is played on these maps.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from behaviours.common.kernel_types import int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, find_features
-from behaviours.net.network import NETWORKS, Net, NetError, Network, compiled_networks, load_nets
+from behaviours.net.network import NETWORKS, Net, Network, compiled_networks
 from behaviours.net.scoring import UNITS, UNITS_ARRAY, best_move, net_move
 from behaviours.net.trait import Learned
 from sim.events import RESPAWNED
@@ -27,10 +27,16 @@ from sim.kernels import entry
 from sim.maps import Map
 from sim.replay import Moves, events_of, moves_of
 from sim.rules import play, step
+from vindibot.arena.dispatch import Stop
+from vindibot.arena.tournament import stopping
+from vindibot.base import interrupts
 from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say, terminal
 from vindibot.base.paths import given_path
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters
+from vindibot.engine.warmup import warm
+from vindibot.learning.net_files import read_nets
 from vindibot.learning.trainer import training_map
 from vindibot.statistics.rates import rate_interval
 from vindibot.statistics.shares import estimate_share
@@ -98,14 +104,6 @@ def _result(games: list[Game], deaths: list[int]) -> NetMatch:
     behind = (own > gold).sum(axis=2) + ((own == gold).sum(axis=2) - 1) / 2
     won = ((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1)
     return NetMatch(won, behind.mean(axis=1) / (SEATS - 1), np.array(deaths, np.float64).reshape(-1, SEATS).mean(axis=1))
-
-
-def read_nets(path: Path) -> tuple[Net, ...]:
-    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
-    try:
-        return load_nets(path)
-    except NetError as problem:
-        raise UsageError(str(problem)) from None
 
 
 @dataclass(frozen=True)
@@ -201,6 +199,37 @@ def rivals_of(texts: Sequence[str]) -> list[MatchRival]:
             bot = load_bot(text)
             found.append(MatchRival(bot.name, bot))
     return found
+
+
+def run_matches(nets: Sequence[str], against: Sequence[str], blocks: int, seed: int, nodes: int) -> int:
+    """Do what ``vindibot learn match`` does with these arguments and options, and return its exit code."""
+    players, rivals = [net_of(text) for text in nets], rivals_of(against)
+    console, stop = terminal(), Stop()
+    warm(console)
+    table = plain_table(*MATCH_HEADS, left=("net", "three rivals"))
+    played: list[list[NetMatch]] = [[] for _ in players]  # the matches of each player
+    with stopping(stop):
+        for rival in rivals:
+            for (name, net), own in zip(players, played, strict=True):
+                match = rival.meet(net.policy, seed, blocks, lambda: stop.soon, nodes=nodes)
+                if match is None:
+                    break
+                own.append(match)
+                base = None if own is played[0] else played[0][-1]
+                table.add_row(*match_row(name, rival.name, match, base))
+                say(console, f"{name} against three of {rival.name}: {match.won.mean():.0%} of {match.games} games won", "dim")
+            if stop.soon:
+                break
+    if len(rivals) > 1 and not stop.soon:
+        whole = [NetMatch.of_all(own) for own in played]
+        for (name, _), match in zip(players, whole, strict=True):
+            table.add_row(*match_row(name, "all", match, None if match is whole[0] else whole[0]))
+    if table.row_count:
+        console.print(table)
+    if stop.soon:
+        say(console, "interrupted: the other matches were not played", "yellow")
+        return interrupts.INTERRUPTED
+    return 0
 
 
 def match_row(name: str, rival: str, match: NetMatch, base: NetMatch | None) -> list[str]:

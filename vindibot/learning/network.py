@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from behaviours.net.network import REWARDS, UNIT, Net, Network
+from behaviours.net.network import UNIT, Net, Network
 from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
 from sim.kernels import inlined, kernel
 
 Floats = NDArray[np.float32]
 
-#: numba's types of arrays of float32, of rows of float32, and of rows of features.
-FLOAT32S, FLOAT32_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.float32, 2, "C")
-INT16_ROWS = types.Array(types.int16, 2, "C")
+#: numba's types of arrays of float32, and of rows of features.
+FLOAT32S, INT16_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.int16, 2, "C")
 #: The score of a move without an effect.
 NO_SCORE = np.float32(-1e30)
 
@@ -45,12 +44,9 @@ def first_parameters(hidden: int, seed: int) -> Floats:
 
 
 def parameters_of(net: Net, hidden: int, seed: int) -> Floats:
-    """Return the parameters for going on from a net with as many hidden units, or fewer: further units begin at random.
-
-    A value that does not estimate rewards is left out.
-    """
+    """Return the parameters for going on from a net with as many hidden units, or fewer: further units begin at random."""
     parameters = first_parameters(hidden, seed)
-    for number, network in enumerate((net.policy, net.value if net.target == REWARDS else None)):
+    for number, network in enumerate((net.policy, net.value)):
         if network is not None:
             rows, linear, out = split(parameters, hidden, number)
             old = network.hidden

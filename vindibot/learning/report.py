@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from vindibot.arena.report.charts import Curve, lines
 from vindibot.base.output.text import counted
-from vindibot.learning.selfplay import REPORT, Row, Selfplay
+from vindibot.learning.trainer import SelfplaySettings
 from vindibot.tuning.report import ReportPart, write_page
 
 #: The heads of the columns in the terminal, with their widths.
@@ -30,6 +32,20 @@ _DRAWINGS = (
 )
 #: The unit of the numbers of moves in the drawings.
 _MOVES = "million moves of the net"
+
+
+@dataclass
+class Row:
+    """A row of the learning curve: the number of decisions, the seconds of training, and the means since the last row.
+
+    `match` says how a match ended that was played at this moment, for example against the bot seed.
+    """
+
+    decisions: int
+    seconds: float
+    rate: float
+    means: dict[str, float] = field(default_factory=dict)
+    match: dict[str, list[float]] = field(default_factory=dict)
 
 
 def cells(row: Row, done: float) -> list[str]:
@@ -56,15 +72,14 @@ def matches_text(row: Row) -> list[str]:
     ]
 
 
-def write_report(run: Selfplay) -> None:
-    """Write the page with the learning curve of a run."""
-    settings, rows = run.trainer.settings, run.rows
+def write_report(path: Path, settings: SelfplaySettings, rows: Sequence[Row], decisions: int) -> None:
+    """Write the page with the learning curve of a run in the folder of `path`. The net has made `decisions` moves."""
     names = sorted({name for row in rows for name in row.match})
     parts = [
         ReportPart(
             "Run",
             [
-                f"{run.trainer.decisions:,} moves of the net in {rows[-1].seconds / 60 if rows else 0:.1f} minutes of training.",
+                f"{decisions:,} moves of the net in {rows[-1].seconds / 60 if rows else 0:.1f} minutes of training.",
                 f"{counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}.",
                 ", ".join(f"{name} {value}" for name, value in settings.model_dump().items()),
             ],
@@ -92,7 +107,7 @@ def write_report(run: Selfplay) -> None:
             else [],
         ),
     ]
-    write_page(run.folder / REPORT, f"Self-play in {run.folder.resolve().name}", parts)
+    write_page(path, f"Self-play in {path.resolve().parent.name}", parts)
 
 
 def _millions(rows: Sequence[Row]) -> list[float]:

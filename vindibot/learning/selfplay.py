@@ -1,4 +1,4 @@
-"""A run of self-play in a folder: it trains, saves, plays short matches, and writes the report.
+"""``vindibot learn selfplay``: a run of self-play in a folder trains, saves, plays short matches, and writes the report.
 
 The folder has these files:
 
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,26 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from rich.console import Console
 
 from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
+from vindibot.arena.dispatch import Stop
+from vindibot.arena.tournament import stopping
+from vindibot.base import interrupts
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.console import say, terminal
+from vindibot.base.output.text import counted
+from vindibot.base.system.priority import lower_priority
 from vindibot.base.writing import LineFile, replace, short
-from vindibot.config.bots import LONGEST_NAME, Bot
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.config.messages import explain
 from vindibot.config.settings import cores
+from vindibot.engine.warmup import warm
 from vindibot.learning.matches import NET_FILE, MatchRival
+from vindibot.learning.net_files import read_nets
 from vindibot.learning.network import parameters_of
+from vindibot.learning.report import HEADS, Row, cells, matches_text, write_report
 from vindibot.learning.trainer import Means, SelfplaySettings, Trainer
 
 #: Seconds between two savings, between two rows of progress, and between two matches.
@@ -50,20 +61,6 @@ class Limit:
 
     decisions: int | None = None
     minutes: float | None = None
-
-
-@dataclass
-class Row:
-    """A row of the learning curve: the number of decisions, the seconds of training, and the means since the last row.
-
-    `match` says how a match ended that was played at this moment, for example against the bot seed.
-    """
-
-    decisions: int
-    seconds: float
-    rate: float
-    means: dict[str, float] = field(default_factory=dict)
-    match: dict[str, list[float]] = field(default_factory=dict)
 
 
 class Selfplay:
@@ -234,6 +231,76 @@ class Selfplay:
             replace(self.folder / RUN, contents.getvalue())
         except OSError as problem:
             raise VindibotError(f"{short(self.folder)}: cannot be written: {problem.strerror or problem}") from None
+
+
+def run_selfplay(
+    folder: Path,
+    limit: Limit,
+    against: str,
+    *,
+    resume: bool,
+    options: Mapping[str, int | None],
+    changes: Sequence[str],
+    rivals: Sequence[Path],
+    start: Path | None,
+    idle: bool,
+) -> int:
+    """Do what ``vindibot learn selfplay`` does with these arguments and options, and return its exit code.
+
+    `options` has the options that are settings, None for those that the user left out.
+    """
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if resume and (chosen or rivals or start or changes):
+        raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
+    if idle:
+        lower_priority()
+    rival, console = load_bot(against), terminal()
+    with ExitStack() as stack:
+        with interrupts.saying("interrupted before the training began"):
+            if resume:
+                Selfplay.check(folder)
+                stack.enter_context(Selfplay.locked(folder))
+                warm(console)
+                run = Selfplay.resume(folder, limit)
+            else:
+                settings = selfplay_settings(chosen, changes)
+                models = [net.policy for path in rivals for net in read_nets(path)]
+                first = read_nets(start)[0] if start is not None else None
+                Selfplay.check_new(folder)
+                stack.enter_context(Selfplay.locked(folder))
+                warm(console)
+                run = Selfplay.create(folder, settings, Limit(minutes=30.0) if limit == Limit() else limit, models, first)
+        if run.nothing_left:
+            say(console, run.nothing_left)
+            return 0
+        return _train(run, rival, console)
+
+
+def _train(run: Selfplay, rival: Bot, console: Console) -> int:
+    """Train, show the progress, and return the exit code."""
+    stop, settings = Stop(), run.trainer.settings
+    say(
+        console,
+        f"learning in {run.folder}: {counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}",
+    )
+    say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
+
+    def show(row: Row) -> None:
+        say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
+        for line in matches_text(row):
+            say(console, f"    {line}", "bold")
+        write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
+
+    with stopping(stop):
+        finished = run.train(lambda: stop.soon, show, rival)
+    write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
+    for name in (NET_FILE, BOT, REPORT):
+        say(console, f"{name.partition('.')[0]}: {run.folder / name}", "dim")
+    if finished:
+        return 0
+    words = shlex.join(["vindibot", "learn", "selfplay", str(run.folder), "--resume"])
+    say(console, f"interrupted; go on with: {words}", "yellow")
+    return interrupts.INTERRUPTED
 
 
 def selfplay_settings(options: Mapping[str, int], changes: Sequence[str]) -> SelfplaySettings:

@@ -1,278 +1,262 @@
-"""Fits the value of a net to the results of recorded games, and measures how well it predicts them.
+"""``vindibot learn value``: the weights of an evaluation (`behaviours.common.evaluation`), fitted to recorded games.
 
-The fit is least squares: the error of a predicted lead at the end counts divided by the number of rounds left. So a squared error
-of the value (`Positions.target`) has a weight: the square of `Positions.unit`. Without hidden units, the value is a sum of one
-weight per feature: a ridge regression, solved by the normal equations. With hidden units, the fit begins with these weights, and
-goes on with Adam. The maps for fitting are divided into folds. They choose the ridge, and the first fold decides when Adam stops
-(early stopping).
+**Target.** The evaluation of a position estimates, in gold, what it says at the end of the game: the gold of the hero minus the
+weighted gold of its rivals. The weights of the rivals say what the bot wants, so they stay as they are.
+
+**Features.** The feature of a weight is the change of the evaluation, in gold, if the weight grows by its spread (`_spread`). For
+most weights the evaluation is linear, so the change is exact. For the others it is a difference, and the fit is done again at the
+weights found.
+
+**Fit.** A ridge regression of what the evaluation misses on these features, with errors in gold per round left. It draws all
+weights towards those of the bot. A cross-validation on the maps for fitting chooses the ridge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import tomli_w
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64, uintp
-from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from behaviours.net.network import LEAD, MOST, NO_POLICY, UNIT, Net, Network
-from sim.kernel_types import FLOATS, INT64S
+from behaviours.common.evaluation import UNIT, WEIGHT_ARRAY, Weights, compiled_weights, evaluate
+from behaviours.common.kernel_types import int64
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
+from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Games
+from sim.kernel_types import INT8S
 from sim.kernels import entry
-from vindibot import __version__
-from vindibot.learning.gradient import adam_step, add_value
-from vindibot.learning.imitation import folds_of
-from vindibot.learning.network import FLOAT32S, INT16_ROWS, Floats, first_parameters, network_size, split, value_output
-from vindibot.learning.positions import Positions
+from sim.rules import play
+from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say, terminal
+from vindibot.base.output.text import counted
+from vindibot.base.writing import Output, short
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.engine.warmup import warm
+from vindibot.games.game_record import GameRecord
+from vindibot.learning.decisions import RecordedGames, Sample, digest_number, folds_of, read_games
+from vindibot.learning.net_files import MARK
+from vindibot.tuning.bot_files import head, reference
 
-#: The command that fits values. Their files name it, so that the command recognises its own files.
-VALUE_COMMAND = "vindibot learn value"
-#: First rounds of the phases of a game. The quality is measured for each phase.
-PHASES = (0, 50, 100, 150, 200, 250)
-#: The heads of the table of `quality_rows`.
-QUALITY_HEADS = ("round", "positions", "R2", "rank")
-#: The ridges that are tried: the fit of each weight gets this number of further positions in which the feature has no effect.
-_RIDGES = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-#: Adam: largest number of passes, number of passes without a gain after which the fit stops, number of positions per step, and
-#: the first step size.
-_PASSES, _FUTILE_PASSES, _BATCH, _STEP = 60, 6, 256, 1e-3
+#: The command that fits weights. Its bots name it.
+COMMAND = "vindibot learn value"
+#: The weights that are fitted.
+FITTED = tuple(name for name in Weights.model_fields if name not in ("rivals", "leader"))
+#: Number of times that the fit is done.
+_PASSES = 3
+#: The ridges that are tried, as shares of the positions for fitting.
+_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 _Doubles = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Quality:
-    """The quality of predictions on positions for validation.
+class PositionColumns(NamedTuple):
+    """The columns of n positions, each for one hero. Gold is gold minus the weighted gold of the rivals.
 
-    - `r2`: the share of the variance of the targets that the value explains. The gold that a hero already has does not count.
-    - `rank`: the rank correlation (Spearman) of the predicted and the true lead at the end.
-    - `count`: number of positions.
+    - `missed`: what the evaluation misses of the gold at the end. `gained`: the gold at the end minus the gold in the position.
+    - `features` (n x `FITTED`): how the evaluation changes if a weight grows by its spread.
+
+    All of them are in gold per round left.
     """
 
-    r2: float
-    rank: float
-    count: int
+    missed: _Doubles
+    gained: _Doubles
+    features: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class ValueFit:
-    """A net with a fitted value, and the numbers of positions for fitting and for validation.
+class Positions(Sample):
+    """Positions of recorded games."""
 
-    `quality` has an entry per phase of the game. Its key is the first round of the phase, or -1 for all rounds.
-    """
+    columns: PositionColumns
 
-    net: Net
+    @property
+    def r2(self) -> float:
+        """The share of the variance of the gains until the end of the game that the evaluation explains."""
+        return float(1 - (self.columns.missed**2).sum() / max(1e-12, (self.columns.gained**2).sum()))
+
+
+@dataclass(frozen=True)
+class WeightsFit:
+    """Weights fitted to positions. `before` and `after` have the positions for validation, by the old and the new weights."""
+
+    weights: Weights
+    before: Positions
+    after: Positions
     fitted: int
-    held: int
-    quality: Mapping[int, Quality]
 
 
-def fit_value(
-    positions: Positions, hidden: int = 0, policy: Net | None = None, note: Callable[[str], None] = lambda text: None
-) -> ValueFit:
-    """Fit the value of a net to positions, with `hidden` hidden units. `note` is told about the progress.
-
-    The net has the policy and the name of the net `policy`. Raises `UsageError` if there are too few positions.
-    """
-    fitting, validation = positions.divided("positions")
-    folds = folds_of(fitting.maps)
-    start, linear = _fit_linear(fitting, folds, note)
-    parameters = _fit_hidden(fitting, folds == 0, start, hidden, note) if hidden else linear.astype(np.float32)
-    network = Network.rounded(*split(parameters, hidden, 0))
-    quality = qualities(values_of(network, validation), validation)
-    about: dict[str, Any] = {
-        "vindibot": __version__,
-        "command": VALUE_COMMAND,
-        "positions": len(fitting),
-        "r2": round(quality[-1].r2, 4),
-        "rank": round(quality[-1].rank, 4),
+def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, every: int, holdout: float) -> None:
+    """Do what ``vindibot learn value`` does with these arguments and options."""
+    loaded = load_bot(bot)
+    weights = weights_of(loaded, trait)
+    output = Output(out or Path(f"{loaded.name}-fitted.toml"), MARK, COMMAND, "--out names another file")
+    if output.path.suffix != ".toml":
+        raise UsageError("--out: the name of the file must end in .toml")
+    if output.path.resolve() == Path(loaded.path):
+        raise UsageError(f"--out: {short(output.path)} is the bot itself; name another file")
+    if missing := [record for record in records if not record.is_file()]:
+        raise UsageError(f"there is no file of game records {short(missing[0])}")
+    output.check()
+    console = terminal()
+    warm(console)
+    say(console, "reading the games", "dim")
+    games = read_games(records, holdout)
+    fit = fit_value(games, weights, every)
+    table = plain_table("weight", "before", "fitted", left=("weight",))
+    for name in FITTED:
+        table.add_row(name, f"{getattr(weights, name):g}", f"{getattr(fit.weights, name):g}")
+    console.print(table)
+    sizes = f"{counted(len(games.games), 'game')}, {fit.fitted} positions for fitting, {len(fit.before)} for validation"
+    quality = f"R2 on maps that the fit did not use: {fit.before.r2:.3f} before, {fit.after.r2:.3f} fitted"
+    say(console, f"{sizes}\n{quality}")
+    content = {
+        "name": f"{loaded.name}-fitted"[:LONGEST_NAME],
+        "version": loaded.version,
+        "extends": reference(loaded, output.path),
+        "traits": {trait: {"weights": {name: getattr(fit.weights, name) for name in FITTED}}},
     }
-    net = Net(NO_POLICY if policy is None else policy.policy, network, "" if policy is None else policy.name, about, LEAD)
-    return ValueFit(net, len(fitting), len(validation), quality)
+    comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes}.", f"{quality}."]
+    output.write(head(comments, MARK) + tomli_w.dumps(content))
+    say(console, f"bot: {short(output.path)}")
 
 
-def values_of(network: Network, positions: Positions) -> Floats:
-    """Return the values of positions by a network, as a net has them: `LEAD` (float32[n])."""
-    parameters = np.concatenate([network.rows.ravel(), network.linear, network.out]).astype(np.float32) / np.float32(UNIT)
-    return _predictions(parameters, network.hidden, positions)
+def fit_value(games: RecordedGames, weights: Weights, every: int) -> WeightsFit:
+    """Fit weights to games, beginning with `weights`. For `every` see `positions_of`. Raises `UsageError` for too few games."""
+    fitted, (fitting, before) = weights, positions_of(games, weights, every).divided("positions")
+    after = before
+    for _ in range(_PASSES):
+        fitted = fit_weights(fitting, fitted)
+        fitting, after = positions_of(games, fitted, every).divided("positions")
+    return WeightsFit(fitted, before, after, len(fitting))
 
 
-def _predictions(parameters: Floats, hidden: int, positions: Positions) -> Floats:
-    found = np.zeros(len(positions), np.float32)
-    find_values(positions.columns.state, positions.columns.stay, parameters, hidden, found)
-    return found
+def weights_of(bot: Bot, trait: str) -> Weights:
+    """Return the weights of the trait with this label. Raises `UsageError` if it has none of an evaluation."""
+    for spec, behaviour in bot.build():
+        if spec.label == trait and isinstance(weights := getattr(behaviour, "weights", None), Weights):
+            return weights
+    raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the weights of an evaluation, as search has")
 
 
-def qualities(values: Floats, positions: Positions) -> dict[int, Quality]:
-    """Return the quality of predicted values, by phase of the game (see `ValueFit`). Phases with few positions are left out."""
-    columns, found = positions.columns, {}
-    for number, begin in enumerate((-1, *PHASES)):
-        end = PHASES[number] if 0 < number < len(PHASES) else np.inf
-        chosen = (columns.round >= begin) & (columns.round < end)
-        if chosen.sum() >= 10:
-            gain, predicted = positions.gain[chosen].astype(float), positions.gains(values)[chosen].astype(float)
-            leads = columns.lead[chosen] + predicted * columns.left[chosen]
-            r2 = 1 - ((gain - predicted) ** 2).sum() / max(1e-12, float((gain**2).sum()))
-            found[begin] = Quality(float(r2), rank_correlation(leads, columns.final[chosen]), int(chosen.sum()))
-    return found
+def fit_weights(positions: Positions, weights: Weights) -> Weights:
+    """Return the weights that fit best to positions, which `positions_of` found with `weights`."""
+    columns, folds = positions.columns, folds_of(positions.maps)
+    features = columns.features.astype(np.float64)
+    parts = [(features[folds == fold], columns.missed[folds == fold]) for fold in range(folds.max() + 1)]
+    products, sums = [part.T @ part for part, _ in parts], [part.T @ missed for part, missed in parts]
+
+    def solved(ridge: float, left_out: int | None = None) -> _Doubles:
+        used = [fold for fold in range(len(parts)) if fold != left_out]
+        matrix = sum(products[fold] for fold in used) + ridge * len(positions) * np.eye(len(FITTED))
+        found: _Doubles = np.linalg.solve(matrix, sum(sums[fold] for fold in used))
+        return found
+
+    def loss(ridge: float) -> float:
+        return sum(float(((missed - part @ solved(ridge, fold)) ** 2).sum()) for fold, (part, missed) in enumerate(parts))
+
+    changes = dict(zip(FITTED, solved(min(_RIDGES, key=loss)).tolist(), strict=True))
+    return weights.model_copy(update={name: _moved(weights, name, change) for name, change in changes.items()})
 
 
-def rank_correlation(one: _Doubles | Floats, other: _Doubles | Floats) -> float:
-    """Return Spearman's rank correlation. Equal numbers share the mean of their ranks."""
-    ranked = []
-    for numbers in (one, other):
-        _, group, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-        ranks = (np.cumsum(counts) - counts / 2)[group]
-        ranked.append((ranks - ranks.mean()) / max(1e-12, float(ranks.std())))
-    return float(np.mean(ranked[0] * ranked[1]))
+def _limits(name: str) -> tuple[float, float]:
+    """Return the smallest and the largest value of a weight."""
+    low, high = (
+        next(getattr(limit, side) for limit in Weights.model_fields[name].metadata if hasattr(limit, side))
+        for side in ("ge", "le")
+    )
+    return float(low), float(high)
 
 
-def quality_rows(fit: ValueFit) -> list[list[str]]:
-    """Return the rows of the table of the quality on validation. `QUALITY_HEADS` are the heads of its columns."""
-    return [
-        ["all" if begin < 0 else str(begin), str(one.count), f"{one.r2:.3f}", f"{one.rank:.3f}"]
-        for begin, one in fit.quality.items()
-    ]
+def _spread(weights: Weights, name: str) -> float:
+    """Return the unit in which a weight is fitted: a fifth of its value, at least 1 % and at most 10 % of its range."""
+    low, high = _limits(name)
+    value: float = getattr(weights, name)
+    return min(max(value / 5, (high - low) / 100), (high - low) / 10)
 
 
-def _targets(positions: Positions) -> tuple[Floats, Floats]:
-    """Return the targets of positions, and the weights of their squared errors (each float32[n]). The mean weight is 1."""
-    weights = positions.unit**2
-    return positions.target, weights / weights.mean(dtype=np.float64).astype(np.float32)
+def _moved(weights: Weights, name: str, change: float) -> float:
+    """Return a weight changed by a number of spreads, within its limits."""
+    low, high = _limits(name)
+    return float(f"{min(max(getattr(weights, name) + change * _spread(weights, name), low), high):.4g}")
 
 
-def _fit_linear(positions: Positions, folds: NDArray[np.int64], note: Callable[[str], None]) -> tuple[_Doubles, _Doubles]:
-    """Return the weights of all features (float64[`FEATURES`]) that fit best: without the first fold, and for all positions.
+def positions_of(games: RecordedGames, weights: Weights, every: int) -> Positions:
+    """Return positions of all games with the evaluation by `weights`. `every` is the number of rounds from one to the next.
 
-    The ridge is the one with the smallest error in a cross-validation: each fold is predicted from the others. The time grows
-    with the third power of the number of features that the positions have. The weights of all other features are 0.
+    Each position counts for all four heroes. A digest of the game selects the first position.
     """
-    state, stay, *_ = positions.columns
-    targets, weights = _targets(positions)
-    parts = []
-    for fold in range(folds.max() + 1):
-        products, sums = np.zeros((FEATURES, FEATURES)), np.zeros(FEATURES)
-        add_products(state, stay, targets, weights, np.flatnonzero(folds == fold), products, sums)
-        parts.append((products, sums))
-    seen = np.flatnonzero(sum(part[0].diagonal() for part in parts))
-    parts = [(part[0][np.ix_(seen, seen)], part[1][seen]) for part in parts]
-    products, sums = np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
-
-    def without(fold: int, ridge: float) -> _Doubles:
-        return _solved(products - parts[fold][0], sums - parts[fold][1], ridge)
-
-    def loss(found: _Doubles, fold: int) -> float:
-        """The sum of squared errors in a fold, less that of the value 0."""
-        return float(found @ parts[fold][0] @ found - 2 * found @ parts[fold][1])
-
-    losses = {ridge: sum(loss(without(fold, ridge), fold) for fold in range(len(parts))) for ridge in _RIDGES}
-    best = min(losses, key=lambda ridge: losses[ridge])
-    note(f"ridge regression with ridge {best:g}")
-    fits = np.zeros((2, FEATURES))
-    fits[:, seen] = without(0, best), _solved(products, sums, best)
-    return fits[0], fits[1]
+    ends = [(_moved(weights, name, -1), _moved(weights, name, 1)) for name in FITTED]
+    variants = [weights]
+    for name, pair in zip(FITTED, ends, strict=True):
+        variants += [weights.model_copy(update={name: value}) for value in pair]
+    spans = np.array([(high - low) / _spread(weights, name) for name, (low, high) in zip(FITTED, ends, strict=True)])
+    compiled = np.concatenate([compiled_weights(variant) for variant in variants])
+    parts, maps = [], []
+    for record, place in games.games:
+        scores, gold, left = _scores_in(record, compiled, every)
+        final = gold[-1]
+        found = scores[:-1].reshape(-1, len(variants)) / UNIT
+        rounds = np.repeat(left[:-1], SEATS)
+        gained = (np.tile(final, len(left) - 1) - gold[:-1].ravel()) / UNIT
+        missed = np.tile(final, len(left) - 1) / UNIT - found[:, 0]
+        features = (found[:, 2::2] - found[:, 1::2]) / spans / rounds[:, None]
+        parts.append(PositionColumns(missed / rounds, gained / rounds, features.astype(np.float32)))
+        maps += [place] * len(rounds)
+    return Positions(PositionColumns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(maps), games.held)
 
 
-def _solved(products: _Doubles, sums: _Doubles, ridge: float) -> _Doubles:
-    found = np.linalg.solve(products + ridge * np.eye(len(sums)), sums)
-    limited: _Doubles = np.clip(found, -MOST / UNIT, MOST / UNIT)
-    return limited
+def _scores_in(
+    record: GameRecord, weights: NDArray[np.void], every: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], _Doubles]:
+    """Return the evaluations of positions, their gold, and their numbers of rounds left. The last position is the end.
+
+    Scores are int64[positions, heroes, weights], and gold is int64[positions, heroes], both in hundredths of gold.
+    """
+    moves, step = np.array(record.moves, np.int8), PLIES_PER_ROUND * every + 1  # one more, so that each hero is to move at times
+    first = digest_number(bytes(record.moves)) % step
+    count = len(range(first, len(moves), step)) + 1
+    scores, gold = np.zeros((count, SEATS, len(weights)), np.int64), np.zeros((count, SEATS), np.int64)
+    left = np.zeros(count)
+    find_scores(record.first(), moves, first, step, map_tables_of(record.game_map()), weights, scores, gold, left)
+    return scores, gold, left
 
 
-def _fit_hidden(
-    positions: Positions, stopping: NDArray[np.bool_], linear: _Doubles, hidden: int, note: Callable[[str], None]
-) -> Floats:
-    """Return the parameters of the network with hidden units that fits best. The fit begins with the weights `linear`."""
-    parameters = first_parameters(hidden, 1)[: network_size(hidden)].copy()
-    _, begin, out = split(parameters, hidden, 0)
-    begin[:], out[:] = linear, 0
-    used, others = np.flatnonzero(~stopping), positions.part(stopping)
-    state, stay, *_ = positions.columns
-    targets, weights = _targets(positions)
-    mean, square, gradient = (np.zeros_like(parameters) for _ in range(3))
-    best, stored, waited, steps = _error(parameters, hidden, others), parameters.copy(), 0, 0
-    for passed in range(_PASSES):
-        order, size = np.random.default_rng([1, passed]).permutation(used), _STEP * (1 - 0.9 * passed / _PASSES)
-        total = 0.0
-        for numbers in np.array_split(order, -(-len(order) // _BATCH)):
-            gradient[:] = 0
-            total += value_gradient(state, stay, targets, weights, numbers, parameters, hidden, gradient)
-            steps += 1
-            adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
-        found = _error(parameters, hidden, others)
-        errors = f"error {np.sqrt(total / len(order)):.4f}, on other maps {np.sqrt(found):.4f}"
-        note(f"pass {passed + 1} of at most {_PASSES}, {errors}")
-        waited += 1
-        if found < best:
-            best, stored, waited = found, parameters.copy(), 0
-        if waited == _FUTILE_PASSES:
-            break
-    return stored
-
-
-def _error(parameters: Floats, hidden: int, positions: Positions) -> float:
-    """Return the mean squared error of the values of positions, with their weights."""
-    targets, weights = _targets(positions)
-    return float((weights * (_predictions(parameters, hidden, positions) - targets) ** 2).mean(dtype=np.float64))
-
-
-# ---- Kernels ----
-
-
-@entry(types.void(INT16_ROWS, INT16_ROWS, FLOAT32S, FLOAT32S, INT64S, types.Array(types.float64, 2, "C"), FLOATS))
-def add_products(
-    state: NDArray[np.int16],
-    stay: NDArray[np.int16],
-    targets: Floats,
-    weights: Floats,
-    numbers: NDArray[np.int64],
-    products: _Doubles,
-    sums: _Doubles,
+@entry(
+    types.void(
+        GAMES, INT8S, types.int64, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, types.Array(types.int64, 3, "C"),
+        types.Array(types.int64, 2, "C"), types.Array(types.float64, 1, "C"),
+    )
+)  # fmt: skip
+def find_scores(
+    games: Games,
+    moves: NDArray[np.int8],
+    first: int,
+    step: int,
+    tables_array: NDArray[np.void],
+    weights: NDArray[np.void],
+    scores: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    left: _Doubles,
 ) -> None:
-    """Add to `products` the weights of the positions `numbers` in which a pair of features occurs, and weight x target to `sums`.
+    """Play `moves` in ``games[0]``. Write the scores of every `step`-th position, from `first` on, and of the end.
 
-    `products` has `FEATURES` x `FEATURES` entries, and `sums` has an entry per feature.
+    `scores`, `gold` and `left` are those of `_scores_in`.
     """
-    features = np.zeros(STATE_SLOTS + MOVE_SLOTS, np.int64)
-    for number in numbers:
-        count = int64(0)
-        for slot in range(STATE_SLOTS + MOVE_SLOTS):
-            feature = int64(state[number, slot] if slot < STATE_SLOTS else stay[number, slot - STATE_SLOTS])
-            if feature > 0:
-                features[count] = feature
-                count += 1
-        for one in features[:count]:
-            sums[uintp(one)] += weights[number] * targets[number]
-            for other in features[:count]:
-                products[uintp(one), uintp(other)] += weights[number]
-
-
-@entry(types.void(INT16_ROWS, INT16_ROWS, FLOAT32S, types.int64, FLOAT32S))
-def find_values(state: NDArray[np.int16], stay: NDArray[np.int16], parameters: Floats, hidden: int, found: Floats) -> None:
-    """Write the values of all positions into `found` (float32[n])."""
-    units = np.zeros(2 * hidden, np.float32)
-    for number in range(len(state)):
-        found[number] = value_output(parameters, int64(0), state[number], stay[number], units, hidden)
-
-
-@entry(types.float64(INT16_ROWS, INT16_ROWS, FLOAT32S, FLOAT32S, INT64S, FLOAT32S, types.int64, FLOAT32S))
-def value_gradient(
-    state: NDArray[np.int16],
-    stay: NDArray[np.int16],
-    targets: Floats,
-    weights: Floats,
-    numbers: NDArray[np.int64],
-    parameters: Floats,
-    hidden: int,
-    gradient: Floats,
-) -> float:
-    """Return the weighted sum of squared errors of the positions `numbers`, and add the gradient of half of it to `gradient`."""
-    units, total = np.zeros(2 * hidden, np.float32), 0.0
-    for number in numbers:
-        miss = value_output(parameters, int64(0), state[number], stay[number], units, hidden) - targets[number]
-        add_value(parameters, int64(0), gradient, state[number], stay[number], units, hidden, weights[number] * miss)
-        total += weights[number] * miss * miss
-    return total
+    game, tables, row = games[0], tables_array[0], int64(0)
+    for ply in range(len(moves) + 1):
+        if ply == len(moves) or (ply >= first and (ply - first) % step == 0):
+            turn = int64(game.turn)
+            left[row] = (int64(game.max_turns) - turn + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND
+            for hero in range(SEATS):
+                for number in range(len(weights)):
+                    scores[row, hero, number] = evaluate(game, tables, weights[number], hero)
+                game.turn = game.max_turns  # with no round left, only gold counts
+                gold[row, hero] = evaluate(game, tables, weights[0], hero)
+                game.turn = turn
+            row += 1
+        if ply < len(moves) and game.status == RUNNING:
+            play(game, moves[ply], None)

@@ -1,35 +1,28 @@
-"""``vindibot learn``: nets that learn to play, from games against themselves and from recorded games."""
+"""``vindibot learn``: learning to play, from games against oneself and from recorded games."""
 
 from __future__ import annotations
 
-import shlex
 import sys
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from vindibot.base import interrupts
-from vindibot.base.errors import UsageError
-from vindibot.base.system.priority import lower_priority
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.following import follow
-from vindibot.cli.measuring.imitating import imitate
-from vindibot.cli.measuring.netmatches import match
 from vindibot.cli.measuring.parameters import PATH
-from vindibot.cli.measuring.valuing import value
 
-if TYPE_CHECKING:
-    from rich.console import Console
+#: The option for the share of the maps that only measure a fit.
+holdout_option = click.option(
+    "--holdout",
+    type=click.FloatRange(0.05, 0.9),
+    default=0.3,
+    metavar="SHARE",
+    help="share of the maps that are for validation only",
+)
 
-    from vindibot.config.bots import Bot
-    from vindibot.learning.selfplay import Row, Selfplay
 
-
-@click.group(name="learn", short_help="Learn a net that plays.")
+@click.group(name="learn", short_help="Learn a net that plays, or weights.")
 def learn_command() -> None:
-    """Learn a net that plays (docs/learn.md).
+    """Learn to play from games (docs/learn.md).
 
     \b
       vindibot learn selfplay mynet --minutes 30      learns by games against itself, and writes mynet/bot.toml
@@ -37,15 +30,8 @@ def learn_command() -> None:
       vindibot learn selfplay mynet --resume          goes on after Ctrl-C
       vindibot learn match mynet/net.npz              plays a match alone against three copies of the bot seed
       vindibot learn imitate strong games.jsonl       learns how the bots in these games move
-      vindibot learn expert strong games.jsonl        learns what strong would do in these games
-      vindibot learn value games.jsonl --out v.npz    learns the value of positions from these games
+      vindibot learn value searcher games.jsonl       fits the weights of the bot's evaluation to these games
     """
-
-
-learn_command.add_command(match)
-learn_command.add_command(imitate)
-learn_command.add_command(follow)
-learn_command.add_command(value)
 
 
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
@@ -109,69 +95,141 @@ def selfplay(
       vindibot learn selfplay mynet --resume
       vindibot arena mynet seed --blocks 20
     """
-    given = {"hidden": hidden, "threads": threads, "seed": seed}
-    options = {name: value for name, value in given.items() if value is not None}
-    if resume and (options or rivals or start or changes):
-        raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")
-    if idle:
-        lower_priority()
-    from vindibot.base.output.console import say, terminal
-    from vindibot.config.bots import load_bot
-    from vindibot.engine.warmup import warm
-    from vindibot.learning.matches import read_nets
-    from vindibot.learning.selfplay import Limit, Selfplay, selfplay_settings
+    from vindibot.learning.selfplay import Limit, run_selfplay
 
-    rival, console, limit = load_bot(against), terminal(), Limit(decisions, minutes)
-    with ExitStack() as stack:
-        with interrupts.saying("interrupted before the training began"):
-            if resume:
-                Selfplay.check(out)
-                stack.enter_context(Selfplay.locked(out))
-                warm(console)
-                run = Selfplay.resume(out, limit)
-                if run.nothing_left:
-                    say(console, run.nothing_left)
-                    return
-            else:
-                settings = selfplay_settings(options, changes)
-                models = [net.policy for path in rivals for net in read_nets(path)]
-                first = read_nets(start)[0] if start is not None else None
-                Selfplay.check_new(out)
-                stack.enter_context(Selfplay.locked(out))
-                warm(console)
-                if limit == Limit():
-                    limit = Limit(minutes=30.0)
-                run = Selfplay.create(out, settings, limit, models, first)
-        sys.exit(_train(run, rival, console))
-
-
-def _train(run: Selfplay, rival: Bot, console: Console) -> int:
-    from vindibot.arena.dispatch import Stop
-    from vindibot.arena.tournament import stopping
-    from vindibot.base.output.console import say
-    from vindibot.base.output.text import counted
-    from vindibot.learning.report import HEADS, cells, matches_text, write_report
-
-    stop, settings = Stop(), run.trainer.settings
-    words = f"go on with: {shlex.join(['vindibot', 'learn', 'selfplay', str(run.folder), '--resume'])}"
-    say(
-        console,
-        f"learning in {run.folder}: {counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}",
+    options = {"hidden": hidden, "threads": threads, "seed": seed}
+    code = run_selfplay(
+        out,
+        Limit(decisions, minutes),
+        against,
+        resume=resume,
+        options=options,
+        changes=changes,
+        rivals=rivals,
+        start=start,
+        idle=idle,
     )
-    say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
+    sys.exit(code)
 
-    def show(row: Row) -> None:
-        say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
-        for line in matches_text(row):
-            say(console, f"    {line}", "bold")
-        write_report(run)
 
-    with stopping(stop):
-        finished = run.train(lambda: stop.soon, show, rival)
-    write_report(run)
-    for name in ("net.npz", "bot.toml", "report.html"):
-        say(console, f"{name.partition('.')[0]}: {run.folder / name}", "dim")
-    if not finished:
-        say(console, f"interrupted; {words}", "yellow")
-        return interrupts.INTERRUPTED
-    return 0
+@learn_command.command("match", short_help="Play matches of nets alone against bots or other nets.")
+@click.argument("nets", metavar="NET...", nargs=-1, required=True, shell_complete=complete_bots)
+@click.option(
+    "--against",
+    "rivals",
+    multiple=True,
+    default=("seed",),
+    metavar="RIVAL",
+    shell_complete=complete_bots,
+    help="a bot, or a file of nets (.npz), each of which is a rival; repeatable",
+)
+@click.option("--blocks", type=click.IntRange(2), default=40, metavar="N", help="number of maps; four games on each")
+@click.option("--seed", type=int, default=1, metavar="N", help="seed of the maps")
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    default=1000,
+    metavar="N",
+    help="most nodes per move of a bot",
+)
+def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int, nodes: int) -> None:
+    """Play matches of each NET alone against three copies of each rival.
+
+    NET is a file of nets (.npz), whose first net plays, or a bot that plays a net alone. Against other nets, thousands of games
+    are played in compiled code within minutes. The column deaths has the deaths of the net per game.
+
+    Each match is played on the same random maps of all sizes, and the net has each seat once per map. The intervals are over the
+    maps. If there are several nets, the last column compares each one with the first net on the same maps: the difference of the
+    games won, with two standard errors. If there are several rivals, the last rows are of all matches of a net. After Ctrl-C, the
+    table has the matches that are over.
+
+    \b
+    Examples:
+      vindibot learn match mynet/net.npz
+      vindibot learn match mynet/net.npz other/net.npz --against seed --against malvert --blocks 40
+      vindibot learn match mynet/net.npz --against other/net.npz --blocks 100
+    """
+    from vindibot.learning.matches import run_matches
+
+    sys.exit(run_matches(nets, rivals, blocks, seed, nodes))
+
+
+@learn_command.command("imitate", short_help="Learn how bots move in recorded games.")
+@click.argument("bot", shell_complete=complete_bots)
+@click.argument("records", nargs=-1, type=PATH)
+@click.option("--only", multiple=True, metavar="LABEL", help="learn only from the moves of this bot; repeatable")
+@click.option("--trait", metavar="LABEL", help="the label of the trait that gets the models  [default: rollout]")
+@holdout_option
+@click.option(
+    "--near",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=1.0,
+    metavar="FACTOR",
+    help="weight of moves with an enemy within 3 moves; other moves have weight 1",
+)
+@click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16; needs --net")
+@click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
+@click.option("--net", type=PATH, metavar="FILE", help="write no models, but nets that play alone; leave out BOT")
+def imitate(
+    bot: str,
+    records: tuple[Path, ...],
+    only: tuple[str, ...],
+    trait: str | None,
+    holdout: float,
+    near: float,
+    hidden: int,
+    out: Path | None,
+    net: Path | None,
+) -> None:
+    """Learn how the bots in RECORDS move: one net for each bot.
+
+    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. The command writes a bot that extends BOT,
+    and has the nets as further opponent models. The nets are in a file beside this bot.
+
+    With --net, leave out BOT. Then the command writes the nets to FILE, and a bot that plays the first net alone.
+
+    The table says how often each net predicts the moves of its bot on maps that the fit did not use, and how often the best
+    built-in model of the trait rollout does. After Ctrl-C, the nets that are ready are written.
+
+    \b
+    Examples:
+      vindibot learn imitate strong results/cup.games.jsonl --only mybot --out stronger.toml
+      vindibot learn imitate results/cup.games.jsonl --only mybot --net copy.npz --hidden 32
+    """
+    from vindibot.learning.imitation import run_imitation
+
+    sys.exit(run_imitation(bot, records, only, trait, holdout, near, hidden, out, net))
+
+
+@learn_command.command("value", short_help="Fit the weights of an evaluation to recorded games.")
+@click.argument("bot", shell_complete=complete_bots)
+@click.argument("records", nargs=-1, required=True, type=PATH)
+@click.option("--trait", default="search", metavar="LABEL", help="the label of the trait whose weights are fitted")
+@click.option("--out", type=PATH, metavar="FILE", help="the bot with the weights  [default: BOT-fitted.toml]")
+@click.option(
+    "--every",
+    type=click.IntRange(1, 1000),
+    default=10,
+    metavar="N",
+    help="number of rounds from one position of a game to the next",
+)
+@holdout_option
+def value(bot: str, records: tuple[Path, ...], trait: str, out: Path | None, every: int, holdout: float) -> None:
+    """Fit the weights of the evaluation of BOT to the results of the games in RECORDS.
+
+    RECORDS are files of game records, for example cup.games.jsonl of vindibot arena; take a thousand games or more. The command
+    writes a bot that extends BOT, and has the fitted weights. The weights rivals and leader stay as they are, because they say
+    what the bot wants.
+
+    R2 is the share of the variance of what a hero gains until the end, per round left, that the evaluation explains. It is
+    measured on maps that the fit did not use, with the weights of BOT and with the fitted ones. Only games can show whether the
+    bot plays better: vindibot arena BOT BOT-fitted.toml --match.
+
+    \b
+    Examples:
+      vindibot learn value searcher results/cup.games.jsonl
+      vindibot learn value searcher results/*.games.jsonl --out mine.toml --every 5
+    """
+    from vindibot.learning.value import run_value
+
+    run_value(bot, records, trait, out, every, holdout)

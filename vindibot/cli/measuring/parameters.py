@@ -138,22 +138,3 @@ def chosen_turn(recording: Recording, turn: int | None, round_number: int | None
     if sum(value is not None for value in (turn, round_number, worst)) != 1:
         raise click.UsageError("name the turn with one of --turn, --round and --worst")
     return choose_turn(recording, turn=turn, round_number=round_number, worst=worst)
-
-
-#: The option for the share of the maps that only measure a fit.
-holdout_option = click.option(
-    "--holdout",
-    type=click.FloatRange(0.05, 0.9),
-    default=0.3,
-    metavar="SHARE",
-    help="share of the maps that are for validation only",
-)
-
-#: The option for the weight of decisions near an enemy.
-near_option = click.option(
-    "--near",
-    type=click.FloatRange(0, 1000, min_open=True),
-    default=1.0,
-    metavar="FACTOR",
-    help="weight of moves with an enemy within 3 moves; other moves have weight 1",
-)
