@@ -82,7 +82,7 @@ def test_the_anytime_trait(tmp_path: Path) -> None:
 def test_bots_in_other_languages(tmp_path: Path) -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()
     printed = follow(text, tmp_path, environment(shims(tmp_path / "bin")))
-    assert len(printed) == 6
+    assert len(printed) == 5
     for said in printed.values():
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
 
@@ -129,20 +129,19 @@ def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Pa
     samples = re.sub(r"(?m)^(\$ vindibot (?:arena|learn match) .*)$", r"\1 --blocks 2", samples)
     around = environment(shims(tmp_path / "bin"), VINDIBOT_ROUNDS="10")
     printed = follow(f"```console\n{samples}```\n", tmp_path, around)
-    assert len(printed) == 6
+    assert len(printed) == 5
     assert {path.name for path in (tmp_path / "mynet").iterdir()} == {"net.npz", "bot.toml", "report.html", "run.npz"}
     rows = printed["vindibot learn match learned mynet/net.npz --against seed --against malvert --blocks 2"].splitlines()[-6:]
     rivals = ("seed", "malvert", "all")
     assert [row.split()[:2] for row in rows] == [[net, rival] for rival in rivals for net in ("learned", "mynet")]
-    expert = page.partition("## Expert")[2].partition("\n## ")[0]
-    for long, quick in (
-        ("--blocks 200", "--blocks 2"),
-        ("out better.npz", "out better.npz --nodes 100"),
-        ("seed --against malvert", "stay"),
-    ):
-        expert = expert.replace(long, quick)
-    assert len(follow(expert, tmp_path, environment(shims(tmp_path / "more")))) == 3
-    assert {f"better.{ending}" for ending in ("npz", "toml", "votes.jsonl")} <= {path.name for path in tmp_path.iterdir()}
+    value = page.partition("## Value")[2]
+    value = (
+        re.sub(r"--blocks \d+", "--blocks 8", value)
+        .replace("--nodes 300", "--nodes 20")
+        .replace("cup.games.jsonl", "cup.games.jsonl --every 1")
+    )
+    assert len(follow(value, tmp_path, around)) == 3
+    assert "[traits.search.weights]" in (tmp_path / "searcher-fitted.toml").read_text()
 
 
 @pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])
