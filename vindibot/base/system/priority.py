@@ -17,7 +17,7 @@ def lower_priority() -> None:
     """
     if sys.platform == "win32":
         return
-    os.nice(19)
+    os.setpriority(os.PRIO_PROCESS, 0, 19)  # not nice(19), which adds to the priority at the start
     group = Path("/proc/self/autogroup")
     with suppress(OSError, IndexError):
         before = group.read_text(encoding="utf-8").split()[-1]
