@@ -46,7 +46,6 @@ from sim.game import (
     row_column,
 )
 from sim.maps import Map, map_of
-from sim.past import Past, past_of
 from sim.pictures.svg import draw_svg
 from sim.rules import effective_moves, step
 
@@ -128,8 +127,6 @@ class View:
       makes. `rounds_left`: the number of rounds until the end of the game. `lead`: our gold minus that of the best enemy.
     - `recent`: one game state for each of our last turns, an array of up to `RECENT_TURNS` games, oldest first. This turn is not
       included.
-    - `past`: the game so far as numbers, a record of `sim.past.PAST`: ``view.past.kills[view.me, 2]``. If the caller does not
-      give it, it has only what happened since the first state of `recent`.
     - `budget`: the limit of the work on this turn.
     - `seed`: the seed of the game; draw random numbers from `rng` only.
     - `map`: walls, taverns, mines, spawns and distances. If the caller does not give the map, the view computes it at the first
@@ -146,7 +143,6 @@ class View:
         me: int,
         *,
         recent: Games | None = None,
-        past: Past | None = None,
         budget: Budget | None = None,
         seed: int = 0,
         map: Map | None = None,  # noqa: A002 - the name of the property
@@ -157,7 +153,6 @@ class View:
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
         self.notes = Notes()
-        self._past = past
         self._cache: dict[Any, Any] = {}
         if map is not None:
             self.__dict__["map"] = map
@@ -181,11 +176,6 @@ class View:
     def map(self) -> Map:
         """Everything that never changes during the game: walls, taverns, mines, spawns, all distances."""
         return map_of(self.games)
-
-    @cached_property
-    def past(self) -> Any:
-        """The game so far as numbers: a record of `sim.past.PAST`."""
-        return (past_of(np.concatenate((self.recent, self.games))) if self._past is None else self._past)[0]
 
     @property
     def game(self) -> Any:

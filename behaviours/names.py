@@ -15,7 +15,6 @@ from behaviours.base import (
 from behaviours.common.combat_map import combat_map as combat_map
 from behaviours.common.duel import duel as duel
 from behaviours.common.targets import (
-    dies_on_mine as dies_on_mine,
     first_steps as first_steps,
     foreign_mines as foreign_mines,
     is_broke as is_broke,

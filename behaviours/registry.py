@@ -28,14 +28,10 @@ BUILT_IN = {
     "combat": "behaviours.classic.combat:Combat",
     "decision-list": "behaviours.sparring.rules:DecisionList",
     "dodge": "behaviours.sparring.dodge:Dodge",
-    "feeding": "behaviours.tactics.feeding:Feeding",
     "goal-scorer": "behaviours.sparring.goals:GoalScorer",
     "harvest": "behaviours.tactics.harvest:Harvest",
-    "homecoming": "behaviours.tactics.home:Homecoming",
     "hunter": "behaviours.tactics.hunter:Hunter",
-    "landing": "behaviours.tactics.landing:Landing",
     "learned": "behaviours.net.trait:Learned",
-    "leader": "behaviours.tactics.leader:Leader",
     "look-ahead": "behaviours.classic.lookahead:LookAhead",
     "max-n": "behaviours.sparring.maxn:MaxN",
     "mine-finder": "behaviours.classic.mine:MineFinder",
@@ -49,7 +45,6 @@ BUILT_IN = {
     "stall": "behaviours.sparring.stall:Stall",
     "stay": "behaviours.classic.stay:Stay",
     "tavern-finder": "behaviours.classic.tavern:TavernFinder",
-    "tavern-peace": "behaviours.tactics.peace:TavernPeace",
     "trap-avoidance": "behaviours.classic.trap:TrapAvoidance",
 }
 

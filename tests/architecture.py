@@ -154,7 +154,7 @@ PURPOSES = {
     "base": "errors, log, secrets, Ctrl-C, files",
     "behaviours": "behaviour, view, votes",
     "classic": "traits of seed: taverns, mines, combat",
-    "tactics": "hunter, leader, stalemate ...",
+    "tactics": "harvest, hunter, stalemate",
     "search": "alpha-beta",
     "rollout": "plans played out",
     "sparring": "rivals to measure against",

@@ -138,13 +138,6 @@ def _life_and_mines(weights: WeightsRecord, left: int, mines: int, life: int) ->
 
 
 @kernel
-def mines_value(game: GameRecord, weights: WeightsRecord, hero: int, mines: float) -> float:
-    """Return the value in gold of `mines` further mines of a hero (0..3)."""
-    value: float = mines * weights.mine_value[_WORD(own_plies_left(game, hero))] * weights.safe[_WORD(game.hero[hero].life)]
-    return value
-
-
-@kernel
 def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> float:
     """Return the value in gold of mines and taverns in reach of `me`, minus the value of its mines that enemies reach first."""
     own = game.hero[me]

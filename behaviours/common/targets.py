@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from sim.game import AIR, BEER_COST, MINE, MINE_COST, OFFSET, STAY, TAVERN, TILE_BITS
+from sim.game import BEER_COST, MINE, OFFSET, TAVERN, TILE_BITS
 from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
 
 
@@ -33,12 +33,6 @@ def foreign_mines(view: View) -> NDArray[np.int64]:
     tiles = view.cells[mines] & TILE_BITS
     foreign: NDArray[np.int64] = mines[tiles != MINE + 1 + view.me]
     return foreign
-
-
-def dies_on_mine(view: View, direction: int) -> bool:
-    """Return whether a move in a direction attacks a foreign mine and kills us, because our life is too low."""
-    tile = tile_beside(view, direction) if direction != STAY else AIR
-    return view.life <= MINE_COST and MINE <= tile != MINE + 1 + view.me and direction in view.moves
 
 
 def is_broke(view: View) -> bool:

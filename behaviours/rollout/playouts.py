@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import WEIGHT_ARRAY, mines_value, net_worths, position_value
+from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_value
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.net.features import FOUND, FOUND_ARRAY, FoundRecord, find_features
@@ -24,7 +24,7 @@ from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_mo
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
 from behaviours.rollout.situations import SITUATIONS, recalled_move
-from sim.game import CELLS, GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
+from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
@@ -37,16 +37,13 @@ DRAWS = 64
 EPSILON_UNIT = 1000
 
 #: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the
-#: `seed`, `recalled_moves` (0 or 1), `past_mines` (0 or 1), and `follows_net`: whether our hero follows a net after its goals (0
-#: or 1). `gain` has an entry per square, which counts with `past_mines` only: the worth of a mine there
-#: (`behaviours.rollout.mine_worth`), less 1. All other fields are as in `behaviours.rollout.trait.Rollout`; `death` and
-#: `lead_scale` are in gold.
+#: `seed`, `recalled_moves` (0 or 1), and `follows_net`: whether our hero follows a net after its goals (0 or 1). All other fields
+#: are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
-        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "past_mines", "follows_net")]
-        + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")]
-        + [("gain", "f8", CELLS)],
+        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "follows_net")]
+        + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
 #: Statistics of a plan: the sum of its outcomes in gold (`total`), the number of its playouts (`count`), its `first` move (0..4),
@@ -146,26 +143,9 @@ def opponent_move(
 
 
 @kernel
-def _gains(game: GameRecord, scene: Scene) -> float:
-    """Return the sum of `gain` over our mines: what they are worth in mines, less their number. It is 0 without `past_mines`."""
-    total = 0.0
-    if scene.setup.past_mines:
-        for place in range(scene.tables.mines):
-            square = int64(scene.tables.mine[uintp(place)])
-            if tile_at(game, square) == MINE + 1 + int64(scene.setup.me):
-                total += scene.setup.gain[uintp(square)]
-    return total
-
-
-@kernel
-def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord, more: float) -> float:
-    """Return the value of a position for us, in gold: `position_value` plus the endgame lead utility.
-
-    We own `more` mines in addition to those of the position; it may be a fraction or negative.
-    """
-    me = int64(setup.me)
-    own, mean, best = net_worths(game, weights, me)
-    own += mines_value(game, weights, me, more)
+def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
+    """Return the value of a position for us, in gold: `position_value` plus the endgame lead utility."""
+    own, mean, best = net_worths(game, weights, int64(setup.me))
     value: float = position_value(weights, own, mean, best)
     if setup.lead_weight > 0:
         value += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)
@@ -266,7 +246,6 @@ def _play_out(
     me = int64(setup.me)
     part, spent = int64(0), int64(0)
     share, gained, value = 1.0, 0.0, 0.0
-    gains, more = _gains(game, scene), 0.0
     first = True
     for _ in range(setup.plies):
         if game.status != RUNNING:
@@ -275,7 +254,7 @@ def _play_out(
         drinks, hunts, mines = False, False, int64(game.hero[me].mines)
         if mover == me:
             if not first:
-                value = _value_of(game, scene.weights, setup, more)
+                value = _value_of(game, scene.weights, setup)
                 gained += share * (1.0 - setup.round_discount) * value
                 share *= setup.round_discount
             move, tile, part, spent = own_move(game, scene, plan, part, spent)
@@ -286,14 +265,12 @@ def _play_out(
             move, state = rival_move(game, scene, policies, drawn, repeats, situations, state)
         life = int64(game.hero[me].life)
         play(game, move, None)
-        if int64(game.hero[me].mines) != mines:
-            more = _gains(game, scene) - gains
         if hunts and int64(game.hero[me].mines) > mines:
-            gained -= share * setup.late_kill_penalty * (_value_of(game, scene.weights, setup, more) - value)
+            gained -= share * setup.late_kill_penalty * (_value_of(game, scene.weights, setup) - value)
         stat.plies += 1
         if int64(game.hero[me].life) > life and not drinks:  # apart from beers, only respawning heals
             gained -= setup.death
-    stat.total += gained + share * _value_of(game, scene.weights, setup, more)
+    stat.total += gained + share * _value_of(game, scene.weights, setup)
     stat.count += 1
 
 
@@ -315,10 +292,9 @@ def play_plans(
     weighted mean of the values after its rounds. Round r has the weight (1 - d) d^r, where d is `round_discount`. The last round
     also has the weights of all later rounds. So early income counts more.
 
-    With `past_mines`, a mine that we win or lose in the playout counts `gain` more than one mine. Each death of ours costs
-    `death` gold. The gain of our kills is reduced by the share `late_kill_penalty`, except for kills in our first ply. The reason
-    is that a hunted hero changes its play, so later kills are less certain. The call ends early when ``stop[0]`` is set, or after
-    ``batch.limit`` plies.
+    Each death of ours costs `death` gold. The gain of our kills is reduced by the share `late_kill_penalty`, except for kills in
+    our first ply. The reason is that a hunted hero changes its play, so later kills are less certain. The call ends early when
+    ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
     setup, net = setups[0], players.net[0]
     scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0], players.units[0])

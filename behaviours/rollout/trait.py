@@ -19,7 +19,6 @@ from behaviours.net.features import FOUND
 from behaviours.net.network import Net, compiled_networks, load_nets
 from behaviours.net.scoring import UNITS, net_move
 from behaviours.net.trait import check_nets
-from behaviours.rollout.mine_worth import mine_worth
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, NO_NET, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
@@ -103,9 +102,6 @@ class Rollout(SplitBehaviour):
     recalled_moves: bool = Field(
         False,
         description="whether a rival near an enemy makes the same move in playouts as the last time it was in the same situation",
-    )
-    past_mines: bool = Field(
-        False, description="whether a mine that we win or lose in playouts counts less if it changed hands often in this game"
     )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(
@@ -223,10 +219,7 @@ class Rollout(SplitBehaviour):
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
-        setup["recalled_moves"], setup["past_mines"] = self.recalled_moves, self.past_mines
-        setup["follows_net"] = self.net is not None
-        if self.past_mines:
-            setup["gain"] = view.shared(("mine worth", self.weights.keep), lambda: mine_worth(view, self.weights.keep)) - 1
+        setup["recalled_moves"], setup["follows_net"] = self.recalled_moves, self.net is not None
         setup["lead_weight"] = self.lead_weight if view.moves_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.moves_left)
         return setup

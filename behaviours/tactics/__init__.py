@@ -1,1 +1,1 @@
-"""Traits that each handle one situation: hunter, leader, stalemate and others."""
+"""Traits that each handle one situation: harvest, hunter, stalemate."""

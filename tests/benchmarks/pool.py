@@ -17,7 +17,6 @@ from behaviours.base import View
 from sim import kernels
 from sim.game import Games
 from sim.generator import generate
-from sim.past import past_of
 from tests.benchmarks import Row
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
@@ -74,7 +73,7 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
     plans = [TraitPlan(STAY, {})] * TRAITS
     pool = Pool(plans, [TraitHealth(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
     await pool.start()
-    view = View(games, 0, recent=history, past=past_of(history), seed=1)
+    view = View(games, 0, recent=history, seed=1)
     remembered, turn_bytes = encode_turn(view)
     request = TurnRequest(0, 0, remembered, 1.0, 0.1, None, 0, [0, 1, 2]).encode() + turn_bytes
     pipes = BarePipes(request, answer=TRAITS // WORKERS * 64)

@@ -233,10 +233,10 @@ class Improves(Behaviour):
 
 
 class Remembers(Behaviour):
-    """Votes with the length of the history that it was given, and with the rounds of the past."""
+    """Votes with the length of the history that it was given."""
 
     def vote(self, view: View) -> Votes:
-        return {0: float(len(view.recent)), 1: float(view.past.rounds)}
+        return {0: float(len(view.recent))}
 
 
 class Tags(Behaviour):

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from behaviours import View
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from tests.support.paths import TOP
@@ -18,7 +17,7 @@ from vindibot.config.bots import load_bot
 from vindibot.games.files.review import Thresholds
 from vindibot.games.game_record import GameRecord, loads
 from vindibot.games.history import GameHistory
-from vindibot.review.kinds import STANDOFF_ROUNDS, SWAP_ROUNDS, SWAPS, Cycle, cycle_of, kind_of
+from vindibot.review.kinds import STANDOFF_ROUNDS, SWAPS, Cycle, kind_of
 from vindibot.review.positions import TurnPosition, positions
 from vindibot.review.turns import Reviewer, review_turn
 
@@ -68,29 +67,26 @@ def swapping(rounds: int = SWAPS + 5, second: tuple[int, int] = (WEST, NORTH)) -
 
 
 def test_a_stand_off_and_its_end() -> None:
-    assert cycle_of(standoff().view()) == Cycle("kept up a stand-off", 1)
-    assert cycle_of(standoff(STANDOFF_ROUNDS - 2).view()) is None
+    assert standoff().cycle == Cycle("kept up a stand-off", 1)
+    assert standoff(STANDOFF_ROUNDS - 2).cycle is None
     apart = BLOWS.replace("@1@2##", "@1##@2")
-    assert cycle_of(position_after(apart, STANDOFF_ROUNDS + 2, (STAY, NORTH), (STAY, STAY)).view()) is None
+    assert position_after(apart, STANDOFF_ROUNDS + 2, (STAY, NORTH), (STAY, STAY)).cycle is None
 
 
 def test_mines_that_change_hands_between_two_heroes() -> None:
-    assert cycle_of(swapping().view()) == Cycle("swapped mines", 1)
-    assert cycle_of(swapping(12).view()) is None, "not often enough"
-    view = swapping().view()
-    poor = View(view.games, 0, recent=view.recent.copy(), past=view._past)
-    poor.recent["hero"]["gold"][:, 2] = poor.games["hero"]["gold"][0, 2]
-    assert cycle_of(poor) is None, "no other hero gains more"
-    assert len(view.recent) >= SWAP_ROUNDS - 8
+    assert swapping().cycle == Cycle("swapped mines", 1)
+    assert swapping(12).cycle is None, "not often enough"
+    poor = SWAPPED.replace("$3", "  ")
+    assert position_after(poor, SWAPS + 5, (EAST, NORTH), (WEST, NORTH)).cycle is None, "no other hero gains more"
 
 
 def test_the_kind_names_the_move_that_goes_on_with_it() -> None:
-    view = standoff().view()
-    assert kind_of(view, EAST, SOUTH, NOTHING, NOTHING) == "kept up a stand-off"
-    assert kind_of(view, NORTH, SOUTH, NOTHING, NOTHING) == "kept up a stand-off"
-    assert kind_of(view, EAST, NORTH, NOTHING, NOTHING) == "left a tavern open", "both moves stay"
-    view = swapping().view()
-    assert kind_of(view, EAST, SOUTH, NOTHING, NOTHING) == "swapped mines"
+    view, cycle = standoff().view(), standoff().cycle
+    assert kind_of(view, cycle, EAST, SOUTH, NOTHING, NOTHING) == "kept up a stand-off"
+    assert kind_of(view, cycle, NORTH, SOUTH, NOTHING, NOTHING) == "kept up a stand-off"
+    assert kind_of(view, cycle, EAST, NORTH, NOTHING, NOTHING) == "left a tavern open", "both moves stay"
+    view, cycle = swapping().view(), swapping().cycle
+    assert kind_of(view, cycle, EAST, SOUTH, NOTHING, NOTHING) == "swapped mines"
 
 
 @cache
@@ -124,7 +120,7 @@ def test_recorded_stand_offs_are_seen() -> None:
     seen = {}
     for record in recorded():
         hero = record.names.index("strong")
-        cycles = Counter(cycle_of(position.view()) for position in positions(GameHistory.of(record), {hero}))
+        cycles = Counter(position.cycle for position in positions(GameHistory.of(record), {hero}))
         del cycles[None]
         ((cycle, turns),) = cycles.items()
         assert turns > 140, "for half of the game"

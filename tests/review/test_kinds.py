@@ -7,7 +7,6 @@ import pytest
 
 from sim.board import parse
 from sim.game import GAME
-from sim.past import no_past
 from tests.support.planted import PLANTED, WAITED, Planted
 from vindibot.config.bots import load_bot
 from vindibot.games.files.review import Thresholds
@@ -28,7 +27,7 @@ def position_of(planted: Planted, move: int) -> TurnPosition:
     recent = np.concatenate([games] * WAITED) if planted.waited else np.zeros(0, GAME)
     recent["turn"] -= 4 * np.arange(len(recent), 0, -1, dtype=recent["turn"].dtype)
     turn = int(games["turn"].item(0))
-    return TurnPosition(0, turn, 0, move, games, recent, no_past().tobytes())
+    return TurnPosition(0, turn, 0, move, games, recent)
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.kind)

@@ -16,7 +16,6 @@ from behaviours.base import RECENT_TURNS, View, as_votes
 from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
-from sim.past import no_past, observe
 from sim.rules import step
 from vindibot.base import interrupts
 from vindibot.base.output.console import say
@@ -108,12 +107,10 @@ def self_play(games: Game, seed: int) -> Iterator[View]:
     """Play a game of `PLAYERS` from the state in `games`, which changes. Before each ply, yield the view of the hero to move."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()
-    recent, pasts = [np.zeros(0, GAME)] * len(bots), [no_past() for _ in bots]
+    recent = [np.zeros(0, GAME)] * len(bots)
     while games[0]["status"] == RUNNING:
         me = mover(games)
-        if len(recent[me]):
-            observe(pasts[me], recent[me], len(recent[me]) - 1, games, 0)
-        here = View(games, me, recent=recent[me], past=pasts[me], seed=seed)
+        here = View(games, me, recent=recent[me], seed=seed)
         yield here
         votes = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[me]]
         entries = [BallotEntry("", weight, None if vote is None else vote.tolist()) for weight, vote in votes]

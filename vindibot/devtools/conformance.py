@@ -184,13 +184,13 @@ def usual() -> tuple[TrialPosition, ...]:
     ):
         rng = np.random.default_rng(seed)
         games = generate(seed, size=size).new_game()
-        past = []
+        earlier = []
         for move in rng.integers(0, 5, plies).tolist():
             if mover(games) == plies % 4:
-                past.append(games.copy())
+                earlier.append(games.copy())
             step(games, 0, move)
         name = f"turn {plies} of 1200 on a map of {size} x {size}"
-        recent = np.concatenate(past[-RECENT_TURNS:]) if past else games[:0]
+        recent = np.concatenate(earlier[-RECENT_TURNS:]) if earlier else games[:0]
         found.append(TrialPosition(name, games, mover(games), recent, seed))
     return tuple(found)
 

@@ -20,7 +20,6 @@ from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
-from sim.past import no_past, observe
 from vindibot.config.bots import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
@@ -84,7 +83,6 @@ class Agent:
     def __post_init__(self) -> None:
         self._seen: Games = np.zeros(4 * RECENT_TURNS, GAME)  # the states of our turns: the first `_count` rows, oldest first
         self._count = 0
-        self._past = no_past()
         self._map: Map | None = None
         self._notes = NoteLimit()
 
@@ -103,7 +101,6 @@ class Agent:
         All times are in seconds. `received_at` is the time (of `time.monotonic`) at which the state was received. `limit` is the
         server's time limit for the move. `network` is the part of this limit that the network needs for the move and the answer.
         """
-        self._past = self._past.copy()  # traits may still read the old one
         view = self._view(games)
         prepared = fallback(view)
         deadline = self.deadline.moment(received_at, limit, network)
@@ -141,12 +138,10 @@ class Agent:
             self._seen[:number] = recent
         self._seen[number : number + 1] = games
         self._count = number + 1
-        if len(recent):
-            observe(self._past, recent, len(recent) - 1, self._seen, number)
         if self._map is None:
             self._map = map_of(games)
         now = self._seen[number : number + 1]
-        return View(now, self.me, recent=recent, past=self._past, budget=budget, seed=self.seed, map=self._map)
+        return View(now, self.me, recent=recent, budget=budget, seed=self.seed, map=self._map)
 
 
 def fallback(view: View) -> int:

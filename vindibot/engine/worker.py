@@ -29,7 +29,6 @@ from behaviours.notes import LONGEST_NOTE, MOST_NOTES
 from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME
-from sim.past import PAST
 from vindibot.config.bots import make_importable
 from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
@@ -77,7 +76,7 @@ class TraitPlan:
 class WorkerMemory:
     """The shared memory of a worker: the stop word, the number of the running trait, the turn, and a slot per trait.
 
-    The pool writes the turn (the past, the game, the games of our last turns) while the worker is idle. Only the worker writes
+    The pool writes the turn (the game, the games of our last turns) while the worker is idle. Only the worker writes
     slots.
 
     A slot has the latest vote of its trait: a head of one word (request number, count of writes, state), and two bodies that are
@@ -87,7 +86,7 @@ class WorkerMemory:
     """
 
     WORDS = 2
-    TURN = PAST.itemsize + (1 + RECENT_TURNS) * GAME.itemsize
+    TURN = (1 + RECENT_TURNS) * GAME.itemsize
     #: A body: milliseconds, votes, and the fields of the `SearchInfo`: score, nodes, depth, goal, bits that say which of these
     #: four are set, length of the pv, pv; then the length of the notes in bytes.
     _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}sH")
@@ -102,8 +101,7 @@ class WorkerMemory:
         self._bytes = memoryview(memory).cast("B")
         words = np.frombuffer(memory, np.int64, self.WORDS)
         self.stop, self.running = words[:1], words[1:]
-        self.past = np.frombuffer(memory, PAST, 1, 8 * self.WORDS)
-        self.games = np.frombuffer(memory, GAME, 1 + RECENT_TURNS, 8 * self.WORDS + PAST.itemsize)
+        self.games = np.frombuffer(memory, GAME, 1 + RECENT_TURNS, 8 * self.WORDS)
         self._slots = 8 * self.WORDS + self.TURN
         self._heads = self._bytes.cast("Q")  # as words, since a word is written in one step
         self._writes = 0
@@ -173,12 +171,9 @@ def _info(
 
 
 def encode_turn(view: View) -> tuple[int, bytes]:
-    """Return the number of recent games in a turn, and the turn as bytes that all workers can read.
-
-    First come the bytes of the game's past, then the bytes of the game and of the recent games (at most `RECENT_TURNS`).
-    """
+    """Return the number of recent games in a turn (at most `RECENT_TURNS`), and the game and these games as bytes."""
     latest = view.recent[-RECENT_TURNS:]
-    return len(latest), view.past.tobytes() + view.games.tobytes() + latest.tobytes()
+    return len(latest), view.games.tobytes() + latest.tobytes()
 
 
 class TurnRequest(NamedTuple):
@@ -310,7 +305,7 @@ class _Worker:
             signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
             budget = Budget(request.nodes, memory.stop)
             seen = recent[: request.recent_count]
-            view = View(games, request.me, recent=seen, past=memory.past, budget=budget, seed=request.seed)
+            view = View(games, request.me, recent=seen, budget=budget, seed=request.seed)
             traits = [(trait, self.built[trait]) for trait in request.traits]
             if request.helps:
                 run(traits, view, self._end_part, self._before_trait, self._help)

@@ -11,7 +11,6 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
-from sim.past import past_of
 from vindibot.games.files.newest import LAST, find_recording
 from vindibot.games.files.recording import SUFFIX, Recording, read_recording
 
@@ -51,8 +50,8 @@ def view(
     before = [parse(board) if isinstance(board, str) else board.copy() for board in recent]
     for rounds, board in enumerate(reversed(before), 1):
         board[0]["turn"] = max(me, int(games[0]["turn"]) - 4 * rounds)
-    past = np.concatenate(before) if before else np.zeros(0, GAME)
-    return View(games, me, recent=past, budget=Budget(nodes=nodes), seed=seed or 0)
+    history = np.concatenate(before) if before else np.zeros(0, GAME)
+    return View(games, me, recent=history, budget=Budget(nodes=nodes), seed=seed or 0)
 
 
 def _to_move(games: Game, turn: int | None, me: int | None) -> int:
@@ -87,5 +86,4 @@ def _recorded(
     games = recording.turn(turn).games.copy()
     seed = recording.header.seed if seed is None else seed
     before = recording.recent(turn)
-    past = past_of(np.concatenate((before, games)))
-    return View(games, recording.me, recent=before[-RECENT_TURNS:], past=past, budget=Budget(nodes=nodes), seed=seed)
+    return View(games, recording.me, recent=before[-RECENT_TURNS:], budget=Budget(nodes=nodes), seed=seed)

@@ -2,7 +2,7 @@
 
 The rules compare two lines: the playouts that begin with the played move, and the playouts that begin with the best move. First
 they use the first 12 rounds of some playouts of each line (`NEAR`). If no rule applies there, they use 40 rounds of more
-playouts, with larger limits (`FAR`). Some rules also use the states on the hero's last turns, and the past of the game.
+playouts, with larger limits (`FAR`). Some rules also use the states on the hero's last turns, and the whole game before the move.
 
 A **cycle** is a stretch of a game in which two heroes undo each other's work while the others gain: a stand-off, in which they
 swap blows, or mine swapping, in which the same mines change hands again and again.
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from sim.events import DRANK, INHERITED, STRUCK, TOOK_MINE
-from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY, STRIDE, TAVERN, TILE_BITS, Games
-from sim.past import past_of
+from sim.events import DRANK, INHERITED, NO_HERO, STRUCK, TOOK_MINE, Events
+from sim.game import BEER_COST, BLOW, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, SEATS, STAY, STRIDE, TAVERN, TILE_BITS, Games
 from sim.replay import events_of
 from vindibot.games.files.review import Kind
+from vindibot.games.history import GameHistory
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ STANDOFF_ROUNDS, STANDOFF_BLOWS = 12, 6
 #: gold in these rounds.
 SWAPS, LATE_SWAPS, SWAP_ROUNDS = 15, 3, 24
 
+#: The kind of the event that a hero takes a mine back from another hero. It is none of the kinds of `sim.events`.
+_TOOK_BACK = 255
 #: The kinds of cycles.
 CycleKind = Literal["kept up a stand-off", "swapped mines"]
 
@@ -87,24 +89,77 @@ class Cycle:
     rival: int
 
 
-def cycle_of(view: View) -> Cycle | None:
-    """Return the cycle in which our hero is, None if it is in none. The view must have the recent turns and the past."""
-    me, seen = view.me, np.concatenate((view.recent[-SWAP_ROUNDS:], view.games))
-    if len(seen) <= STANDOFF_ROUNDS:
-        return None
-    last = past_of(seen[-1 - STANDOFF_ROUNDS :])[0]
-    blows = [min(int(last["blows"][me, other]), int(last["blows"][other, me])) for other in range(4)]
-    if max(blows) >= STANDOFF_BLOWS:
-        return Cycle("kept up a stand-off", int(np.argmax(blows)))
-    swaps = [int(view.past["retaken"][me, other]) + int(view.past["retaken"][other, me]) for other in range(4)]
-    rival = int(np.argmax(swaps))
-    if swaps[rival] < SWAPS:
-        return None
-    late = past_of(seen)[0]
-    gains = (seen["hero"]["gold"][-1].astype(int) - seen["hero"]["gold"][0]).tolist()
-    others_gain = max(gain for hero, gain in enumerate(gains) if hero not in (me, rival)) > max(gains[me], gains[rival])
-    goes_on = int(late["taken"][me, rival]) + int(late["taken"][rival, me]) >= LATE_SWAPS
-    return Cycle("swapped mines", rival) if others_gain and goes_on else None
+class CycleFinder:
+    """Finds the cycles in which the heroes of a game are."""
+
+    def __init__(self, history: GameHistory) -> None:
+        self._history = history
+        events, self._ends = history.events()
+        self._kinds = np.where(_taken_back(history, events, self._ends), _TOOK_BACK, events["kind"])
+        self._heroes, self._others = events["hero"], events["other"]
+
+    def cycle_of(self, number: int, me: int) -> Cycle | None:
+        """Return the cycle in which hero `me` (0..3) is in state `number`, None if it is in none."""
+        if number < PLIES_PER_ROUND * STANDOFF_ROUNDS:
+            return None
+        blows = self._count((STRUCK,), number, STANDOFF_ROUNDS)
+        mutual = np.minimum(blows[me], blows[:, me])
+        if mutual.max() >= STANDOFF_BLOWS:
+            return Cycle("kept up a stand-off", int(mutual.argmax()))
+        back = self._count((_TOOK_BACK,), number, number)
+        swaps = back[me] + back[:, me]
+        rival = int(swaps.argmax())
+        if swaps[rival] < SWAPS:
+            return None
+        late = self._count((TOOK_MINE, _TOOK_BACK), number, SWAP_ROUNDS)
+        gains = self._gains(number, SWAP_ROUNDS)
+        others_gain = max(gain for hero, gain in enumerate(gains) if hero not in (me, rival)) > max(gains[me], gains[rival])
+        goes_on = late[me, rival] + late[rival, me] >= LATE_SWAPS
+        return Cycle("swapped mines", rival) if others_gain and goes_on else None
+
+    def _count(self, kinds: Sequence[int], number: int, rounds: int) -> NDArray[np.int64]:
+        """Return how often each hero did something of these kinds to each other hero, in the last `rounds` rounds before state
+        `number`: int64[4, 4]."""
+        start, end = (int(self._ends[ply - 1]) if ply else 0 for ply in (max(0, number - PLIES_PER_ROUND * rounds), number))
+        chosen = np.flatnonzero(np.isin(self._kinds[start:end], kinds) & (self._others[start:end] != NO_HERO)) + start
+        counts = np.zeros((SEATS, SEATS), np.int64)
+        np.add.at(counts, (self._heroes[chosen], self._others[chosen]), 1)
+        return counts
+
+    def _gains(self, number: int, rounds: int) -> list[int]:
+        """Return the gold that each hero has gained in the last `rounds` rounds before state `number`."""
+        first = max(number % PLIES_PER_ROUND, number - PLIES_PER_ROUND * rounds)
+        before, now = (self._history.state(each)["hero"]["gold"][0].astype(int) for each in (first, number))
+        gains: list[int] = (now - before).tolist()
+        return gains
+
+
+def _taken_back(history: GameHistory, events: Events, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each event of a game whether a hero took a mine by a move from the hero that had got it from this hero."""
+    owners, earlier = _owners(history.first), dict[int, int]()  # the owner of each mine, and the owner before it
+    taken_back, gaps = np.zeros(len(events), np.bool_), set(history.gaps)
+    start = 0
+    for ply, end in enumerate(ends.tolist()):
+        if ply in gaps:
+            owners = _owners(history.state(ply + 1))
+        for place in range(start, end):
+            kind, hero, other, square = (events[name].item(place) for name in ("kind", "hero", "other", "square"))
+            if kind == TOOK_MINE:
+                taken_back[place] = other != NO_HERO and earlier.get(square) == hero
+                if other != NO_HERO:
+                    earlier[square] = other
+                owners[square] = hero
+            elif kind == INHERITED:
+                for mine in [mine for mine, owner in owners.items() if owner == hero]:
+                    earlier[mine], owners[mine] = hero, other
+        start = end
+    return taken_back
+
+
+def _owners(games: Games) -> dict[int, int]:
+    """Return the owner of each mine that a hero (0..3) owns, by square."""
+    tiles = games["cell"][0] & TILE_BITS
+    return {square: int(tiles[square]) - MINE - 1 for square in np.flatnonzero(tiles > MINE).tolist()}
 
 
 def facts_of(games: Games, me: int, lines: NDArray[np.int8]) -> LineFacts:
@@ -130,9 +185,11 @@ def _facts(games: Games, me: int, line: NDArray[np.int8]) -> tuple[float, float,
     return float(deaths), float(blows), first((kind == DRANK) & (hero == me)), first((kind == TOOK_MINE) & (hero == me))
 
 
-def kind_of(view: View, played: int, best: int, played_lines: NDArray[np.int8], best_lines: NDArray[np.int8]) -> Kind:
+def kind_of(
+    view: View, cycle: Cycle | None, played: int, best: int, played_lines: NDArray[np.int8], best_lines: NDArray[np.int8]
+) -> Kind:
     """Return what was wrong with the move `played` (0..4): the kind of the first rule that applies, "" if none. `best` is the
-    best move.
+    best move, and `cycle` the cycle in which the hero is.
 
     `played_lines` and `best_lines` are the moves of the playouts after these two moves (see `facts_of`).
     """
@@ -142,7 +199,6 @@ def kind_of(view: View, played: int, best: int, played_lines: NDArray[np.int8], 
         before, after = (facts_of(view.games, view.me, lines[:rows, :plies]) for lines in (played_lines, best_lines))
         return before, after
 
-    cycle = cycle_of(view)
     if cycle is not None and _goes_on(cycle, view, played) and not _goes_on(cycle, view, best):
         return cycle.kind
     return _near_kind(view, played, best, *facts(NEAR)) or _far_kind(view, *facts(FAR))

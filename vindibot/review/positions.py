@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -10,14 +9,11 @@ import numpy as np
 
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
-from sim.past import PAST, no_past, observe, read_past
 from vindibot.games.history import GameHistory
+from vindibot.review.kinds import Cycle, CycleFinder
 
 #: All heroes.
 HEROES = (0, 1, 2, 3)
-
-#: The numbers of a turn as bytes: the number of its state, the turn, the hero and the move.
-_HEAD = struct.Struct("<4i")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +22,8 @@ class TurnPosition:
 
     - `number`: the number of the state in the history. `turn`: the turn of the protocol. `me`: the hero, 0..3.
     - `games`: the state. `recent`: the states on the hero's earlier turns, oldest first, at most `RECENT_TURNS`.
-    - `past`: the game so far as the hero saw it, the bytes of a `sim.past.PAST` record.
     - `move`: the direction that was played, 0..4. A direction without an effect counts as Stay.
+    - `cycle`: the cycle in which the hero is, None if it is in none.
     """
 
     number: int
@@ -36,42 +32,26 @@ class TurnPosition:
     move: int
     games: Games = field(repr=False)
     recent: Games = field(repr=False)
-    past: bytes = field(repr=False)
-
-    def to_bytes(self) -> bytes:
-        """Return the turn as bytes."""
-        head = _HEAD.pack(self.number, self.turn, self.me, self.move)
-        return head + self.past + self.games.tobytes() + self.recent.tobytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> TurnPosition:
-        """Return the turn that `to_bytes` has written."""
-        start = _HEAD.size + PAST.itemsize
-        games = np.frombuffer(data, GAME, offset=start)
-        number, turn, me, move = _HEAD.unpack_from(data)
-        return cls(number, turn, me, move, games[:1], games[1:], data[_HEAD.size : start])
+    cycle: Cycle | None = None
 
     def view(self, nodes: int | None = None) -> View:
         """Return the view of the hero on this turn, with a search budget of `nodes` nodes, None for no limit."""
-        past, budget = read_past(self.past), Budget(nodes=nodes)
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=past, budget=budget)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes))
 
 
 def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
     """Yield the turns of `heroes` (0..3) in order, without turns of crashed heroes and turns whose move is unknown."""
     before: list[list[Games]] = [[] for _ in HEROES]
-    pasts = [no_past() for _ in HEROES]
+    cycles = CycleFinder(history)
     for ply in history:
         games = ply.before
         me = int(games["turn"].item(0)) % PLIES_PER_ROUND
         move = ply.move
         if move is None and ply.number in history.ballots:
             move = history.ballots[ply.number].direction
-        if before[me]:
-            observe(pasts[me], before[me][-1], 0, games, 0)
         crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
         if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
             recent = np.concatenate(before[me]) if before[me] else np.zeros(0, GAME)
-            here, past = View(games, me), pasts[me].tobytes()
-            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, past)
+            here, cycle = View(games, me), cycles.cycle_of(ply.number, me)
+            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, cycle)
         before[me] = [*before[me][1 - RECENT_TURNS :], games]

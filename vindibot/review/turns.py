@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from vindibot.devtools.trials.asking import best_moves
 from vindibot.games.files.review import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.processes.inside import Owner
 from vindibot.processes.tasks import serve_tasks
-from vindibot.review.kinds import cycle_of, kind_of
+from vindibot.review.kinds import kind_of
 from vindibot.review.positions import TurnPosition
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
@@ -84,7 +85,7 @@ class Reviewer:
 def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
     """Return the review of one turn of one hero by `reviewer`."""
     view = position.view()
-    valuer, thresholds = reviewer.valuer if cycle_of(view) is None else reviewer.long_valuer, reviewer.thresholds
+    valuer, thresholds = reviewer.valuer if position.cycle is None else reviewer.long_valuer, reviewer.thresholds
     outcomes = valuer.outcomes(view)
     own = outcomes.gold[:, :, view.me]
     best, played = int(own.mean(axis=0).argmax()), outcomes.moves.index(position.move)
@@ -93,7 +94,8 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
     choice = reviewer.choice(position) if loss >= max(ASK_GOLD, ASK_ERRORS * error) else set()
     kind: Kind = ""
     if best != played:
-        kind = kind_of(view, position.move, outcomes.moves[best], outcomes.lines[:, played], outcomes.lines[:, best])
+        lines = outcomes.lines[:, played], outcomes.lines[:, best]
+        kind = kind_of(view, position.cycle, position.move, outcomes.moves[best], *lines)
     scenario = _typical(own[:, [played, best]])
     turn = ReviewedTurn(
         turn=position.turn,
@@ -113,11 +115,11 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
 
 
 def serve(owner: Owner) -> None:
-    """Review turns in another process. The setup is a `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
+    """Review turns in another process. The setup is a `Reviewer`. A task is a pickled `TurnPosition`, a result is JSON."""
     reviewer: Reviewer = owner.setup_object()
     reviewer.bot.build()
     kernels.warm()
-    serve_tasks(owner, lambda task: review_turn(TurnPosition.from_bytes(task), reviewer).model_dump_json().encode())
+    serve_tasks(owner, lambda task: review_turn(pickle.loads(task), reviewer).model_dump_json().encode())
 
 
 def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:

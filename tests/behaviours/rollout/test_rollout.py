@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
-from sim.past import Past, no_past
 from sim.rules import effective_moves, step
 from tests.support.nets import random_network
 from tests.support.positions import dead_ends_of, played_positions, small_positions
@@ -100,12 +98,10 @@ def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
     return games
 
 
-def played_out(
-    games: Games, plans: NDArray[np.int16], begin: int, end: int, past: Past | None = None, **changes: Any
-) -> NDArray[np.void]:
+def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
     """Return the statistics of all plans, if every rival follows the second of two policies."""
     trait = Rollout(**{"epsilon": 0, **changes})
-    view = View(games, mover(games), past=past)
+    view = View(games, mover(games))
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
     players = trait.players(view, weights, compiled_policies((trait.params, LIBRARY[3])))
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
@@ -120,24 +116,9 @@ def move_by_net(games: Games, hero: int, path: str) -> int:
     return net_move(networks, 0, games, 0, hero, map_tables_of(map_of(games)), np.zeros(1, FOUND), np.zeros(1, UNITS), scores)
 
 
-def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past: Past) -> tuple[float, int]:
+def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
     """Return the outcome and the first move of one playout, step by step in Python."""
     games, me = games.copy(), mover(games)
-    left = View(games, me).rounds_left
-    squares = np.flatnonzero(games["cell"][0] & 15 > TAVERN).tolist()
-
-    def gain(square: int) -> float:
-        rate = (1 + int(past["changes"][0, square])) / (trait.weights.keep + int(past["owned"][0, square]))
-        usual = 1 / trait.weights.keep
-        return (1 - math.exp(-rate * left)) / rate / ((1 - math.exp(-usual * left)) / usual) - 1
-
-    gains = {square: gain(square) if trait.past_mines else 0.0 for square in squares}
-    own = {square for square in squares if games["cell"].item(square) & 15 == 4 + me}
-
-    def further_mines() -> float:
-        now = {square for square in squares if games["cell"].item(square) & 15 == 4 + me}
-        return sum(gains[square] for square in now - own) - sum(gains[square] for square in own - now)
-
     tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
@@ -152,8 +133,7 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float, past
             life = int(heroes[hero].life)
             vigour = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-100 / weights.life_curve))
             safe = 1 - weights.frailty * np.exp(-life / weights.frail)
-            mines = heroes[hero].mines + (further_mines() if hero == me else 0)
-            values.append(heroes[hero].gold + mines * income * safe + vigour * min(1, left / weights.life_season))
+            values.append(heroes[hero].gold + heroes[hero].mines * income * safe + vigour * min(1, left / weights.life_season))
         others = [one for hero, one in enumerate(values) if hero != me]
         lead, scale = values[me] - max(others), max(1.0, trait.lead_scale * rounds_left)
         utility = trait.lead_weight * scale * np.arcsinh(lead / scale) if rounds_left <= trait.lead_rounds else 0
@@ -204,8 +184,6 @@ def test_playouts_equal_those_played_by_hand(seed: int, tmp_path: Path) -> None:
     """In every third of them our hero follows a net after its goals."""
     (tmp_path / "net.npz").write_bytes(save_nets([Net(random_network(np.random.default_rng(seed), 16))]))
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
-    past, rng = no_past(), np.random.default_rng(seed)
-    past["changes"], past["owned"] = rng.integers(0, 9, 1024), rng.integers(0, 200, 1024)
     given: dict[str, Any] = {
         "rounds": 20,
         "round_discount": 0.8,
@@ -214,13 +192,12 @@ def test_playouts_equal_those_played_by_hand(seed: int, tmp_path: Path) -> None:
         "lead_rounds": 200,
         "lead_weight": 2,
         "lead_scale": 0.1,
-        "past_mines": seed % 2 == 1,
         "net": str(tmp_path / "net.npz") if seed % 3 == 2 else None,
     }
     trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
-    stats = played_out(games, plans, 0, 1, past, **given)
+    stats = played_out(games, plans, 0, 1, **given)
     for plan, stat in zip(plans.tolist(), stats, strict=True):
-        outcome, first = by_hand(games, plan, trait, 0.8, past)
+        outcome, first = by_hand(games, plan, trait, 0.8)
         assert stat["first"] == first
         assert stat["count"] == 1
         assert stat["total"] == pytest.approx(outcome, abs=1e-6)

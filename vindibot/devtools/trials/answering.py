@@ -103,8 +103,8 @@ def serve(owner: Owner) -> None:
     for frame in owner.requests():
         head, _, data = frame.payload.partition(b"\n")
         request = json.loads(head)
-        games = np.frombuffer(data, GAME, offset=request["past"])
-        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"], data[: request["past"]])
+        games = np.frombuffer(data, GAME)
+        position = TrialPosition("", games[:1], request["me"], games[1:], request["seed"])
         if frame.kind == ASK:
             response = ask(built[0], position.view(request["nodes"]), request["stop_after"])
             answering.send(DONE, response.to_json())

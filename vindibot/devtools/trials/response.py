@@ -18,7 +18,6 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from behaviours.base import Behaviour, Budget, View
 from sim.board import draw
 from sim.game import DIRECTIONS, GAME, Game, Games, copy_of
-from sim.past import read_past
 from sim.rules import step
 from vindibot.engine.runner import parse_answer
 
@@ -35,27 +34,22 @@ _VIEW_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class TrialPosition:
-    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns.
-
-    `past` is the game so far (the bytes of a `sim.past.PAST` record). If it is empty, it follows from the recent turns.
-    """
+    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns."""
 
     name: str
     games: Game
     me: int
     recent: Games = field(default_factory=lambda: np.zeros(0, GAME))
     seed: int = 3
-    past: bytes = field(default=b"", repr=False)
 
     @classmethod
     def of(cls, view: View) -> TrialPosition:
         """Return the turn of a view."""
-        return cls(f"turn {view.turn}", view.games, view.me, view.recent, view.seed, view.past.tobytes())
+        return cls(f"turn {view.turn}", view.games, view.me, view.recent, view.seed)
 
     def view(self, nodes: int | None) -> View:
         """Return a new view, with a budget of `nodes` nodes, None for no limit."""
-        past = read_past(self.past)
-        return View(self.games.copy(), self.me, recent=self.recent.copy(), past=past, budget=Budget(nodes=nodes), seed=self.seed)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
         """Return a drawing as text. `vindibot.testing.view` can read it."""
@@ -128,7 +122,7 @@ def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Respon
     After `stop_after` seconds (None: never) the stop word of the budget is set, as at the end of a turn. Then an anytime trait is
     not asked for more answers.
     """
-    before, past = view.games.tobytes(), view.recent.tobytes()
+    game, recent = view.games.tobytes(), view.recent.tobytes()
     nodes, stop = view.budget.nodes, view.budget.stop
     answers: list[tuple[float, ...] | None] = []
     problem = trace = ""
@@ -153,17 +147,17 @@ def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Respon
         seconds = time.perf_counter() - began
     if stop_after is not None:
         stop[0] = 0
-    changed = _changed(view, before, past)
+    changed = _changed(view, game, recent)
     if view.budget.nodes != nodes or view.budget.stop is not stop or stop[0]:
         changed = changed or "its budget"
     return Response(tuple(answers), problem, trace, ended, changed, seconds)
 
 
-def _changed(view: View, before: bytes, past: bytes) -> str:
+def _changed(view: View, game: bytes, recent: bytes) -> str:
     """Return a text that says what the trait changed in its view; "" if nothing changed."""
-    if view.games.tobytes() != before:
+    if view.games.tobytes() != game:
         return "the game (view.games, view.game, view.hero or view.cells)"
-    if view.recent.tobytes() != past:
+    if view.recent.tobytes() != recent:
         return "the recent turns (view.recent)"
     for direction in range(5):
         if ("after", direction) in view._cache:  # noqa: SLF001  # what the trait has computed

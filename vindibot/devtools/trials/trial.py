@@ -296,8 +296,7 @@ def voting_elsewhere(bot: Bot) -> Iterator[Callable[[View], Ballot]]:
 
 def _request(position: TrialPosition, **fields: Any) -> bytes:
     head = {"me": int(position.me), "seed": int(position.seed), **fields}
-    head["past"] = len(position.past)
-    return json.dumps(head).encode() + b"\n" + position.past + position.games.tobytes() + position.recent.tobytes()
+    return json.dumps(head).encode() + b"\n" + position.games.tobytes() + position.recent.tobytes()
 
 
 def _vote(child: Child, frame: ChildFrame) -> Vote:

@@ -12,7 +12,6 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import draw, parse
 from sim.game import GAME, PLIES_PER_ROUND, RUNNING, SEATS, Games, copy_of, equal
-from sim.past import past_of
 from sim.replay import moves_of, play_moves
 from sim.rules import step
 from vindibot.base.errors import UsageError
@@ -116,8 +115,7 @@ class Continuation:
         """Return the view of the hero on this turn, with a search budget of `nodes` nodes (None: no limit)."""
         games = self.opening.last()
         before = np.concatenate([np.zeros(0, GAME), *self.opening.turns_of(self.hero)])
-        past = past_of(np.concatenate([before, games]))
-        return View(games, self.hero, recent=before[-RECENT_TURNS:], past=past, budget=Budget(nodes=nodes), seed=seed)
+        return View(games, self.hero, recent=before[-RECENT_TURNS:], budget=Budget(nodes=nodes), seed=seed)
 
     @property
     def rounds(self) -> int:

@@ -16,18 +16,6 @@ const FIELDS = 5,
   PER_STATE = FIELDS * HEROES;
 /** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
 const PARTS = 60;
-/** The numbers of a hero in the game so far: how often it killed and died, its blows and the blows that hit it, its beers, the
- *  rounds after which it was beside a tavern, the mines that it took from hero 0..3 (`TAKEN` + hero) and from nobody (`TAKEN` + 4),
- *  and those of them that this hero had got from it (`RETAKEN` + hero). */
-export const KILLS = 0,
-  DEATHS = 1,
-  BLOWS = 2,
-  STRUCK = 3,
-  BEERS = 4,
-  TAVERNS = 5,
-  TAKEN = 6,
-  RETAKEN = TAKEN + HEROES + 1;
-const NUMBERS = RETAKEN + HEROES;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -45,16 +33,6 @@ export class Game {
     this.gaps = [Boolean(bundle.start.gap)];
     this.owners = [
       Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
-    ];
-    this.soFar = [bundle.start.soFar ?? new Uint16Array(NUMBERS * HEROES)];
-    // Of each mine: how often it went from one hero to another (`changes`), the turn in which its owner got it (`since`), and 1 +
-    // the hero that had it before its owner, or 0 (`before`).
-    this.mines = [
-      bundle.start.mines ?? {
-        changes: new Uint16Array(this.mineSquares.length),
-        since: new Int32Array(this.mineSquares.length).fill(bundle.start.turn),
-        before: new Uint8Array(this.mineSquares.length),
-      },
     ];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
@@ -93,19 +71,6 @@ export class Game {
   hero(state, hero) {
     const [square, life, gold, mines, crashed] = this.values.subarray(state * PER_STATE + hero * FIELDS);
     return { square, life, gold, mines, crashed: Boolean(crashed) };
-  }
-
-  /** Return a number of a hero in the game so far. Plies in gaps do not count. */
-  counted(state, hero, number) {
-    return this.soFar[state][hero * NUMBERS + number];
-  }
-
-  /** Return how often the mine with this index changed hands, and for how many rounds its owner has had it. The round in which it
-   *  got the mine counts. The result is { changes, held }; `held` is null if the mine has no owner. */
-  mine(state, index) {
-    const { changes, since } = this.mines[state],
-      plies = this.turns[state] - since[index];
-    return { changes: changes[index], held: this.owners[state][index] ? Math.ceil(plies / HEROES) : null };
   }
 
   heroes(state) {
@@ -150,7 +115,7 @@ export class Game {
       letters[square] = owners[index] ? String(owners[index] - 1) : '-';
     });
     const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) => [square, life, gold, mines, Number(crashed)]);
-    const start = { turn: this.turns[state], heroes, gap: false, soFar: this.soFar[state], mines: this.mines[state] };
+    const start = { turn: this.turns[state], heroes, gap: false };
     return {
       ...bundle,
       tiles: letters.join(''),
@@ -232,33 +197,20 @@ export class Game {
   /** Store the owners of the mines after a ply, and the events to which the user can jump. */
   _note(state, ply) {
     const before = this.owners[state - 1];
-    let owners = before,
-      mines = this.mines[state - 1];
+    let owners = before;
     const taken = (ply.e ?? []).filter(([kind]) => kind === 'mine');
     if (ply.m || taken.length) {
       owners = before.slice();
-      mines = { changes: mines.changes.slice(), since: mines.since.slice(), before: mines.before.slice() };
       // In one ply, a mine can have three owners: its taker kills a hero on whose spawn it stands, and dies there.
-      const pass = (index, owner) => {
-        if (owners[index]) {
-          mines.before[index] = owners[index];
-          if (owner) mines.changes[index] += 1;
-        }
-        mines.since[index] = this.turns[state - 1];
-        owners[index] = owner;
-      };
       const after = new Map(taken.map(([, , square]) => [this.mineIndex.get(square), before[this.mineIndex.get(square)]]));
       for (const [square, owner] of ply.m ?? []) after.set(this.mineIndex.get(square), owner === null ? 0 : owner + 1);
-      for (const [, hero, square] of taken) pass(this.mineIndex.get(square), hero + 1);
-      for (const [index, owner] of after) if (owners[index] !== owner) pass(index, owner);
+      for (const [index, owner] of after) owners[index] = owner;
       if (!ply.gap) {
         const heroes = [...after].flatMap(([index, owner]) => [before[index], owner]).filter(Boolean);
         this.events.mine.push({ state, heroes: [...new Set(heroes.map((one) => one - 1))] });
       }
     }
     this.owners.push(owners);
-    this.mines.push(mines);
-    this.soFar.push(this._counted(state, ply.e ?? []));
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
         this.events.kill.push({ state, heroes: [hero] });
@@ -269,31 +221,6 @@ export class Game {
         this._sortLate();
       }
     }
-  }
-
-  /** Return the numbers of the game so far after the events of a ply. Without news it is the array of the state before. */
-  _counted(state, events) {
-    const found = [],
-      before = this.soFar[state - 1],
-      mines = this.mines[state - 1];
-    for (const [kind, hero, a, b] of events) {
-      if (kind === 'mine') {
-        found.push([hero, TAKEN + (b ?? HEROES)]);
-        if (b !== null && mines.before[this.mineIndex.get(a)] === hero + 1) found.push([hero, RETAKEN + b]);
-      } else if (kind === 'beer') found.push([hero, BEERS]);
-      else if (kind === 'blow') found.push([hero, BLOWS], [a, STRUCK]);
-      else if (kind === 'kill') found.push([hero, KILLS], [a, DEATHS]);
-      else if (kind === 'death') found.push([hero, DEATHS]);
-    }
-    if ((this.turns[state] - this.turns[0]) % HEROES === 0)
-      for (let hero = 0; hero < HEROES; hero++) if (this._besideTavern(this.value(state, hero, SQUARE))) found.push([hero, TAVERNS]);
-    const after = found.length ? before.slice() : before;
-    for (const [hero, number] of found) after[hero * NUMBERS + number] += 1;
-    return after;
-  }
-
-  _besideTavern(square) {
-    return square >= 0 && neighbours(square, this.size).some((next) => this.tiles[next] === TILES.T);
   }
 
   /** Return the state of the next (`way` 1) or the previous (-1) event of a kind. Only events of `hero` count, or all events if

@@ -64,14 +64,6 @@ export const OVERLAYS = [
     without: 'no bot has marked a square',
   },
   { id: 'distances', key: 'S', label: 'Distances', tip: 'number of moves of the selected hero to each square' },
-  {
-    id: 'mines',
-    key: 'F',
-    label: 'Fought mines',
-    tip: 'how often each mine changed hands, and below it for how many rounds its owner has had it',
-    fed: (game) => game.mineSquares.length,
-    without: 'this map has no mines',
-  },
   { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
   {
     id: 'ends',
@@ -144,14 +136,6 @@ const DRAW = {
     territory(game, state).forEach((hero, square) => {
       if (hero >= 0 && game.tiles[square] !== MINE && game.tiles[square] !== TAVERN)
         marks.fills.push([square, rgba(HEROES[hero].main, 0.34)]);
-    });
-  },
-
-  mines(marks, game, { state }) {
-    game.mineSquares.forEach((square, index) => {
-      const { changes, held } = game.mine(state, index);
-      if (changes) marks.fills.push([square, `rgba(150,60,230,${Math.min(0.55, 0.15 + 0.04 * changes)})`]);
-      marks.texts.push([square, held === null ? String(changes) : `${changes}\n${held}`]);
     });
   },
 

@@ -1,21 +1,8 @@
 // The table of the four heroes. Jumps to events and the overlay of distances use the selected hero.
 
 import { el, foreign, set } from 'viewer/dom.js';
-import { BEERS, BLOWS, DEATHS, KILLS, RETAKEN, STRUCK, TAKEN, TAVERNS } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
-/** The columns of the game so far: the head and the number. The last five say from whom a hero took mines. Four of them have a
- *  third entry: the number of those mines that it took back. */
-const SO_FAR = [
-  ['Kills', KILLS],
-  ['Deaths', DEATHS],
-  ['Blows', BLOWS],
-  ['Hit by', STRUCK],
-  ['Beers', BEERS],
-  ['Tavern', TAVERNS],
-  ...[0, 1, 2, 3].map((hero) => [hero + 1, TAKEN + hero, RETAKEN + hero]),
-  ['none', TAKEN + 4],
-];
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 
 export class HeroTable {
@@ -29,8 +16,6 @@ export class HeroTable {
     const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) => el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
     head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
-    this.counts = [0, 1, 2, 3].map((hero) => this._counts(hero));
-    this.soFar = null; // the numbers that are shown
     host.classList.add('heroes-panel');
     host.append(
       el(
@@ -45,45 +30,7 @@ export class HeroTable {
         ),
       ),
       this.ending,
-      this._panel(),
     );
-  }
-
-  /** Return the closed part of the panel with the game so far. */
-  _panel() {
-    const plain = SO_FAR.filter(([, number]) => number < TAKEN),
-      taken = SO_FAR.slice(plain.length);
-    const cell = (text, attributes = {}) => el('th', { scope: 'col', class: 'number', text, ...attributes });
-    const heads = el(
-      'tr',
-      {},
-      el('th', { scope: 'col', rowspan: 2 }, el('span', { class: 'unseen', text: 'Hero' })),
-      plain.map(([text]) => cell(text, { rowspan: 2 })),
-      el('th', { scope: 'colgroup', colspan: taken.length, class: 'number', text: 'Mines taken from (and back)' }),
-    );
-    return el(
-      'details',
-      { class: 'so-far' },
-      el('summary', { text: 'The game so far' }),
-      el(
-        'table',
-        {},
-        el('caption', { class: 'unseen', text: 'The game so far, without gaps' }),
-        el('thead', {}, heads, el('tr', {}, taken.map(([text]) => cell(text)))),
-        el(
-          'tbody',
-          {},
-          this.counts.map(({ row }) => row),
-        ),
-      ),
-    );
-  }
-
-  _counts(hero) {
-    const cells = SO_FAR.map(() => el('td', { class: 'number' }));
-    const row = el('tr', { 'data-hero': hero }, el('th', { scope: 'row' }, el('span', { class: 'hero-number', text: hero + 1 })), cells);
-    row.style.setProperty('--hero', HEROES[hero].main);
-    return { row, cells };
   }
 
   /** Select a hero 0..3. If this hero is selected already, or for -1, clear the selection. */
@@ -156,14 +103,6 @@ export class HeroTable {
       const moves = hero === mover && !over;
       if (shown.moves !== moves) cells.row.classList.toggle('moves', moves);
       cells.shown = { ...now, note, moves };
-    });
-    if (this.soFar === game.soFar[state]) return; // most plies have no news
-    this.soFar = game.soFar[state];
-    this.counts.forEach(({ cells }, hero) => {
-      SO_FAR.forEach(([, number, back], column) => {
-        const again = back && game.counted(state, hero, back);
-        cells[column].textContent = `${game.counted(state, hero, number)}${again ? ` (${again})` : ''}`;
-      });
     });
   }
 
