@@ -7,14 +7,12 @@ package, unless a built-in trait has this name. ``find("coward:Coward")`` return
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import importlib
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -38,7 +36,7 @@ BUILT_IN = {
     "movement-premium": "behaviours.classic.premium:MovementPremium",
     "random": "behaviours.classic.random:Random",
     "rollout": "behaviours.rollout:Rollout",
-    "route": "behaviours.route.trait:Route",
+    "route": "behaviours.tactics.route:Route",
     "search": "behaviours.search:Search",
     "spawn-avoider": "behaviours.classic.spawn:SpawnAvoider",
     "stalemate": "behaviours.tactics.stalemate:Stalemate",
@@ -54,7 +52,7 @@ class BehaviourError(ValueError):
 
 
 class ModuleEndsProcessError(ImportError):
-    """A module calls `sys.exit` or `os._exit` while it is imported. The message names the call and its line."""
+    """A module raises `SystemExit` while it is imported. The message names the file and the line."""
 
 
 def names() -> list[str]:
@@ -116,49 +114,15 @@ def _load(use: str, path: str) -> type[Behaviour]:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module and return it.
-
-    Raises the error of the module, or `ModuleEndsProcessError` if the module would end this process.
-    """
+    """Import a module and return it. Raises the error of the module, or `ModuleEndsProcessError` instead of `SystemExit`."""
     try:
-        with _exit_refused():
-            return importlib.import_module(name)
+        return importlib.import_module(name)
     except SystemExit as problem:
-        raise ModuleEndsProcessError(f"it ends the program: {_place(problem, f'SystemExit({problem.code!r})')}") from None
-    except _ExitRefused as problem:
-        raise ModuleEndsProcessError(f"it ends the program: {_place(problem, f'os._exit({problem})')}") from None
-
-
-class _ExitRefused(BaseException):
-    """Raised by `os._exit` inside `_exit_refused`, with the status."""
-
-
-@contextlib.contextmanager
-def _exit_refused() -> Iterator[None]:
-    """Make `os._exit` raise `_ExitRefused` in this process. In a forked child process, `os._exit` still ends the child.
-
-    `posix._exit` is not replaced, because our own signal handlers end the process with it.
-    """
-    exit_now, pid = os._exit, os.getpid()
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != pid:
-            exit_now(status)
-        raise _ExitRefused(status)
-
-    os._exit = refuse
-    try:
-        yield
-    finally:
-        os._exit = exit_now
-
-
-def _place(problem: BaseException, call: str) -> str:
-    """Return `call` with the file and line from which it raised `problem`: ``os._exit(3) in coward.py, line 5``."""
-    trace = problem.__traceback__
-    while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename != __file__:
-        trace = trace.tb_next
-    return f"{call} in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else call
+        trace = problem.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = f" in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else ""
+        raise ModuleEndsProcessError(f"it ends the program: SystemExit({problem.code!r}){place}") from None
 
 
 def _module(shown: str, name: str) -> Any:

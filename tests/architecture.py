@@ -158,7 +158,6 @@ PURPOSES = {
     "search": "alpha-beta",
     "rollout": "plans played out",
     "sparring": "rivals to measure against",
-    "route": "the way over mines and taverns",
     "common": "combat, evaluation, map tables",
     "sim": "rules, maps, kernels and their cache",
 }

@@ -48,7 +48,6 @@ PLACES = {
     "vindibot/base/keys.py": "a key file has no mode",
     "vindibot/base/orphans.py": "does nothing",
     "vindibot/base/streams.py": "the streams of Python stay",
-    "vindibot/base/system/exit.py": "the module of the system has another name",
     "vindibot/base/system/limits.py": "sets no limits, and knows none",
     "vindibot/base/system/locks.py": "locks a file in the cache folder",
     "vindibot/base/system/priority.py": "the priority stays",

@@ -29,7 +29,6 @@ if __name__ == "__main__":
 
 from vindibot.base import interrupts, streams  # noqa: E402 - after the change of the import path
 from vindibot.base.packages import hidden_package  # noqa: E402
-from vindibot.base.system.exit import exit_now  # noqa: E402
 
 
 def _end(codes: list[int], output: streams.OutputFile) -> None:
@@ -45,7 +44,7 @@ def _end(codes: list[int], output: streams.OutputFile) -> None:
     except (OSError, ValueError):  # the interpreter says so
         return
     if codes:
-        exit_now(codes[0] or int(output.failed))
+        os._exit(codes[0] or int(output.failed))
 
 
 def main() -> None:

@@ -15,8 +15,7 @@ from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from behaviours.rollout import Rollout
 from behaviours.rollout.plans import plans_of
-from behaviours.route.plan import plan_routes
-from behaviours.route.trait import Route
+from behaviours.tactics.route import Route, plan_routes
 from sim.game import Games, mover
 from sim.generator import generate
 from tests.benchmarks import Row

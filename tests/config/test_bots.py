@@ -196,10 +196,6 @@ SLIPS = [
     ('[traits.a]\nuse = "coward:Fragile"', ["line 2: traits.a cannot be built: RuntimeError: out of glue"]),
     ('[traits.a]\nuse = "broken:Coward"', ["line 2", "cannot be imported (SyntaxError: "]),
     ('[traits.a]\nuse = "ending:Coward"', ["line 2: the trait 'ending:Coward': its module ending ", "ending.py, line 2"]),
-    (
-        '[traits.a]\nuse = "quitting:Coward"',
-        ["its module quitting ", "it ends the program: os._exit(3) in ", "quitting.py, line 4"],
-    ),
     ('[traits.a]\nuse = "coward"', ["line 2: there is no trait 'coward'", "module:Class"]),
     ("[traits.a]\nuse = 3", ["line 2: traits.a.use must be text, not 3"]),
     ('[traits.stay]\nweight = "much"', ['line 2: traits.stay.weight must be a number, not "much"']),
@@ -230,7 +226,6 @@ BAD_PARAMETERS = [
 def test_slips_in_a_bot(text: str, expected: list[str]) -> None:
     Path("broken.py").write_text("class Coward(:")
     Path("ending.py").write_text("import sys\nsys.exit()")
-    Path("quitting.py").write_text("import os\n\ndef leave():\n    os._exit(3)\n\nleave()")
     message = refusal(text)
     assert message.startswith("mine.toml")
     for words in expected:

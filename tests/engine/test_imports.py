@@ -186,7 +186,7 @@ def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(
     ids=" ".join,
 )
 def test_a_module_that_ends_the_process_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
-    (folder / "quits.py").write_text("import os\n\nos._exit(0)\n")
+    (folder / "quits.py").write_text("import sys\n\nsys.exit(0)\n")
     (folder / "bot.toml").write_text('[traits.quick]\nuse = "quits:Quits"\n')
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
@@ -194,7 +194,7 @@ def test_a_module_that_ends_the_process_is_named(folder: Path, monkeypatch: pyte
     assert done.exit_code == (1 if words[0] == "doctor" else 2)
     told = " ".join(done.output.split())
     assert "bot.toml, line 2: the trait 'quits:Quits': its module quits cannot be imported: " in told
-    assert f"it ends the program: os._exit(0) in {folder / 'quits.py'}, line 3" in told
+    assert f"it ends the program: SystemExit(0) in {folder / 'quits.py'}, line 3" in told
 
 
 # Kernels of one's own

@@ -121,10 +121,6 @@ def become(system: str) -> None:
         for module in MODULES
         if not is_lacking(module, system)
     }
-    if system == "windows":
-        ending = ModuleType("nt")
-        ending._exit = os._exit
-        sys.modules["nt"] = ending
     imported = builtins.__import__
 
     def import_as_there(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:  # noqa: A002

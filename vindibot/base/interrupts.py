@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from vindibot.base.system.exit import exit_now
-
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
@@ -147,4 +145,4 @@ def _leave(number: int, frame: FrameType | None) -> None:
         os.write(2, f"{shown}{_words}\n".encode() if _words else shown.encode())
     except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
         pass
-    exit_now(INTERRUPTED)
+    os._exit(INTERRUPTED)

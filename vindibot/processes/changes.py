@@ -9,7 +9,6 @@ import signal
 from typing import NoReturn
 
 from vindibot.base.orphans import kill_children
-from vindibot.base.system.exit import exit_now
 
 
 class Changes:
@@ -40,4 +39,4 @@ class Changes:
                 if not os.waitpid(-1, os.WNOHANG)[0]:
                     select.select([self.descriptor], [], [], 0.05)
                     self.take()
-        exit_now(0)
+        os._exit(0)

@@ -19,7 +19,6 @@ from selectors import EVENT_READ, PollSelector, SelectorKey
 from typing import NoReturn
 
 from vindibot.base.orphans import children, kill_children
-from vindibot.base.system.exit import exit_now
 from vindibot.processes import inside
 from vindibot.processes.changes import Changes
 from vindibot.processes.requests import CONTROL, Request, close_all, receive
@@ -127,7 +126,7 @@ class Forker:
                     _tell(descriptors[CONTROL], PID.pack(os.getpid()))
                     inside.run(request, descriptors, theirs)
                 finally:
-                    exit_now(1)
+                    os._exit(1)
             self._add(ForkedChild(pid, request, socket.socket(fileno=descriptors.pop(CONTROL))))
             if ours is not None:
                 self._listen(ours)

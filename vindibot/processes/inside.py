@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 from vindibot.base.orphans import adopt_orphans, continue_after_parent, name_process
-from vindibot.base.system.exit import exit_now
 from vindibot.base.system.limits import open_files
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
@@ -122,7 +121,7 @@ def run(request: Request, descriptors: list[int], requests: socket.socket | None
         with contextlib.suppress(BaseException):
             sys.stdout.flush()
             sys.stderr.flush()
-        exit_now(code & 0xFF)
+        os._exit(code & 0xFF)
 
 
 def detach(keep: Collection[int]) -> None:

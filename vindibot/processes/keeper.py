@@ -19,7 +19,6 @@ import socket
 from typing import Any, NoReturn
 
 from vindibot.base.orphans import adopt_orphans, children, continue_after_parent, kill_children, name_process
-from vindibot.base.system.exit import exit_now
 from vindibot.processes.changes import Changes
 
 #: The name of the process, as ``ps`` shows it.
@@ -94,4 +93,4 @@ def _start_root(requests: int, told: dict[str, Any]) -> tuple[int, int]:
 
         serve_as_root(tell, told)
     finally:
-        exit_now(1)
+        os._exit(1)

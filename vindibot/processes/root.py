@@ -27,7 +27,6 @@ from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
 from vindibot.base.orphans import adopt_orphans, continue_after_parent, kill_children, name_process
-from vindibot.base.system.exit import exit_now
 from vindibot.base.system.limits import open_files
 from vindibot.config.settings import cores
 from vindibot.processes import inside, preload
@@ -97,7 +96,7 @@ def _load_kernels() -> None:
             try:
                 preload.load_kernels()
             finally:
-                exit_now(0)
+                os._exit(0)
         forked.append(pid)
     preload.load_kernels()
     for pid in forked:
@@ -189,7 +188,7 @@ class _Root(Forker):
                     try:
                         _hold_template(theirs, Needs() if needs in self._failed else needs, gate)
                     finally:
-                        exit_now(1)
+                        os._exit(1)
             self._templates[needs] = _Template(holder, ours)
             self._selector.register(ours, EVENT_READ, self._hear)
 
@@ -319,11 +318,11 @@ def _hold_template(requests: socket.socket, needs: Needs, gate: int | None) -> N
         try:
             _serve_as_template(requests, needs, gate, holder)
         finally:
-            exit_now(1)
+            os._exit(1)
     close_all([*open_files() - {0, 1, 2}])
     name_process(HOLDER)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)  # the template ends it if all modules are imported
-    exit_now(0)
+    os._exit(0)
 
 
 def _serve_as_template(requests: socket.socket, needs: Needs, gate: int | None, holder: int) -> NoReturn:

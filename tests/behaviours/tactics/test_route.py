@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from behaviours import Budget, SearchInfo, View
-from behaviours.route.plan import RouteParams, RoutePlan, plan_routes
-from behaviours.route.trait import Route
+from behaviours.tactics.route import Route, RouteParams, RoutePlan, plan_routes
 from sim.board import parse
-from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, WEST, Games, mover, row_column
+from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
@@ -22,7 +21,7 @@ from vindibot.testing import favourites, view, votes
 
 RUNS_ON = np.zeros(1, np.int64)
 #: All that the model has apart from the rules switched off.
-PLAIN = Route(rival=0, late=1, home=0)
+PLAIN = Route(rival=0, late=1)
 
 
 def all_plans(here: View, trait: Route = PLAIN, nodes: int = 1_000_000) -> list[RoutePlan]:
@@ -58,46 +57,30 @@ class Oracle:
         self.params, self.here = params, here
         self.cells = [int(cell) & TILE_BITS for cell in here.map.cells]
         self.number = {int(mine): number for number, mine in enumerate(params.mines)}
-        self.plies = len(params.pay) - 1
+        self.plies = params.plies
         self.best = lru_cache(maxsize=None)(self._best)
         #: The start, if the hero could drink there at once and the beer heals nothing. It does not wait for thirst.
         self.sated_at = -1
 
-    def home(self, square: int, blocked: bool) -> int:
-        """Return the moves to the nearest square beside a tavern; 0 without one."""
-        ring, seen, moves = {square}, {square}, 0
-        while ring:
-            if ring & set(self.params.beside_taverns.tolist()):
-                return moves
-            beside = {there + int(offset) for there in ring for offset in OFFSET[1:]}
-            ring = {there for there in beside - seen if self.cells[there] == AIR and not (blocked and self.params.blocked[there])}
-            seen |= ring
-            moves += 1
-        return 0
-
     def value_of(self, mine: int, ply: int) -> float:
-        params = self.params
-        late = params.late if ply > params.deadlines[mine] else 1.0
-        return float(params.weights[mine] * late * params.pay[self.plies - ply + 1])
+        late = self.params.late if ply > self.params.deadlines[mine] else 1.0
+        return float(self.params.weights[mine] * late * (self.plies - ply + 1))
 
     def _best(self, square: int, life: int, gold: int, ply: int, owned: int, taken: int, before: bool, may_end: bool) -> float:
         """Return the gold that can still be won after `ply` plies, `before` the first waypoint or after it."""
-        params = self.params
-        found = -1e9
-        if may_end:
-            found = -params.home * min(self.home(square, before), self.plies - ply)
+        found = 0.0 if may_end else -1e9
         if ply == self.plies:
             return found
         for offset in OFFSET.tolist():
             there = square + offset
             tile, thirsty = self.cells[there], max(1, life - 1)
-            if offset == 0 or (tile == AIR and not (before and params.blocked[there])):
+            if offset == 0 or (tile == AIR and not (before and self.params.blocked[there])):
                 found = max(found, self.best(there, thirsty, gold + owned, ply + 1, owned, taken, before, False))
             elif tile == TAVERN and gold >= 2 and life < 99 and not (before and square == self.sated_at):
                 drunk = min(100, life + 50) - 1
                 after = self.best(square, drunk, gold - 2 + owned, ply + 1, owned, taken, False, False)
                 found = max(found, after - 2)
-            elif there in self.number and not taken >> self.number[there] & 1 and life >= params.floor:
+            elif there in self.number and not taken >> self.number[there] & 1 and life > 20:
                 mine = self.number[there]
                 if self.value_of(mine, ply + 1) <= 0:
                     continue  # a mine without value is no way through
@@ -112,7 +95,7 @@ class Oracle:
         mine = MINE + 1 + self.here.me
         gained = [number for place, number in self.number.items() if game["cell"][place] & TILE_BITS == mine]
         lost = int(before.mines) + len(gained) - int(hero["mines"])
-        now = sum(self.value_of(number, 1) for number in gained) - lost * float(self.params.pay[-1])
+        now = sum(self.value_of(number, 1) for number in gained) - lost * self.plies
         now += int(hero["gold"]) - int(before.gold) - int(hero["mines"])
         taken = sum(1 << number for number in gained)
         place, life, gold, owned = (int(hero[name]) for name in ("pos", "life", "gold", "mines"))
@@ -130,11 +113,7 @@ def test_it_equals_brute_force(games: Games, plies: int, data: st.DataObject) ->
     for mine in map_of(games).mines[data.draw(st.integers(1, 5)) :]:
         if int(games[0]["cell"][mine]) == MINE:
             games[0]["cell"][mine] = WALL
-    trait = data.draw(
-        st.sampled_from(
-            [PLAIN, Route(home=0.2, late=0.5, rival=0.5), Route(discount_rounds=30, late=0.7), Route(late=0), Route(reserve=9)]
-        )
-    )
+    trait = data.draw(st.sampled_from([PLAIN, Route(late=0.5, rival=0.5), Route(late=0)]))
     assert_equals_brute_force(View(games, me), trait)
 
 
@@ -185,7 +164,6 @@ def test_a_hero_that_would_die_does_not_attack() -> None:
     assert waypoints(board.format(21)) == [(0, 2)]
     assert waypoints(board.format(20)) == ["beer", (0, 2)]
     assert best_plan(board.format(20)).values[EAST] < best_plan(board.format(20)).values[STAY]
-    assert waypoints(board.format(21), Route(reserve=1)) == ["beer", (0, 2)]
 
 
 def test_beers_are_had_on_the_way() -> None:
@@ -316,8 +294,7 @@ def test_it_votes_around_heroes_in_the_way() -> None:
     assert favourites(Route(avoid_danger=False), view(board)) == {SOUTH}
 
 
-def test_with_nothing_to_take_it_goes_home() -> None:
-    assert favourites(Route(), view("|[]    @1$1|" + "\n|##########|" * 4)) == {WEST}
+def test_with_nothing_to_take_all_moves_are_equal() -> None:
     assert votes(Route(), view("|  @1|\n|    |")).tolist() == [0] * 5
     assert votes(Route(), View(parse("|@1$-|\n|    |\nturn 1200 of 1200 over TurnMax"), 0)) is None
 

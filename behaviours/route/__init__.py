@@ -1,1 +1,0 @@
-"""Routes over mines and taverns: the distances between waypoints, the search for their best order, and plans for a turn."""
