@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
@@ -10,10 +11,14 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import CRASH, GAME, PLIES_PER_ROUND, RUNNING, STAY, Games
 from vindibot.games.history import GameHistory
-from vindibot.review.kinds import Cycle, CycleFinder
+from vindibot.review.kinds import CYCLE_KINDS, Cycle, CycleFinder
 
 #: All heroes.
 HEROES = (0, 1, 2, 3)
+
+#: The numbers of a turn as bytes: the number of its state, the turn, the hero, the move, the kind of its cycle (-1: none) and the
+#: rival in it.
+_HEAD = struct.Struct("<6i")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,19 @@ class TurnPosition:
     games: Games = field(repr=False)
     recent: Games = field(repr=False)
     cycle: Cycle | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the turn as bytes."""
+        cycle = (-1, 0) if self.cycle is None else (CYCLE_KINDS.index(self.cycle.kind), self.cycle.rival)
+        return _HEAD.pack(self.number, self.turn, self.me, self.move, *cycle) + self.games.tobytes() + self.recent.tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> TurnPosition:
+        """Return the turn that `to_bytes` has written."""
+        games = np.frombuffer(data, GAME, offset=_HEAD.size)
+        number, turn, me, move, kind, rival = _HEAD.unpack_from(data)
+        cycle = None if kind < 0 else Cycle(CYCLE_KINDS[kind], rival)
+        return cls(number, turn, me, move, games[:1], games[1:], cycle)
 
     def view(self, nodes: int | None = None) -> View:
         """Return the view of the hero on this turn, with a search budget of `nodes` nodes, None for no limit."""

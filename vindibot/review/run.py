@@ -113,7 +113,7 @@ def _in_order(tasks: Tasks, left: Sequence[TurnPosition], waiting: int) -> Itera
     `VindibotError` is raised.
     """
     rest = iter(left)
-    futures = deque((one, tasks.submit(pickle.dumps(one))) for one in islice(rest, waiting))
+    futures = deque((one, tasks.submit(one.to_bytes())) for one in islice(rest, waiting))
     problem: VindibotError | None = None
     while futures:
         position, future = futures.popleft()
@@ -123,7 +123,7 @@ def _in_order(tasks: Tasks, left: Sequence[TurnPosition], waiting: int) -> Itera
             problem = problem or error
             continue
         if problem is None:
-            futures.extend((one, tasks.submit(pickle.dumps(one))) for one in islice(rest, 1))
+            futures.extend((one, tasks.submit(one.to_bytes())) for one in islice(rest, 1))
         yield turn
     if problem is not None:
         raise problem
@@ -136,7 +136,7 @@ def _reviewed(tasks: Tasks, position: TurnPosition, future: Future[bytes]) -> Re
         try:
             result = future.result()
         except ChildEnded:
-            result = tasks.submit(pickle.dumps(position)).result()
+            result = tasks.submit(position.to_bytes()).result()
         return ReviewedTurn.model_validate_json(result)
     except ChildEnded as ended:
         last = ended.ending.last_lines.splitlines()[-1:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,11 +114,11 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
 
 
 def serve(owner: Owner) -> None:
-    """Review turns in another process. The setup is a `Reviewer`. A task is a pickled `TurnPosition`, a result is JSON."""
+    """Review turns in another process. The setup is a `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
     reviewer: Reviewer = owner.setup_object()
     reviewer.bot.build()
     kernels.warm()
-    serve_tasks(owner, lambda task: review_turn(pickle.loads(task), reviewer).model_dump_json().encode())
+    serve_tasks(owner, lambda task: review_turn(TurnPosition.from_bytes(task), reviewer).model_dump_json().encode())
 
 
 def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:
