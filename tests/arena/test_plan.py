@@ -15,7 +15,7 @@ from vindibot.arena.report.plan import to_halve
 from vindibot.arena.results import GameLine
 from vindibot.arena.scores import match_scores
 from vindibot.cli.main import main
-from vindibot.statistics.plans import expected_blocks
+from vindibot.statistics.sprt import expected_blocks
 
 
 def old_games(blocks: int = 40) -> list[GameLine]:

@@ -8,9 +8,8 @@ import pytest
 from vindibot.statistics.differences import normalised_difference
 from vindibot.statistics.hypotheses import Hypotheses
 from vindibot.statistics.means import mean_interval
-from vindibot.statistics.plans import blocks_for_interval, expected_blocks
 from vindibot.statistics.ratings import elo, expected
-from vindibot.statistics.sprt import SequentialTest
+from vindibot.statistics.sprt import SequentialTest, blocks_for_interval, expected_blocks
 
 
 @pytest.mark.parametrize("difference", [0.0, 10.0, 20.0])

@@ -14,7 +14,7 @@ from tests.support.arenagames import SEATINGS, game_line
 from vindibot.arena.scores import match_scores
 from vindibot.statistics.differences import HALF_POINTS, estimate_difference
 from vindibot.statistics.luce import PRIOR
-from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.means import rate_interval
 from vindibot.statistics.ratings import POINTS
 from vindibot.statistics.shares import estimate_share
 

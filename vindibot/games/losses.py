@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Self, get_args
 
 from vindibot.games.files.review import Kind, Mark, ReviewedTurn
-from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.means import rate_interval
 
 #: The classes of bad moves, the smallest losses first.
 MARKS = get_args(Mark)[1:]
@@ -89,7 +89,7 @@ class BotLosses:
     def interval(self, kind: str | None = None, seed: int = 0) -> tuple[float, float] | None:
         """Return the 95 % interval of `per_move`. Return None for fewer than 3 blocks.
 
-        It is the interval of a rate (`vindibot.statistics.rates`). An event is a bad move that loses the mean loss of all bad
+        It is the interval of a rate (`vindibot.statistics.means`). An event is a bad move that loses the mean loss of all bad
         moves, or 1 gold if there is no bad move. `seed` is the seed of the bootstrap.
         """
         if len(self.blocks) < MIN_BLOCKS:

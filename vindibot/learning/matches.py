@@ -38,7 +38,7 @@ from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.engine.warmup import warm
 from vindibot.learning.net_files import read_nets
 from vindibot.learning.trainer import training_map
-from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.means import rate_interval
 from vindibot.statistics.shares import estimate_share
 
 #: The file of the net in a folder of self-play.

@@ -35,7 +35,7 @@ from vindibot.review.run import reviewing
 from vindibot.review.situations import SITUATIONS
 from vindibot.review.turns import Reviewer
 from vindibot.review.values import NODES, ROUNDS, rollout_of
-from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.means import rate_interval
 from vindibot.viewer.replay import replay_file
 
 #: Default number of turns about which the bots are asked.

@@ -14,7 +14,7 @@ import numpy as np
 
 from vindibot.statistics.means import student_quantile
 from vindibot.statistics.ratings import MIN_BLOCKS, elo
-from vindibot.statistics.shares import LEVEL, estimate_share
+from vindibot.statistics.shares import estimate_share
 
 #: Number of half points in a block of a match: six games, and in each game four pairs. A tie is half a point.
 HALF_POINTS = 48
@@ -22,9 +22,9 @@ HALF_POINTS = 48
 
 @dataclass(frozen=True)
 class EloEstimate:
-    """A's advantage over B as a score (0..1) and in rating points, each with its interval. All numbers are finite.
+    """A's advantage over B as a score (0..1) and in rating points, each with its 95 % interval. All numbers are finite.
 
-    `level` is the probability with which the intervals hold the true values. `blocks` is the number of blocks.
+    `blocks` is the number of blocks.
     """
 
     score: float
@@ -34,19 +34,18 @@ class EloEstimate:
     low: float
     high: float
     blocks: int
-    level: float = LEVEL
 
 
-def estimate_difference(scores: Sequence[float], level: float = LEVEL) -> EloEstimate | None:
+def estimate_difference(scores: Sequence[float]) -> EloEstimate | None:
     """Return A's advantage, estimated from block scores. Return None if there are fewer than `MIN_BLOCKS` blocks.
 
     The number of blocks must have been fixed before the first game. A block counts as `HALF_POINTS` trials, of which A wins the
-    share that is its score. `level` is the level of the intervals.
+    share that is its score.
     """
     if len(scores) < MIN_BLOCKS:
         return None
-    found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores), level)
-    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores), level)
+    found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores))
+    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores))
 
 
 @dataclass(frozen=True)

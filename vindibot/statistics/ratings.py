@@ -8,7 +8,7 @@ The final intervals come from a bootstrap. The games of a block (one map and see
 bootstrap draws whole blocks with repetition. Each resample also draws the weights of the games against the model's virtual player
 from an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the
 size of its advantage is unknown. The variance of a block has a prior too, so there is a width even if all blocks are equal: the
-prior counts like one more block, in which games are independent (`vindibot.statistics.rates`).
+prior counts like one more block, in which games are independent (`vindibot.statistics.means`).
 
 While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method is fast, but treats the
 games of a block as independent.
@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from vindibot.statistics.luce import PRIOR, collect, covariance, fit_strengths
-from vindibot.statistics.rates import student
+from vindibot.statistics.means import student
 
 #: Rating points per unit of strength (a natural logarithm).
 POINTS = 400 / math.log(10)

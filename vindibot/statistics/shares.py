@@ -55,10 +55,10 @@ class ShareEstimate:
     high: float
 
 
-def estimate_share(counts: Sequence[float], trials: Sequence[float], level: float = LEVEL) -> ShareEstimate:
+def estimate_share(counts: Sequence[float], trials: Sequence[float]) -> ShareEstimate:
     """Return the estimated share of successes. Block i has `counts[i]` successes in `trials[i]` trials.
 
-    `level` is the probability with which the interval holds the true share. Blocks without a trial are left out. Counts may be
+    Blocks without a trial are left out. Counts may be
     fractions. The result is deterministic, and does not depend on the order of the blocks.
     """
     blocks = Counter((float(count), float(tried)) for count, tried in zip(counts, trials, strict=True) if tried)
@@ -71,7 +71,7 @@ def estimate_share(counts: Sequence[float], trials: Sequence[float], level: floa
     logits, weights = _refined(logs)
     shares = 1 / (1 + np.exp(-logits))
     below = np.cumsum(weights) - weights / 2
-    low, high = np.interp(((1 - level) / 2, (1 + level) / 2), below, shares).tolist()
+    low, high = np.interp(((1 - LEVEL) / 2, (1 + LEVEL) / 2), below, shares).tolist()
     return ShareEstimate(float(weights @ shares), low, high)
 
 

@@ -26,8 +26,8 @@ from vindibot.base.output.text import counted, printable
 from vindibot.config.files import short
 from vindibot.config.settings import cores
 from vindibot.statistics.hypotheses import Hypotheses
-from vindibot.statistics.plans import blocks_for_interval, expected_blocks
 from vindibot.statistics.ratings import MIN_BLOCKS
+from vindibot.statistics.sprt import blocks_for_interval, expected_blocks
 
 #: The true differences of the table, as shares of the difference between the hypotheses.
 _SHARES = (0.0, 0.5, 1.0, 2.0)

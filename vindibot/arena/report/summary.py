@@ -16,9 +16,9 @@ from vindibot.arena.scores import distinct_share, match_scores, rate_games, run_
 from vindibot.arena.settings import SprtSettings
 from vindibot.games.outcome import Reason
 from vindibot.statistics.differences import EloEstimate, NormalisedDifference, estimate_difference, normalised_difference
-from vindibot.statistics.rates import rate_interval
+from vindibot.statistics.means import rate_interval
 from vindibot.statistics.ratings import MIN_BLOCKS, RESAMPLES, Rating
-from vindibot.statistics.shares import LEVEL, estimate_share
+from vindibot.statistics.shares import estimate_share
 from vindibot.statistics.sprt import SprtState
 
 #: The lower and the upper end of an interval.
@@ -157,14 +157,13 @@ def summarise(
     sprt: SprtSettings | None = None,
     planned: int | None = None,
     resamples: int = RESAMPLES,
-    level: float = LEVEL,
 ) -> Summary:
     """Return the summary of the games of one tournament.
 
     `bots` are the labels in the order of the configuration (default: the bots of the games). The first bot of a match is A.
     `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks. The difference of a match
     is estimated only if all blocks are complete and the match was not set to stop at a verdict. Games that could not be played
-    count for no bot: they are only counted. `level` is the level of the interval of the difference.
+    count for no bot: they are only counted.
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     played = that_count(games)
@@ -183,7 +182,7 @@ def summarise(
         pairs=_pairs(played, [one.bot for one in standings]),
         reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
-        match=_match(games, names, sprt or SprtSettings(), planned, level) if kind == "ab" and len(names) == 2 else None,
+        match=_match(games, names, sprt or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
         interrupted=planned is not None and len(whole) < planned,
     )
 
@@ -253,9 +252,7 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:
     return tuple(Pair(one, other, *(met[one, other, sign] for sign in (1, -1, 0))) for one, other in permutations(names, 2))
 
 
-def _match(
-    games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None, level: float
-) -> MatchSummary:
+def _match(games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None) -> MatchSummary:
     a, b = names
     scores = match_scores(games, a)
     complete = not sprt.stop and len(whole_blocks(games)) == planned
@@ -265,6 +262,6 @@ def _match(
         sprt,
         state=run_sprt(games, a, sprt),
         complete=complete,
-        difference=estimate_difference(scores, level) if complete else None,
+        difference=estimate_difference(scores) if complete else None,
         normalised=normalised_difference(scores) if complete else None,
     )
