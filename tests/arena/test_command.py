@@ -52,11 +52,11 @@ class Done:
     stderr: str
 
 
-def arena(folder: Path, *words: object) -> Done:
+def arena(folder: Path, *words: object, **variables: str) -> Done:
     """Run the command in this process, which is much quicker. Use it for tests without an interrupt."""
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "160")
-        result = CliRunner().invoke(main, ["arena", *map(str, words)])
+        result = CliRunner().invoke(main, ["arena", *map(str, words)], env=variables)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return Done(result.exit_code, result.stdout, result.stderr)
 
@@ -151,7 +151,7 @@ def test_forfeits_beyond_the_threshold_have_an_exit_code(tmp_path: Path) -> None
     logs = sorted(path.name for path in (tmp_path / "r.logs").iterdir())
     assert logs == [f"b00000g00{game}-{game + 1}-bad.log" for game in range(4)]
     assert (tmp_path / "r.logs" / logs[0]).read_text() == "some reason\n"
-    assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1).returncode == 0
+    assert arena(tmp_path, "--resume", "r.jsonl", VINDIBOT_MAX_FORFEITS="1").returncode == 0
 
 
 def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_printed(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_program_that_cannot_be_started_ends_the_tournament(tmp_path: Path, pr
     assert 3 <= len(read_results(tmp_path / "r.jsonl")) <= 5
     assert "go on with: vindibot arena --resume r.jsonl" in done.stdout
     if protocol == "stdio":  # people who allow all forfeits want all games
-        done = arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1, "--workers", 1)
+        done = arena(tmp_path, "--resume", "r.jsonl", "--workers", 1, VINDIBOT_MAX_FORFEITS="1")
         assert done.returncode == 0, done.stdout + done.stderr
         assert len(read_results(tmp_path / "r.jsonl")) == 40
 
@@ -216,10 +216,10 @@ def test_a_game_that_could_not_be_played_counts_for_nobody(tmp_path: Path) -> No
     assert "35 games in 6 blocks · 1 more game could not be played, and counted for no bot" in done.stdout
     assert "its games ended" not in done.stdout, "nobody has forfeited"
     assert "forfeited" not in done.stdout
-    assert done.returncode == 1, "1 of 36 games is more than the share that --max-forfeits allows"
+    assert done.returncode == 1, "1 of 36 games is more than the share that max_forfeits allows"
     assert "1 of 36 games could not be played" in done.stdout
     assert "could not be played" in (tmp_path / "r.html").read_text()
-    assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 0.1).returncode == 0
+    assert arena(tmp_path, "--resume", "r.jsonl", VINDIBOT_MAX_FORFEITS="0.1").returncode == 0
     shown = done.stdout
     # the same figures come from the other games alone
     path.write_text("".join(line.encode() + "\n" for line in others))

@@ -121,8 +121,9 @@ def test_in_an_arena_it_harms_no_other_bot(program: Program, first: bool) -> Non
     bots = ["good/good.toml", "malvert", "seed"]
     bots.insert(0 if first else 3, "bad/bad.toml")
     # Generous limits: a busy machine must not look like a forfeit.
-    words = ["--map", "m1", "--rounds", "6", "--seed", "3", "--blocks", "1", "--workers", "2", "--grace-ms", "3000"]
-    words += ["--max-forfeits", "1"]  # otherwise the tournament ends, and prints what the bot printed
+    words = ["--map", "m1", "--rounds", "6", "--seed", "3", "--blocks", "1", "--workers", "2", "--config", "kind.toml"]
+    # Without max_forfeits, the tournament ends, and prints what the bot printed.
+    (program.folder / "kind.toml").write_text("max_forfeits = 1.0\n[limits]\ngrace_ms = 3000\n")
     done = program.run("arena", *bots, *words, "--results", "cup.jsonl")
     assert done.returncode in (0, 6), done.stdout
     assert "Traceback" not in done.stdout, done.stdout

@@ -233,8 +233,9 @@ def test_tree_replaces_its_own_drawings_only(tmp_path: Path, recording: Path) ->
     assert (tmp_path / "tree.out").read_text() == MINE
 
 
-def test_a_log_is_appended_to_logs_only(tmp_path: Path) -> None:
-    words = ["arena", *STAY, *GAMES, "--log-file", "log.jsonl", "--results"]
+def test_a_log_is_appended_to_logs_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VINDIBOT_LOG__FILE", "log.jsonl")
+    words = ["arena", *STAY, *GAMES, "--results"]
     (tmp_path / "log.jsonl").write_text('{"time": "2026-01-01", "level": "info", "event": "x"}\n')
     assert invoke(tmp_path, *words, "one.jsonl")[0] == 0
     (tmp_path / "log.jsonl").write_text(MINE)

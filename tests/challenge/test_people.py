@@ -232,7 +232,7 @@ def test_people_take_the_heroes_that_have_not_crashed(tmp_path: Path, monkeypatc
 async def test_the_whole_command(tmp_path: Path) -> None:
     """Two people load their pages again, the third leaves, and a fourth client has a wrong token."""
     words = ("--people", "3", "stay", "--rounds", "4", "--seconds", "3", "--in-process")
-    process = await begin(tmp_path, "challenge", *words, "--log-file", "log.jsonl", "--log-level", "debug")
+    process = await begin(tmp_path, "challenge", *words, "--log-level", "debug", VINDIBOT_LOG__FILE="log.jsonl")
     page, _, token = (await line_with(process, "start page")).split()[2].partition("#")
     async with httpx.AsyncClient(base_url=page.removesuffix("/challenge"), timeout=60) as client:
         organiser = Visitor(client, token)

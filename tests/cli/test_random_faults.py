@@ -45,9 +45,9 @@ def own(folder: Path) -> None:
 
 def arena(folder: Path) -> tuple[list[str], Callable[[], int]]:
     own(folder)
-    words = command(
-        "arena", "own.toml", "seed", "malvert", "stay", *SHORT, "--blocks", "9999", "--wall-s", "10", "--results", "r.jsonl"
-    )
+    (folder / "wall.toml").write_text("[limits]\nwall_s = 10.0\n")
+    bots = ("own.toml", "seed", "malvert", "stay")
+    words = command("arena", *bots, *SHORT, "--blocks", "9999", "--config", "wall.toml", "--results", "r.jsonl")
     return words, lambda: lines(folder / "r.jsonl", b"\n")
 
 

@@ -137,7 +137,8 @@ def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_p
     with pytest.raises(VindibotError, match="every machine of the cluster is refused") as caught, no_players_left():
         play_on(shared.address, found)
     assert (
-        "that of the other machines Another One, and bots have time limits: --mixed-machines allows this" in caught.value.message
+        "that of the other machines Another One, and bots have time limits: cluster.mixed_machines allows this"
+        in caught.value.message
     )
     assert caught.value.exit_code == 2
 

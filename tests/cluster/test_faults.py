@@ -309,7 +309,7 @@ def games_running(cluster: Cluster) -> bool:
 def command(cluster: Cluster, path: Path, *more: str) -> list[str]:
     """Return the command that plays the tournament on the cluster."""
     settings = ["--blocks", "6", "--rounds", "100", "--nodes", "300", "--size", "12", "--seed", "7", "--no-report"]
-    new = [*BOTS, *settings, "--logs", "none", "--results", str(path)]
+    new = [*BOTS, *settings, "--results", str(path)]
     words = ["--resume", str(path)] if more == ("--resume",) else [*new, *more]
     return [sys.executable, "-m", "vindibot", "arena", *words, "--dask", cluster.address]
 

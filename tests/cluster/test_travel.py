@@ -205,7 +205,7 @@ def test_an_answer_may_be_a_failure() -> None:
         ({"address": "tcp://10.0.0.1:8786"}, "is not encrypted"),
         ({"address": "tcp://127.0.0.1.evil.example:8786"}, "is not encrypted"),
         ({"address": "tcp://10.0.0.1:8786", "insecure": True}, ""),
-        ({"address": "tls://10.0.0.1:8786"}, "--tls-ca-file, --tls-cert, --tls-key missing"),
+        ({"address": "tls://10.0.0.1:8786"}, "tls_ca_file, tls_cert, tls_key missing"),
         ({"address": "tcp://127.0.0.1:8786", "tls_key": Path("key.pem")}, "use tls://"),
         ({"address": "127.0.0.1:8786"}, "is not the address of a scheduler"),
         ({"address": "tcp://127.0.0.1:99999"}, "is not the address of a scheduler"),

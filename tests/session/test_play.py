@@ -103,15 +103,16 @@ def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "turns"), [([], [0, 1, 3, 7]), (["--log-prints", "all"], list(range(12)))])
-def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, words: list[str], turns: list[int]) -> None:
+@pytest.mark.parametrize(("prints", "turns"), [("few", [0, 1, 3, 7]), ("all", list(range(12)))])
+def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, prints: str, turns: list[int]) -> None:
     (tmp_path / "talks.toml").write_text('[traits.talker]\nuse = "talker:Talker"\n')
     (tmp_path / "talker.py").write_text(
         "from behaviours import Behaviour\n\n\nclass Talker(Behaviour):\n    def vote(self, view):\n"
         "        print(f'this is round {view.turn // 4}.')\n        return 0\n"
     )
     # With a second worker, a trait that does not begin at once is given to that worker too, and both print.
-    done = run(tmp_path, "play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", "--workers", "1", *words)
+    words = ("play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", "--workers", "1")
+    done = run(tmp_path, *words, VINDIBOT_LOG__PRINTS=prints)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
 
@@ -176,7 +177,8 @@ async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> Non
         folder = tmp_path / str(seat)
         folder.mkdir()
         words = ("play", "--mode", "arena", "--server", url, "--bot", bot, "--display", "none", "--log-level", "debug")
-        clients.append(await begin(folder, *words, "--log-file", "log.jsonl", VINDIBOT_KEY=f"{SECRET[:-1]}{seat}"))
+        more = {"VINDIBOT_KEY": f"{SECRET[:-1]}{seat}", "VINDIBOT_LOG__FILE": "log.jsonl"}
+        clients.append(await begin(folder, *words, **more))
     outputs = [await ended(client) for client in clients]
     assert [client.returncode for client in clients] == [0] * 4, outputs
     ids, heroes = set(), set()
@@ -230,7 +232,8 @@ async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> None:
-    process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", "--connect-timeout-s", "1000", VINDIBOT_KEY=SECRET)
+    more = {"VINDIBOT_KEY": SECRET, "VINDIBOT_CONNECT_TIMEOUT_S": "1000"}
+    process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", **more)
     await line_with(process, "trying again")
     process.send_signal(signal.SIGINT)
     out = await ended(process)
@@ -258,7 +261,7 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
         (["--rounds", "0"], "--rounds"),
         (["--roundz", "3"], "--rounds"),
         (["--mode", "arena"], "arena"),
-        (["--key-file", "missing.key", "--server", "http://127.0.0.1:9"], "missing.key"),
+        (["--config", "key.toml", "--server", "http://127.0.0.1:9"], "missing.key"),
     ],
 )
 def test_invalid_settings_give_one_message(
@@ -270,7 +273,8 @@ def test_invalid_settings_give_one_message(
     Path("parameter.toml").write_text("[traits.tavern-finder]\nlife_treshold = 3\n")
     Path("config.toml").write_text("ronds = 3\n")
     Path("bad.txt").write_text("@1    @4\n  $?#?  \n@2    @3\n")
-    key = {} if "--key-file" in words else {"VINDIBOT_KEY": SECRET}
+    Path("key.toml").write_text('key_file = "missing.key"\n')
+    key = {} if "key.toml" in words else {"VINDIBOT_KEY": SECRET}
     done = CliRunner().invoke(main, ["play", "--rounds", "3", *words], env=key)
     assert done.exit_code == 2, done.output
     assert isinstance(done.exception, SystemExit), "no traceback"
@@ -281,8 +285,8 @@ def test_invalid_settings_give_one_message(
 
 @pytest.mark.slow
 def test_an_unreachable_server(tmp_path: Path) -> None:
-    words = ["--server", "http://127.0.0.1:9", "--connect-timeout-s", "0"]
-    done = run(tmp_path, "play", "--rounds", "3", *words, VINDIBOT_KEY=SECRET)
+    more = {"VINDIBOT_KEY": SECRET, "VINDIBOT_CONNECT_TIMEOUT_S": "0"}
+    done = run(tmp_path, "play", "--rounds", "3", "--server", "http://127.0.0.1:9", **more)
     text = done.stdout + done.stderr
     assert done.returncode == 1, text
     assert "unreachable" in text
@@ -352,8 +356,8 @@ async def test_our_own_server_has_pages_if_a_person_watches(tmp_path: Path, pace
 @pytest.mark.slow
 async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Path) -> None:
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process", "--join-timeout-s", "4")
-        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--in-process")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET, VINDIBOT_JOIN_TIMEOUT_S="4")
         out = await ended(client)
     assert out.splitlines()[1] == f"watch our games on {server.url}/", out
     assert "more client" not in out

@@ -118,10 +118,9 @@ async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(t
             "6",
             "--display",
             "lines",
-            "--log-file",
-            "log.jsonl",
         )
-        async with opened(tmp_path, *words, "--log-level", "debug", VINDIBOT_KEY=SECRET) as (process, page):
+        more = {"VINDIBOT_KEY": SECRET, "VINDIBOT_LOG__FILE": "log.jsonl"}
+        async with opened(tmp_path, *words, "--log-level", "debug", **more) as (process, page):
             async with httpx.AsyncClient(timeout=60) as client:
                 shown = [(await client.get(page)).text]
                 async with client.stream("GET", page.replace("/game/", "/plies/")) as answer:

@@ -22,7 +22,7 @@ TRIES = 3
 
 
 def words(rounds: int, limit_ms: int, display: str) -> list[str]:
-    limits = ["--rounds", str(rounds), "--limit-ms", str(limit_ms), "--workers", "2", "--pool-grace-ms", "1000"]
+    limits = ["--rounds", str(rounds), "--limit-ms", str(limit_ms), "--workers", "2"]
     return ["play", "--bot", "bot.toml", "--seed", "3", "--display", display, *limits]
 
 
@@ -51,7 +51,7 @@ def test_no_turn_of_a_long_game_is_late(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text(BOT)
     all_late = []
     for _ in range(TRIES):
-        done = run(tmp_path, *words(300, 100, "none"), timeout=250)
+        done = run(tmp_path, *words(300, 100, "none"), timeout=250, VINDIBOT_POOL__GRACE_MS="1000")
         assert done.returncode == 0, done.stdout + done.stderr
         recording, late = check_turns(tmp_path, 300)
         if not late:
@@ -64,7 +64,7 @@ def test_no_turn_of_a_long_game_is_late(tmp_path: Path) -> None:
 @pytest.mark.slow_long
 async def test_a_worker_with_a_split_trait_is_killed_in_the_middle(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").write_text(BOT)
-    process = await begin(tmp_path, *words(60, 400, "lines"))
+    process = await begin(tmp_path, *words(60, 400, "lines"), VINDIBOT_POOL__GRACE_MS="1000")
     await line_with(process, "round 5/60")
     for pause in (0.0, 0.7):
         await asyncio.sleep(pause)

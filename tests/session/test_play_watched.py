@@ -31,7 +31,7 @@ def recorded(folder: Path) -> Recording:
 @pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
-    with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "1000", "--margin-ms", "100", folder=tmp_path) as terminal:
+    with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "1000", folder=tmp_path) as terminal:
         terminal.until(r"1 rounds/s  space pause")
         terminal.until(SHOWN)
         terminal.press("-")
@@ -106,7 +106,8 @@ def test_without_a_keyboard_there_are_no_keys(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_z_stops_between_two_moves_and_the_game_goes_on(tmp_path: Path) -> None:
-    words = (*GAME, "--rounds", "40", "--limit-ms", "200", "--margin-ms", "20")
+    words = (*GAME, "--rounds", "40", "--limit-ms", "200", "--config", "margin.toml")
+    (tmp_path / "margin.toml").write_text("[time]\nmargin_ms = 20\n")
     with TerminalProgram(*words, folder=tmp_path, shell=True) as terminal:
         terminal.until(SHOWN)
         for _ in range(2):

@@ -86,10 +86,8 @@ async def session(folder: Path, url: str, key: str, games: int, rng: random.Rand
         "none",
         "--log-level",
         "debug",
-        "--log-file",
-        "log.jsonl",
     )
-    process = await begin(folder, *words, VINDIBOT_KEY=key)
+    process = await begin(folder, *words, VINDIBOT_KEY=key, VINDIBOT_LOG__FILE="log.jsonl")
     watch = Watch()
     (out, _), _ = await asyncio.gather(process.communicate(), kill_now_and_then(process, rng, watch))
     assert process.returncode == 0, out.decode()

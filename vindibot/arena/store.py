@@ -152,7 +152,7 @@ def games_path(path: Path) -> Path:
         return path
     records = records_path(path)
     if not records.is_file():
-        raise UsageError(f"{short(path)}: its game records are missing ({short(records)}): play with --records")
+        raise UsageError(f"{short(path)}: its game records are missing ({short(records)}): play with records = true")
     return records
 
 

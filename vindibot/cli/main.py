@@ -112,7 +112,7 @@ Exit codes of all commands:
     0  success
     1  failure: a fault ended a game, a state differs, a trait is broken
     2  usage error: in the command, a configuration or a bot file
-    6  arena: a bot forfeited a larger share of its games than --max-forfeits
+    6  arena: a bot forfeited a larger share of its games than max_forfeits
   130  interrupted; finished games are saved
 """
 

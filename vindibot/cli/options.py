@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import reduce
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -39,6 +40,10 @@ SPELLED = {
 }
 
 
+#: Settings that no command has an option for: only configuration files and environment variables set them.
+EXPERT = {"log.file", "log.prints", "pool.grace_ms", "pool.strikes"}
+
+
 class RecordedCommand(click.Command):
     """A command that stores the words of its command line in ``context.meta``."""
 
@@ -61,7 +66,7 @@ def settings_options(
     defaults: Mapping[str, Any] | None = None,
     completes: Mapping[str, Completer] | None = None,
 ) -> Decorator[Any]:
-    """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
+    """Return a decorator that adds an option to a command for each field of a model and its tables but for `hidden` and `EXPERT`.
 
     The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter for
     an option has the name of the key, with ``__`` for each dot. `spelled` has further names of options as in `SPELLED`.
@@ -70,10 +75,11 @@ def settings_options(
     """
 
     def add(command: Any) -> Any:
+        usual = model()
         for path, info in reversed([*setting_fields(model)]):
             key = dotted(path)
-            if key not in hidden:
-                default = (defaults or {}).get(key, none_word(info) or info.default)
+            if key not in hidden and key not in EXPERT:
+                default = (defaults or {}).get(key, none_word(info) or reduce(getattr, path, usual))
                 command = _option(key, _name(key, spelled), info, default, (completes or {}).get(key))(command)
         return command
 

@@ -49,8 +49,8 @@ def check_address(settings: ClusterSettings) -> None:
     found = _ADDRESS.fullmatch(settings.address)
     if found is None or int(found["port"]) not in range(1, 65536):
         raise UsageError(f"{settings.address!r} is not the address of a scheduler: tcp://HOST:PORT, tls://HOST:PORT or {LOCAL}")
-    files = {"--tls-ca-file": settings.tls_ca_file, "--tls-cert": settings.tls_cert, "--tls-key": settings.tls_key}
-    missing = [option for option, path in files.items() if path is None]
+    files = {"tls_ca_file": settings.tls_ca_file, "tls_cert": settings.tls_cert, "tls_key": settings.tls_key}
+    missing = [key for key, path in files.items() if path is None]
     if found["protocol"] == "tls" and missing:
         raise UsageError(f"tls:// needs certificates: {', '.join(missing)} missing (docs/cluster.md shows how to make them)")
     if found["protocol"] == "tcp" and len(missing) < len(files):
@@ -59,7 +59,7 @@ def check_address(settings: ClusterSettings) -> None:
         text = (
             f"{settings.address} is not encrypted: anybody who reaches this port can run programs on every machine of the cluster"
         )
-        raise UsageError(f"{text}. Use tls://, or --insecure in a network that only you can reach (docs/cluster.md)")
+        raise UsageError(f"{text}. Use tls://, or set insecure in a network that only you can reach (docs/cluster.md)")
 
 
 def is_loopback(host: str) -> bool:

@@ -281,7 +281,7 @@ class ClusterGames:
             self._cpu = self._cpu or line.cpu
             if line.cpu != self._cpu:
                 words = f"its processor is {line.cpu}, that of the other machines {self._cpu}, and bots have time limits"
-                return f"{words}: --mixed-machines allows this, --nodes makes games independent of the processor"
+                return f"{words}: cluster.mixed_machines allows this, --nodes makes games independent of the processor"
         loaded = answer_of(await self._scheduler.submit(one.address, plugin.load, self._load), LoadedAnswer)
         if not loaded.problems:
             one.line = line

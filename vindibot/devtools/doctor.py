@@ -252,7 +252,7 @@ async def check_punctuality(settings: PlaySettings) -> Finding:
     margin = settings.time.margin_ms
     words = f"a process wakes {statistics.median(late):.1f} ms late, at worst {max(late):.1f} ms; the margin is {margin:g} ms"
     if max(late) > margin:
-        advice = f"set --margin-ms {_rounded(1.5 * max(late) + 25)}, or end other programs"
+        advice = f"set time.margin_ms to {_rounded(1.5 * max(late) + 25)}, or end other programs"
         return Finding("punctuality", "note", words, advice)
     return Finding("punctuality", "ok", words)
 
@@ -282,9 +282,7 @@ def check_key(settings: PlaySettings) -> Finding:
     except VindibotError as problem:
         return Finding("key", "broken", problem.message, "the key file has one line, the key")
     if key is None:
-        return Finding(
-            "key", "note", "there is none", "set VINDIBOT_KEY, or name the file of the key: --key-file of vindibot play"
-        )
+        return Finding("key", "note", "there is none", "set VINDIBOT_KEY, or key_file in the configuration of vindibot play")
     return Finding("key", "ok", "there is one; it was not sent")
 
 
@@ -324,7 +322,7 @@ def check_time(settings: PlaySettings, network: float) -> Finding:
     left = Deadline(margin).moment(0.0, limit, network)
     words = f"{left * 1000:.0f} of {limit * 1000:.0f} ms to think: {network * 1000:.0f} for the network, {margin * 1000:g} margin"
     if left < SHORT_TIME:
-        return Finding("time", "broken", words, "raise the server's limit, lower --margin-ms, or play on a nearer server")
+        return Finding("time", "broken", words, "raise the server's limit, lower time.margin_ms, or play on a nearer server")
     return Finding("time", "ok", words)
 
 
@@ -410,10 +408,12 @@ def check_moves(ballots: Sequence[Ballot], settings: PlaySettings) -> Finding:
     late = sum(ballot.margin_ms < 0 for ballot in ballots)
     margin = _rounded(settings.time.margin_ms - least + 25)
     if late:
-        return Finding("moves", "broken", f"{late} of {len(ballots)} moves came after the limit", f"set --margin-ms {margin}")
+        return Finding(
+            "moves", "broken", f"{late} of {len(ballots)} moves came after the limit", f"set time.margin_ms to {margin}"
+        )
     words = f"{counted(len(ballots), 'move')}, the latest {least:.0f} ms before the limit"
     if least < settings.time.margin_ms / 3:
-        return Finding("moves", "note", words, f"set --margin-ms {margin}: the machine is not always as fast")
+        return Finding("moves", "note", words, f"set time.margin_ms to {margin}: the machine is not always as fast")
     return Finding("moves", "ok", words)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from vindibot.arena.settings import ClusterSettings
 from vindibot.base.errors import UsageError
 from vindibot.base.paths import given_path
 from vindibot.cli.completion import complete_bots, complete_maps
@@ -88,7 +89,11 @@ def continuation(source: Path | None, turn: int | None, game: str | None, hero: 
     return Continuation.read(games_path(source), turn, game=game, hero=None if hero is None else hero - 1)
 
 
-config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
+config_option = click.option(
+    "--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting (vindibot config shows all)"
+)
+#: The settings of a cluster that have no option in commands that give it games. Only configuration files and variables set them.
+CLUSTER = {f"cluster.{key}" for key in ClusterSettings.model_fields if key != "address"}
 map_option = click.option(
     "--map",
     "maps",

@@ -10,13 +10,12 @@ import click
 
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH, config_option, map_option
+from vindibot.cli.measuring.parameters import CLUSTER, PATH, config_option, map_option
 from vindibot.cli.options import load_settings, overrides, settings_options
 from vindibot.tuning.settings import TuneSettings
 
-#: Settings for which the command declares options itself, and settings that only configuration files set.
-LISTS = {"parameters", "exclude", "ranges", "pool", "maps"}
-EXPERT = {"self_share", "log.prints", *(f"cluster.{name}" for name in TuneSettings().cluster.model_dump() if name != "address")}
+#: Settings for which the command declares options itself, and one that only configuration files set.
+HIDDEN = {"parameters", "exclude", "ranges", "pool", "maps", "self_share"}
 #: The names of options that do not follow from the keys of their settings.
 SPELLED = {"maps": "--map", "pool": "--rival", "ranges": "--range"}
 
@@ -59,7 +58,7 @@ def tune_command() -> None:
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
-@settings_options(TuneSettings, spelled=SPELLED, hidden=LISTS | EXPERT)
+@settings_options(TuneSettings, spelled=SPELLED, hidden=HIDDEN | CLUSTER)
 def play(
     bot: str | None,
     ranges: tuple[tuple[str, tuple[float, float]], ...],

@@ -13,8 +13,9 @@ from vindibot.cli.measuring.parameters import continuation, from_options
 from vindibot.cli.options import known_variables, option_names, overrides, settings_options
 from vindibot.config.settings import PlaySettings
 
-#: Settings without an option. The key has no option, because every user of the machine can read a command line.
-HIDDEN = {"key"}
+#: Settings without an option. The key has none because every user of the machine can read a command line. The others are for
+#: experts.
+HIDDEN = {"key", "key_file", "allow_old_domain", "join_timeout_s", "connect_timeout_s", "time.margin_ms"}
 
 
 @click.command("play", short_help="Play games with a bot.")
