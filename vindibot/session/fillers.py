@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -27,7 +27,7 @@ from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.league.director import Director
 from vindibot.session.player import GamePlayer, start_voters
 
-#: Number of fillers of a league. A match day without absent bots needs at most three of them at the same time.
+#: Smallest number of fillers of a league. A game needs at most three of them.
 FILLERS = 4
 #: Seconds between two looks for new leagues, and after a failed game.
 LOOK_SECONDS = 1.0
@@ -72,21 +72,22 @@ async def _fill(server: EmbeddedServer, director: Director) -> None:
         with loading_beside(RUN, *(Needs(*named_modules(file)) for file in files)):
             bots = await asyncio.to_thread(lambda: [load_bot(file) for file in files])
         async with asyncio.TaskGroup() as group:
-            for number in range(FILLERS):
-                group.create_task(_play(server, director, bots[number % len(bots)], number))
+            for number in range(max(FILLERS, len(bots))):
+                group.create_task(_play(server, director, bots, number))
     except* VindibotError as problems:
         _log.error(
             "fillers cannot play; random bots play instead", league=director.league.name, reason=str(problems.exceptions[0])
         )
 
 
-async def _play(server: EmbeddedServer, director: Director, bot: Bot, number: int) -> None:
-    """Let filler `number` of a league play game after game."""
+async def _play(server: EmbeddedServer, director: Director, bots: Sequence[Bot], number: int) -> None:
+    """Let filler `number` of a league play game after game. The fillers share the `bots` among them."""
+    bot = bots[number % len(bots)]
     pool, margin = PlaySettings().pool, PlaySettings().time.margin_ms
     key = SecretStr(await asyncio.to_thread(server.register, bot.name))
     log.add_secret(key)
     user = await server.lobby.user(key.get_secret_value())
-    director.fillers.add(user)
+    director.fillers.add(user, number % len(bots))
     client = ClientSettings(server=server.url, key=key, mode="arena", move_timeout=MOVE_SECONDS)
     async with contextlib.AsyncExitStack() as stack:
         its_voters = await start_voters(stack, bot, pool, workers=1)

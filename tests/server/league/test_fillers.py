@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,19 @@ WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
 
 
 @asynccontextmanager
-async def fillers(director: Director, bot: Bot, count: int) -> AsyncIterator[list[asyncio.Task[int]]]:
-    """Let clients be fillers. Yield the tasks in which they play."""
+async def fillers(
+    director: Director, bot: Bot, count: int, names: Sequence[str] = ("filler",)
+) -> AsyncIterator[list[asyncio.Task[int]]]:
+    """Let clients be fillers: for each name, `count` clients, which come name by name. Yield the tasks in which they play."""
     tasks = []
-    for _ in range(count):
-        filler = Bot(bot.server, bot.server.register("filler"), bot.client)
-        user = bot.server.lobby.users.find(filler.key)
-        assert user is not None
-        director.fillers.add(user)
-        tasks.append(asyncio.create_task(play_until_over(filler)))
+    for index, name in enumerate(names):
+        for _ in range(count):
+            filler = Bot(bot.server, bot.server.register(name), bot.client)
+            user = bot.server.lobby.users.find(filler.key)
+            assert user is not None
+            director.fillers.add(user, index)
+            tasks.append(asyncio.create_task(play_until_over(filler)))
+            await until(lambda: len(director.fillers.claims) == len(tasks))
     try:
         yield tasks
     finally:
@@ -49,6 +53,16 @@ async def test_fillers_play_the_free_heroes(tmp_path: Path) -> None:
         assert fixture.result is not None
         assert sorted(await names_of(bots[0], fixture.result.game_id)) == ["ann", "bob", "filler", "filler"]
         assert {row.name: (row.games, row.points) for row in director.league.table()} == {"ann": (1, 0.5), "bob": (1, 0.5)}
+
+
+async def test_the_named_bots_play_in_turn(tmp_path: Path) -> None:
+    names = ("seed", "miner", "hunter")
+    wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner", "sparring/hunter"), "seatings": 3, "parallel": 1}
+    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 2, names):
+        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [3, 3]
+        ids = [fixture.result.game_id for fixture in director.league.fixtures if fixture.result is not None]
+        fill = [sorted(set(await names_of(bots[0], game_id)) - {"ann", "bob"}) for game_id in ids]
+        assert fill == [["miner", "seed"], ["hunter", "seed"], ["hunter", "miner"]]
 
 
 @pytest.mark.parametrize("table", ["four", "duel"])

@@ -66,7 +66,7 @@ class Director:
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
         self.running: dict[int, Match] = {}  # by the id() of the fixture
-        self.fillers = Fillers()
+        self.fillers = Fillers(len(league.settings.fillers))
         self._lobby = lobby
         self._loop = asyncio.get_running_loop()
         self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
