@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -303,15 +304,20 @@ run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, fl
 
 @pytest.mark.slow_faults
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_alone_it_ends_in_good_order_when_told_so(number: signal.Signals) -> None:
+async def test_a_server_that_is_told_to_end_answers_all_requests(number: signal.Signals) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     url = (await process.stdout.readline()).decode().strip()
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client, connection(url) as (reader, writer):
         joined = await client.post("/api/training", data={"key": "abcdefgh"})
-        waiting = asyncio.create_task(client.post("/api/arena", data={"key": "abcdefgh"}))
         page = await client.get(joined.json()["viewUrl"])
         assert page.status_code == 200
+        waiting = asyncio.create_task(client.post("/api/arena", data={"key": "abcdefgh"}))
+        while (await client.post("/api/waiting", data={"key": "abcdefgh"})).json()["missing"] != 3:
+            pass  # each request waits for its answer
         process.send_signal(number)
         assert (await waiting).status_code == 503
+        await asyncio.sleep(0.2)  # a request that comes a little later, on a connection that was open before
+        writer.write(post(urlsplit(joined.json()["playUrl"]).path, b"dir=Stay", FORM))
+        assert (await read_response(reader))[0] == 503
     assert await process.wait() == 0

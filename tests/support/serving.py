@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -102,9 +103,10 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
 
 
 @asynccontextmanager
-async def connection(server: EmbeddedServer) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Yield a new connection to the server."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+async def connection(server: EmbeddedServer | str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Yield a new connection to a server, which is given itself or by its address."""
+    port = urlsplit(server).port if isinstance(server, str) else server.port
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         yield reader, writer
     finally:

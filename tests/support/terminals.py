@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
 import os
@@ -19,6 +20,8 @@ from typing import IO, Any, Self
 from tests.support.commands import command, environment
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: The beginning of an escape sequence at the end of a piece of output.
+_CUT = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")
 #: A shell with one job, for Ctrl-Z. It prints a line when the job stops or ends, and reads a line to continue the job.
 _SHELL = """
 import fcntl, json, os, signal, subprocess, sys, termios
@@ -83,6 +86,8 @@ class TerminalProgram:
         for number in passed:
             os.close(number)
         self.text = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._cut = ""  # the beginning of an escape sequence whose rest is still to come
 
     def __enter__(self) -> Self:
         return self
@@ -110,28 +115,39 @@ class TerminalProgram:
         """Press keys, each of them a character or an escape sequence."""
         os.write(self._ours, keys.encode())
 
-    def until(self, pattern: str) -> re.Match[str]:
-        """Return the first match of a pattern in the output, without colours. Consume the output to the end of the match."""
-        while not (found := re.search(pattern, self.text)):
-            data = os.read(self._ours, 1 << 16).decode(errors="replace")
-            self.text += _CODES.sub("", data)
-        self.text = self.text[found.end() :]
-        return found
+    def until(self, pattern: str, seconds: float = 30) -> re.Match[str]:
+        """Return the first match of a pattern in the output, without colours. Consume the output to the end of the match.
 
-    def end(self, seconds: float = 60) -> int:
+        Fails with the output that is left after `seconds` seconds without a match, or if the program has ended.
+        """
+        limit = time.monotonic() + seconds
+        while not (match := re.search(pattern, self.text)):
+            more = time.monotonic() < limit and (self._read() or self.process.poll() is None)
+            assert more, f"no {pattern!r}, exit code {self.process.poll()}, in: {self.text[-3000:]}"
+        self.text = self.text[match.end() :]
+        return match
+
+    def _read(self) -> bool:
+        """Append the next output to `text`, and return whether there was any within some milliseconds."""
+        if not select.select([self._ours], [], [], 0.05)[0]:
+            return False
+        output = _CODES.sub("", self._cut + self._decoder.decode(os.read(self._ours, 1 << 16)))
+        self.text, self._cut = self.text + _CUT.sub("", output), "".join(_CUT.findall(output))
+        return True
+
+    def end(self, seconds: float = 30) -> int:
         """Read the rest of the output, and return the exit code. A program whose output nobody reads may never end."""
         limit = time.monotonic() + seconds
         while self.process.poll() is None:
-            if time.monotonic() > limit:
-                raise subprocess.TimeoutExpired(self.process.args, seconds)
-            if select.select([self._ours], [], [], 0.05)[0]:
-                self.text += _CODES.sub("", os.read(self._ours, 1 << 16).decode(errors="replace"))
+            assert time.monotonic() < limit, f"it has not ended after {seconds:g} s: {self.text[-3000:]}"
+            self._read()
         return self.process.wait()
 
     def report(self) -> dict[str, Any]:
         """Return the next report of the shell: whether the command has stopped, and whether the terminal echoes."""
-        found: dict[str, Any] = json.loads(self._pipes[0].readline())
-        return found
+        assert select.select([self._pipes[0]], [], [], 30)[0], f"neither a stop nor an end after 30 s: {self.text[-3000:]}"
+        report: dict[str, Any] = json.loads(self._pipes[0].readline())
+        return report
 
     def go_on(self) -> None:
         """Let the shell continue the command."""

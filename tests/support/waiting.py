@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable
 
 import psutil
+import pytest
 
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Let the event loop run until a condition holds that has no event, for example that a process has ended."""
+    """Let the event loop run until a condition holds that has no event, for example that a process has ended.
+
+    Fails with the source of the condition and its variables if it does not hold after `seconds` seconds.
+    """
     limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it never came to hold"
+    while not (value := condition()):
+        if time.monotonic() > limit:
+            variables = {name: repr(value)[:500] for name, value in inspect.getclosurevars(condition).nonlocals.items()}
+            pytest.fail(f"after {seconds:g} s still {value!r}: {inspect.getsource(condition).strip()}, with {variables}")
         await asyncio.sleep(0.005)
 
 

@@ -27,6 +27,9 @@ from vindibot.server.users import Users, UserStore
 #: connection while a client sends a new request on it.
 KEEP_ALIVE_SECONDS = 75
 
+#: Seconds for which a server that was told to end refuses requests, before it closes its connections.
+CLOSING_SECONDS = 0.5
+
 
 class ServerError(VindibotError):
     """The server cannot start."""
@@ -112,12 +115,17 @@ class GameServer:
             await self._asgi.end()
 
     async def until_signal(self, ready: Callable[[Self], None] | None = None) -> None:
-        """Call `ready` with this server, then wait for SIGINT, SIGTERM or SIGHUP."""
+        """Call `ready` with this server, then wait for SIGINT, SIGTERM or SIGHUP. End all games, and refuse requests for a moment.
+
+        In this moment the requests arrive that clients have just sent. They get a 503, not the end of their connection.
+        """
         stop = asyncio.Event()
         with interrupts.calling(stop.set, asyncio.get_running_loop()):
             if ready is not None:
                 ready(self)
             await stop.wait()
+        self.end_games()
+        await asyncio.sleep(CLOSING_SECONDS)
 
 
 def _listen(settings: ServerSettings) -> Listener:

@@ -136,7 +136,7 @@ class Lobby(RoomObserver):
         """Return the room with this id. Raises `Refusal` if there is no such room."""
         room = self.rooms.get(room_id)
         if room is None:
-            raise game_error(f"Unknown game {room_id}", 404)
+            raise closing_refusal() if self._closed else game_error(f"Unknown game {room_id}", 404)
         return room
 
     # ---- Joining ----
