@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from itertools import pairwise
+from typing import Any
 
 import httpx
 import pytest
 
 from sim.game import CRASH
+from sim.maps import read_map
 from tests.support.serving import (
     FINISHED,
     FORM,
@@ -29,7 +30,9 @@ from tests.support.serving import (
 )
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.server.room import BOT_SECONDS, MIN_PLY_SECONDS, Room
+from vindibot.games.protocol import Player
+from vindibot.server.refusal import Refusal
+from vindibot.server.room import Room, RoomObserver, RoomSeat
 
 
 class Watcher:
@@ -441,23 +444,58 @@ async def test_a_move_for_another_turn_is_refused() -> None:
 # ---- Pace ----
 
 
-async def test_the_original_pace_keeps_minimum_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (MIN_PLY_SECONDS, BOT_SECONDS) == (0.060, 0.150)
-    monkeypatch.setattr("vindibot.server.room.BOT_SECONDS", 0.5)  # a busy machine may take long to send the second move
-    watcher = Watcher()
-    async with serving((watcher,), pace="original") as server, playing(server, "seed") as [bot]:
-        await bot.join(turns=1, map=MAP)
-        move = asyncio.create_task(bot.move("South"))
-        await rounds_of_the_loop()
-        second = await bot.client.post(bot.state["playUrl"], data={"dir": "North"})
-        assert (second.status_code, second.text) == (400, NOT_YOUR_TURN)
-        repeat = await bot.client.post(bot.state["playUrl"], data={"dir": "North", "turn": 0})
-        assert (await move).content == repeat.content
-        times = [watcher.handed[0], *(moment for moment, _ in watcher.plies)]
-        waits = [after - before for before, after in pairwise(times)]
-        assert waits[0] >= 0.059
-        assert min(waits[1:]) >= 0.499
-        assert watcher.plies[0][1] == 2
+class Clock:
+    """An event loop as far as a room needs it. Its time passes only from one timer to the next."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._timers: list[tuple[float, asyncio.Handle]] = []
+        self._loop = asyncio.new_event_loop()
+
+    def time(self) -> float:
+        return self.now
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return self._loop.create_future()
+
+    def call_soon(self, callback: Callable[..., None], *arguments: Any) -> asyncio.Handle:
+        return self.call_later(0.0, callback, *arguments)
+
+    def call_later(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, arguments, self._loop)
+        self._timers.append((self.now + seconds, handle))
+        return handle
+
+    def run_until(self, future: asyncio.Future[Any]) -> None:
+        while not future.done():
+            self._timers = [(time, handle) for time, handle in self._timers if not handle.cancelled()]
+            self.now, handle = next_timer = min(self._timers, key=lambda timer: timer[0])
+            self._timers.remove(next_timer)
+            handle._run()
+        self._loop.close()
+
+
+def test_the_original_pace_keeps_minimum_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("asyncio.get_running_loop", lambda: clock)
+    times: list[float] = []
+
+    class Times(RoomObserver):
+        def played(self, room: Room, move: int) -> None:
+            times.append(clock.now)
+
+    seats = [RoomSeat(index, Player(f"bot-{index}"), bot=index > 0) for index in range(4)]
+    room = Room("game", read_map(MAP).new_game(8), seats, time_limit_ms=1000, pace="original", observers=[Times()])
+    room.begin()
+    room.sent(seats[0], room.snapshot(seats[0]))
+    move = room.move(seats[0], 2)
+    with pytest.raises(Refusal, match="Not your turn to move"):
+        room.move(seats[0], 1)
+    repeat = room.move(seats[0], 1, turn=0)
+    clock.run_until(repeat)
+    assert move.result() == repeat.result()
+    assert room.moves[0] == 2
+    assert times == pytest.approx([0.060, 0.210, 0.360, 0.510])
 
 
 class Holder:
