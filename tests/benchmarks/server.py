@@ -154,7 +154,7 @@ async def own_share(plies: int = 3000) -> list[float]:
         async with serving(watch) as server:
             process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, 1, 60.0))
             process.start()
-            await until(lambda: len(shares) >= plies + 200)
+            await until(lambda: len(shares) >= plies + 200, 300)
             process.terminate()
             process.join()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import httpx
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.support.serving import serving
+from tests.support.serving import MAP, serving
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import unseen_character
 from vindibot.server.embedded import EmbeddedServer
@@ -142,6 +143,16 @@ async def test_unknown_keys_are_registrations_too_and_known_ones_are_not() -> No
                 assert answer.text.startswith("Vindinium - Too many registrations from your address")
         assert statuses == [200, 200, 429, 200, 429, 200]
         assert len(server.lobby.users) == 2
+
+
+async def test_a_new_key_is_one_registration_however_many_joins_bring_it() -> None:
+    settings = {"keys": "any", "registrations_per_address": 1, "heroes_per_key": 80}
+    async with serving(**settings) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        joins = [client.post("/api/training", data={"key": "abcdefgh", "map": MAP}) for _ in range(80)]
+        assert {answer.status_code for answer in await asyncio.gather(*joins)} == {200}
+        assert len(server.lobby.users) == 1
+        refused = await client.post("/api/training", data={"key": "ijklmnop"})
+        assert refused.status_code == 429
 
 
 @pytest.mark.slow

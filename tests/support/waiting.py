@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 import psutil
-import pytest
 
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
@@ -20,7 +19,7 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     while not (value := condition()):
         if time.monotonic() > limit:
             variables = {name: repr(value)[:500] for name, value in inspect.getclosurevars(condition).nonlocals.items()}
-            pytest.fail(f"after {seconds:g} s still {value!r}: {inspect.getsource(condition).strip()}, with {variables}")
+            raise AssertionError(f"after {seconds:g} s still {value!r}: {inspect.getsource(condition).strip()}, with {variables}")
         await asyncio.sleep(0.005)
 
 

@@ -70,7 +70,7 @@ class Lobby(RoomObserver):
         """
         user, owners = await self._look_up(key, address)
         if user is None:
-            user = await self.users.admit(key, owners[0][1] if owners else self._name_newcomer(address))
+            user = await self.users.admit(key, lambda: owners[0][1] if owners else self._name_newcomer(address))
         for matchmaker, _ in owners:
             matchmaker.bind(key, user)
         return user

@@ -14,7 +14,7 @@ import hashlib
 import secrets
 import string
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -252,8 +252,8 @@ class Users:
         for user, key, _ in new.users:
             self._insert(user, key)
 
-    async def admit(self, key: str, name: str) -> User:
-        """Return the user with this key. If there is none, add one with this name.
+    async def admit(self, key: str, name: Callable[[], str]) -> User:
+        """Return the user with this key. If there is none, call `name` once, and add a user with this name.
 
         The key must have 8 characters, and `look_up` must have been called with it before. The call returns once the user is
         stored on the disk. If the disk refuses the user or needs longer than `MAX_STORING_SECONDS`, the user is stored later.
@@ -263,7 +263,7 @@ class Users:
             return user
         digest = self._digest(key)
         if digest not in self._admissions:  # else another request with the same key waits already
-            task = self._admissions[digest] = asyncio.create_task(self._admit(key, name))
+            task = self._admissions[digest] = asyncio.create_task(self._admit(key, name()))
             task.add_done_callback(lambda _: self._admissions.pop(digest))
         return await asyncio.shield(self._admissions[digest])
 
