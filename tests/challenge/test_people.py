@@ -103,6 +103,27 @@ async def test_a_wrong_token_has_no_effect(tmp_path: Path) -> None:
             assert (await client.get(path)).status_code == 404, "visitors start no games of their own"
 
 
+async def test_the_second_page_with_one_link_is_told_and_the_first_keeps_the_seat(tmp_path: Path) -> None:
+    async with hosting(tmp_path, people=2) as (host, _, client):
+        organiser, (ann, _) = await visitors(host, client)
+        first, second = Visitor(client, ann.token, "first"), Visitor(client, ann.token, "second")
+        await first.come("ann")
+        requests: list[tuple[str, str, dict[str, Any]]] = [
+            ("GET", "", {}),
+            ("POST", "/name", {"json": {"name": "eve"}}),
+            ("POST", "/closed", {}),
+            ("GET", "/game", {}),
+            ("POST", "/move", {"json": {"turn": 0, "dir": "North"}}),
+        ]
+        for method, path, options in requests:
+            refused = await second.ask(method, path, **options)
+            assert (refused.status_code, "Another page plays hero 1" in refused.text) == (409, True), (method, path)
+        assert (await organiser.state())["heroes"][0] == {"person": True, "name": "ann", "here": True}
+        assert (await first.ask("POST", "/closed")).status_code == 204
+        assert (await second.state())["me"] == 0, "the seat is free"
+        assert (await first.ask("GET", "")).status_code == 409
+
+
 async def test_the_organiser_starts_and_bots_play_for_the_others(tmp_path: Path) -> None:
     async with hosting(tmp_path, ("malvert", "stay"), people=2, rounds=1) as (host, _, client):
         organiser, (ann, bob) = await visitors(host, client)

@@ -74,7 +74,7 @@ def test_every_setting_has_an_option() -> None:
 def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = run("serve", "--port", str(taken.getsockname()[1]))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "the port is in use; choose another one" in result.output
     assert "Traceback" not in result.output
 
@@ -89,6 +89,10 @@ def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
         (["--league", "nosuch.league.json"], "the league nosuch.league.json cannot be read"),
         (["--admin-key-file", "nosuch.key"], "the key file nosuch.key cannot be read"),
         (["--config", "nosuch.toml"], "nosuch.toml"),
+        (["--host", "nosuch.invalid"], "cannot listen on nosuch.invalid"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1, port 9000: Cannot assign requested address"),
+        (["--db", "nosuch/server.db"], "there is no folder nosuch; make it first"),
+        (["--db", __file__], "this is not a database"),
     ],
 )
 def test_an_invalid_value_is_named_with_its_option(words: list[str], says: str) -> None:
@@ -155,7 +159,7 @@ async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> 
             state = (await client.post("/api/training", data={"key": "anykey12", "turns": 1})).json()
             for name in ("server.db", "symbolic.db", "hard.db"):
                 result = await asyncio.to_thread(run, "serve", "--port", "0", "--db", tmp_path / name)
-                assert result.exit_code == 1
+                assert result.exit_code == 2
                 assert "another vindibot server uses this file; stop it first" in result.output.replace("\n", " ")
             state = (await client.post(state["playUrl"], data={"dir": "Stay"})).json()
             record = (await client.get(f"/records/{state['game']['id']}")).json()
@@ -172,7 +176,7 @@ async def test_a_database_on_a_file_system_without_locks(tmp_path: Path, monkeyp
             sys.executable, "-m", "vindibot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )
         told = (await second.communicate())[0].decode().replace("\n", " ")
-        assert second.returncode == 1
+        assert second.returncode == 2
         assert f"another vindibot server uses this file (process {first.pid} on" in told
         first.kill()
         await first.wait()
@@ -190,7 +194,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
     made = run("league", "new", "spring", roster, "--folder", tmp_path, "--table", "duel", "--seatings", "4")
     assert made.exit_code == 0, made.output
     assert "3 bots, 12 games on 3 days" in made.output.replace("\n", "")
-    keys = dict(csv.reader((tmp_path / "spring-keys.csv").read_text().splitlines()))
+    keys = dict(csv.reader((tmp_path / "spring-keys.csv").read_text(encoding="utf-8-sig").splitlines()))
     assert keys["bob"] == "bobsbobs"
     assert len(keys["ann"]) == len(keys["cid"]) == 8
     assert (tmp_path / "spring-keys.csv").stat().st_mode & 0o077 == 0
@@ -212,8 +216,8 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
     ("name", "content", "options", "says"),
     [
         ("spring", "ann\nann\n", [], "line 2: the name 'ann' is already at line 1"),
-        ("spring", "ann,short\nbob\n", [], "line 1: a key has 8 visible characters, this one has 5"),
-        ("spring", "ann,samesame\nbob,samesame\n", [], "line 2: the key is already at line 1"),
+        ("spring", "name,key\nann,short\nbob\n", [], "line 2: a key has 8 visible characters, this one has 5"),
+        ("spring", "name,key\nann,samesame\nbob,samesame\n", [], "line 3: the key is already at line 2"),
         ("spring", f"ann\n{'b' * 21}\n", [], "line 2: Name is too long"),
         ("spring", "", [], "0 names"),
         ("spring", "ann\n", [], "at least two bots"),
@@ -285,6 +289,21 @@ def test_days_of_a_swiss_league_are_days(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("zone", "code", "says"),
+    [
+        ("CET-1CEST", 0, r"begin at (\d{4}-\d\d-\d\d )?14:30 \w+, (now|in( \d+ h)?( \d+ min)?); to begin earlier"),
+        ("Europe/Berln", 2, "TZ names an unknown one: 'Europe/Berln'"),
+    ],
+)
+def test_a_start_has_its_zone_and_its_distance(tmp_path: Path, zone: str, code: int, says: str) -> None:
+    (tmp_path / "class.csv").write_text(BARE)
+    words = ("league", "new", "spring", tmp_path / "class.csv", "--folder", tmp_path, "--start", "14:30")
+    result = run(*words, environ={"TZ": zone})
+    assert result.exit_code == code
+    assert re.search(says, " ".join(result.output.split()))
+
+
+@pytest.mark.parametrize(
     ("words", "code", "says"),
     [
         (["start", "nosuch.league.json"], 2, "the league nosuch.league.json cannot be read"),
@@ -309,7 +328,9 @@ async def test_two_commands_make_a_league(tmp_path: Path) -> None:
     roster, file = tmp_path / "class.csv", tmp_path / "spring.league.json"
     roster.write_text(BARE)
     run("league", "new", "spring", roster, "--folder", tmp_path, "--rounds", "3", "--limit-ms", "10000")
-    keys: Sequence[dict[str, str]] = list(csv.DictReader((tmp_path / "spring-keys.csv").read_text().splitlines()))
+    keys: Sequence[dict[str, str]] = list(
+        csv.DictReader((tmp_path / "spring-keys.csv").read_text(encoding="utf-8-sig").splitlines())
+    )
     async with command("serve", "--lan", "--port", "0", "--league", tmp_path / "spring.league.json") as (process, said):
         port = said[-1].split()[2].rpartition(":")[2]
         assert process.stdout is not None

@@ -36,7 +36,10 @@ async def test_a_class_plays_a_league(tmp_path: Path) -> None:
     options = ("--rounds", "5", "--seatings", "1", "--absence-timeout", "5", "--limit-ms", "10000")
     made = run(tmp_path, "league", "new", "spring", "class.csv", *options)
     assert made.returncode == 0, made.stderr
-    keys = {row["name"]: row["key"] for row in csv.DictReader((tmp_path / "spring-keys.csv").read_text().splitlines())}
+    keys = {
+        row["name"]: row["key"]
+        for row in csv.DictReader((tmp_path / "spring-keys.csv").read_text(encoding="utf-8-sig").splitlines())
+    }
     started: list[asyncio.subprocess.Process] = []
     try:
         await walk(tmp_path, keys, started)

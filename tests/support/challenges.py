@@ -42,11 +42,14 @@ async def hosting(
 
 
 class Visitor:
-    """A visitor of a game of several people, over HTTP. `token` is the token of its link, "" for a spectator."""
+    """A visitor of a game of several people, over HTTP. `token` is the token of its link, "" for a spectator.
 
-    def __init__(self, client: httpx.AsyncClient, token: str = "") -> None:
+    `page` is the id of its page.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, token: str = "", page: str = "") -> None:
         self.client, self.token = client, token
-        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.headers = {"Page-Id": page} | ({"Authorization": f"Bearer {token}"} if token else {})
 
     async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         return await self.client.request(method, f"/challenge/people{path}", headers=self.headers, **options)

@@ -37,13 +37,15 @@ class Output:
     """A file that a command writes.
 
     `mark` is a text in the file, which shows that the command made it. `maker` is the command (``vindibot replay``). `instead`
-    tells the user how to name another file (``--html names another file``). Devices and pipes need no mark.
+    tells the user how to name another file (``--html names another file``). Devices and pipes need no mark. `mode` has the rights
+    of a new file.
     """
 
     path: Path
     mark: str
     maker: str
     instead: str
+    mode: int = 0o666
 
     def check(self) -> None:
         """Raise `UsageError` if the path is a folder, or a file that has content but no mark."""
@@ -79,7 +81,7 @@ class Output:
             elif path.exists():
                 path.write_bytes(data)
             else:
-                create(path, data)
+                create(path, data, mode=self.mode)
         except FileExistsError:  # created since the check
             raise UsageError(f"{short(self.path)} is there already: {self.instead}") from None
         except OSError as problem:

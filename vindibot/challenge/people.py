@@ -40,17 +40,25 @@ class Person:
     """A person, with the hero (0..3) and the token of its link.
 
     `name` is empty until the person has come. `away_at` is the time from which the person counts as away, without more requests.
+    `page` is the id of the page that has the person's seat, None if any page may take it.
     """
 
     hero: int
     token: str
     name: str = ""
     away_at: float = float("-inf")
+    page: str | None = None
 
     @property
     def here(self) -> bool:
         """Whether a page of this person is open."""
         return _now() < self.away_at
+
+    def take(self, page: str) -> bool:
+        """Let a page have this person's seat, unless another page has it and is open. Return whether the page has the seat."""
+        if self.page is None or not self.here:
+            self.page = page
+        return self.page == page
 
     def seen(self) -> None:
         """Note a request of this person's page."""
@@ -58,6 +66,7 @@ class Person:
 
     def closed(self) -> None:
         """Note that this person's page was closed."""
+        self.page = None
         self.away_at = min(self.away_at, _now() + CLOSED_SECONDS)
 
 

@@ -1,6 +1,7 @@
 """The routes of the page of a game of several people: the state, the links, a name, moves, the start and the end, the game.
 
 The bearer token of a request is the token of a link (`vindibot.challenge.people`). A request without a token is from a spectator.
+The header `PAGE_ID` tells two pages with one link apart: only the first of them has the seat, until it is closed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from vindibot.server.refusal import Refusal
 
 #: The answers have tokens, so no browser may keep them.
 _UNKEPT = {"Cache-Control": "no-store"}
+#: The header with the id of a page: any text.
+PAGE_ID = "Page-Id"
 
 
 def add_people_routes(app: FastAPI, people: People) -> None:
@@ -87,11 +90,18 @@ def add_people_routes(app: FastAPI, people: People) -> None:
 
 
 def _person(people: People, request: Request) -> Person | None:
-    """Return the person whose token a request has. Return None for the organiser and for a spectator. Raises `Refusal`."""
+    """Return the person whose token a request has. Return None for the organiser and for a spectator.
+
+    Raises `Refusal` for a wrong token, and if another page has the seat of the person.
+    """
     token = bearer(request)
     person = people.person(token)
     if token and person is None and not people.is_organiser(token):
         raise Refusal(404, "This link is not valid: ask for a new one")
+    if person is not None and not person.take(request.headers.get(PAGE_ID, "")):
+        raise Refusal(
+            409, f"Another page plays hero {person.hero + 1}. Ask for a link of your own. If that page is yours, close it"
+        )
     return person
 
 

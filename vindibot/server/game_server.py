@@ -13,7 +13,7 @@ from typing import Self
 from sim.kernels import warm
 from vindibot.base import interrupts
 from vindibot.base.asgi import AsgiServer
-from vindibot.base.errors import VindibotError
+from vindibot.base.errors import UsageError
 from vindibot.server.app import create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.listener import Listener
@@ -31,8 +31,8 @@ KEEP_ALIVE_SECONDS = 75
 CLOSING_SECONDS = 0.5
 
 
-class ServerError(VindibotError):
-    """The server cannot start."""
+class ServerError(UsageError):
+    """The server cannot start with these settings."""
 
 
 class GameServer:
@@ -104,7 +104,7 @@ class GameServer:
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
         if not await self._asgi.begin(listener):
-            raise ServerError("the server ended before it began to listen")
+            raise ServerError("the server ended before it began to listen", exit_code=1)
         return self
 
     async def __aexit__(

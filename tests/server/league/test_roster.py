@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,14 @@ from vindibot.server.league.roster import MAX_BYTES, read_roster, write_keys
     ("content", "words"),
     [
         (b"name\n" + b"x" * MAX_BYTES, f"it has more than {MAX_BYTES} bytes"),
-        (b"name\ncaf\xe9\n", "a roster is UTF-8 text"),
+        (b"name\ncaf\x81\n", "a roster is UTF-8 text"),
         (b"name,key\nfirst,abcd1234\nsecond,abcd1234\n", "line 3: the key is already at line 2"),
+        (
+            b"Class 7b\nAnn;7b\n",
+            "line 2 has several cells, but no line says which one is the name: put the heading  name;key  above",
+        ),
+        (b"ann,abcd1234\n", "Line 1 was taken for the first bot"),
+        (b"sep=;\nname;key\nann;abc\n", "line 3: a key has 8 visible characters, this one has 3"),
     ],
 )
 def test_a_file_that_is_no_roster(tmp_path: Path, content: bytes, words: str) -> None:
@@ -25,6 +32,27 @@ def test_a_file_that_is_no_roster(tmp_path: Path, content: bytes, words: str) ->
         read_roster(path)
     assert str(path) in error.value.message
     assert words in error.value.message
+    assert "abcd1234" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "roster", "notices"),
+    [
+        (b"sep=;\r\nName;Key\r\nann;abcd1234\r\n", ["ann abcd1234"], []),
+        (b"Class 7b, 2026\n;;\nNo.;Name;Key\n1;ann;abcd1234\n2;bob;\n", ["ann abcd1234", "bob"], ["line 3 is the heading"]),
+        ("name,group\nJürgen,7b\n".encode("cp1252"), ["Jürgen"], ["it was read as Windows-1252; check these names: Jürgen"]),
+        ("name\nJürgen\n".encode("utf-8-sig"), ["Jürgen"], []),
+        ("name\tkey\nJürgen\tabcd1234\n".encode("utf-16"), ["Jürgen abcd1234"], []),
+        (b"ann\nbob\n", ["ann", "bob"], []),
+    ],
+)
+def test_the_roster_of_a_spreadsheet(tmp_path: Path, content: bytes, roster: list[str], notices: list[str]) -> None:
+    path = tmp_path / "class.csv"
+    path.write_bytes(content)
+    heard: list[str] = []
+    assert [entry.name if entry.made else f"{entry.name} {entry.key}" for entry in read_roster(path, heard.append)] == roster
+    assert len(heard) == len(notices)
+    assert all(notice in text for notice, text in zip(notices, heard, strict=True))
 
 
 def test_a_roster_that_cannot_be_read(tmp_path: Path) -> None:
@@ -33,12 +61,14 @@ def test_a_roster_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None:
-    (tmp_path / "class.csv").write_text("name\nfirst\nsecond\n")
+    (tmp_path / "class.csv").write_text("name\nfirst\nJürgen\n")
     entrants, keys = read_roster(tmp_path / "class.csv"), tmp_path / "keys.csv"
     write_keys(entrants, keys)
     assert keys.stat().st_mode & 0o777 == 0o600
     assert b"\r" not in keys.read_bytes()  # a shell would take it for a part of the key
-    assert read_roster(keys)[1].key == entrants[1].key
+    assert keys.read_text(encoding="utf-8-sig").startswith("name,key\nfirst,")
+    assert keys.read_bytes().startswith(BOM_UTF8), "a spreadsheet shows the umlaut"
+    assert [(entry.name, entry.key) for entry in read_roster(keys)] == [(entry.name, entry.key) for entry in entrants]
     with pytest.raises(UsageError, match="exists: it may"):
         write_keys(entrants, keys)
     with pytest.raises(UsageError, match="the keys cannot be written"):

@@ -32,7 +32,7 @@ def slips(page: str) -> list[str]:
 def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> None:
     done = run(spring, "league", "slips", "spring.league.json", "--server", SERVER)
     assert done.returncode == 0, done.stderr
-    key = (spring / "spring-keys.csv").read_text().splitlines()[1].partition(",")[2]
+    key = (spring / "spring-keys.csv").read_text(encoding="utf-8-sig").splitlines()[1].partition(",")[2]
     assert key not in done.stdout
     path = spring / "spring-slips.html"
     assert path.stat().st_mode & 0o777 == 0o600, "it has keys"
@@ -45,10 +45,20 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
     assert "<svg" in ann
     assert f'aria-label="QR code: {SERVER}/leagues/spring"' in page, "the QR code has no key"
     assert """VINDIBOT_KEY='b$b o'"'"'bs' vindibot play""" in bob
-    again = run(spring, "league", "slips", "spring.league.json")
-    assert again.returncode == 2
-    assert "already exists" in again.stderr
-    assert path.read_text() == page
+    (spring / "bobs.csv").write_text("name,key\nbob,b$b o'bs\n")
+    again = run(spring, "league", "slips", "spring.league.json", "--keys", "bobs.csv", "--server", "https://host.example/vin")
+    assert again.returncode == 0, again.stderr
+    assert "for the server https://host.example/vin;" in again.stdout
+    ann, bob = slips(path.read_text())
+    assert key not in ann
+    assert "--server https://host.example/vin " in bob
+    assert "<dd>https://host.example/vin</dd>" in bob
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text("my own page")
+    refused = run(spring, "league", "slips", "spring.league.json")
+    assert refused.returncode == 2
+    assert "was not made by vindibot league slips spring" in refused.stderr
+    assert path.read_text() == "my own page"
 
 
 def test_a_slip_without_a_known_key_has_a_gap(spring: Path) -> None:

@@ -280,6 +280,6 @@ async def test_a_file_that_cannot_be_used_ends_the_command_with_a_message(tmp_pa
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     _, problem = await process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert "this is not a database" in " ".join(problem.decode().split())
     assert "Traceback" not in problem.decode()

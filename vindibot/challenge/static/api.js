@@ -67,9 +67,12 @@ export const sendMove = (path, dir, turn, lost) => repeated(() => request(path, 
 
 // ---- Several people ----
 
+/** The id of this page: another page with the same link has another one. */
+const PAGE = Math.random().toString(36).slice(2);
+
 /** Return a request below /challenge/people with the token of a link, "" for a spectator. `body` is sent as JSON. */
 function ofPeople(token, method, path, body, more) {
-  const headers = { ...(token ? bearer(token) : {}), ...(body ? { 'Content-Type': 'application/json' } : {}) };
+  const headers = { 'Page-Id': PAGE, ...(token ? bearer(token) : {}), ...(body ? { 'Content-Type': 'application/json' } : {}) };
   return request(`/challenge/people${path}`, { method, headers, body: body && JSON.stringify(body), ...more });
 }
 

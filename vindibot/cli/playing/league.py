@@ -15,13 +15,15 @@ import click
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.measuring.parameters import PATH, config_option
 from vindibot.cli.options import load_settings, overrides, settings_options
-from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.league.settings import LeagueSettings, start_text
 from vindibot.server.settings import COMMAND_DEFAULTS
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
+    from rich.console import Console
 
     from vindibot.base.address import ServerAddress
+    from vindibot.server.league.roster import RosterEntry
 
 SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout"}
 
@@ -70,12 +72,13 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import counted
     from vindibot.server.league.league import ORGANISER_SUFFIX, SUFFIX, League
-    from vindibot.server.league.roster import new_organiser_key, read_roster, write_keys, write_organiser_key
+    from vindibot.server.league.roster import new_organiser_key, write_keys, write_organiser_key
 
     given = overrides(options)
     given["maps"] = _read_maps(given["maps"])
     settings = load_settings(LeagueSettings, config, given, SPELLED).settings
-    entrants = read_roster(roster)
+    console = terminal()
+    entrants = _read_roster(roster, console)
     path, keys, organiser = (folder / f"{name}{suffix}" for suffix in (SUFFIX, "-keys.csv", ORGANISER_SUFFIX))
     organiser_key = new_organiser_key()
     league = League.create(name, settings, entrants, path, organiser_key)
@@ -95,7 +98,6 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
         for file in written:  # without the league, the keys in these files are useless
             file.unlink(missing_ok=True)
         raise
-    console = terminal()
     of_swiss = settings.system == "swiss"
     when = f"on day 1 of {league.days}" if of_swiss else f"on {counted(league.days, 'day')}"
     say(console, f"{path}: {counted(len(entrants), 'bot')}, {counted(len(league.fixtures), 'game')} {when}")
@@ -107,10 +109,15 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     if settings.start is None:
         say(console, f"then, when the bots are there: {_typed('league', 'start', path)}")
     else:
-        say(
-            console,
-            f"the games begin at {settings.start.astimezone():%Y-%m-%d %H:%M}, or with: {_typed('league', 'start', path)}",
-        )
+        say(console, f"the games begin at {start_text(settings.start)}; to begin earlier: {_typed('league', 'start', path)}")
+
+
+def _read_roster(path: Path, console: Console) -> list[RosterEntry]:
+    """Return the bots of a roster. Tell the user what was assumed when it was read."""
+    from vindibot.base.output.console import say
+    from vindibot.server.league.roster import read_roster
+
+    return read_roster(path, lambda text: say(console, text, "yellow"))
 
 
 def _typed(*words: str | Path) -> str:
@@ -140,16 +147,15 @@ def slips(file: Path, server: str | None, keys: Path | None, out: Path | None, s
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import counted
     from vindibot.server.league.league import League
-    from vindibot.server.league.roster import read_roster
     from vindibot.server.league.slips import slips_page, write_slips
 
     league = League.load(file)
     address = ServerAddress.parse(server or f"http://{lan_address()}:{COMMAND_DEFAULTS['port']}")
-    page = slips_page(league, read_roster(keys or file.parent / f"{league.name}-keys.csv"), address)
-    path = out or file.parent / f"{league.name}-slips.html"
-    write_slips(page, path)
     console = terminal()
-    say(console, f"{path}: {counted(len(league.names), 'slip')} for the server {address.origin}; the keys on them are secret")
+    page = slips_page(league, _read_roster(keys or file.parent / f"{league.name}-keys.csv", console), address)
+    path = out or file.parent / f"{league.name}-slips.html"
+    write_slips(page, league.name, path)
+    say(console, f"{path}: {counted(len(league.names), 'slip')} for the server {address}; the keys on them are secret")
     if show and not webbrowser.open(path.resolve().as_uri()):
         say(console, "found no browser: open this file yourself")
 

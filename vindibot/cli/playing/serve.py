@@ -61,9 +61,11 @@ def _print_address(console: Console, server: EmbeddedServer) -> None:
 def _print_league(console: Console, league: League, server: EmbeddedServer, address: str) -> None:
     """Print the addresses of a league's pages, the command that starts it, and the command with which bots join."""
     from vindibot.server.league.league import ORGANISER_SUFFIX
-    from vindibot.server.league.settings import play_command
+    from vindibot.server.league.settings import play_command, start_text
 
-    say(console, f"league {league.name}: {league.progress()}, {league.state}")
+    start = league.settings.start if league.state == "waiting" else None
+    state = league.state if start is None else f"starts at {start_text(start)}"
+    say(console, f"league {league.name}: {league.progress()}, {state}")
     say(console, f"  projector: {address}/leagues/{league.name}/projector", "bold")
     organiser = f"  organiser: {address}/leagues/{league.name}/organiser"
     if league.path is not None and league.organiser is not None:

@@ -27,7 +27,7 @@ from vindibot.server.league.league import NAME
 from vindibot.server.league.organiser import act
 from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
+from vindibot.server.league.roster import RosterEntry, roster_from_bytes, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import RANDOM_BOT, Lobby
@@ -178,11 +178,10 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
     async def add_bots(request: Request) -> Response:
         """Register the bots of a roster. The answer has the names of the bots, and their new keys.
 
-        The roster is JSON (a list of names, or of objects with name and key) or CSV (lines of name,key).
+        The roster is JSON (a list of names, or of objects with name and key) or CSV (a heading name,key and a line per bot).
         """
-        text = (await read_body(request, settings)).decode("utf-8-sig", "replace")
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
-        roster = roster_from_csv(text) if is_csv else roster_from_json(text)
+        roster = roster_from_bytes(await read_body(request, settings), is_csv=is_csv)
         for entrant in roster:
             if entrant.key and await lobby.users.look_up(entrant.key) is not None:
                 raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")

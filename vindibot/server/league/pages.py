@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,7 +18,7 @@ from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
 from vindibot.server.league.league import League
 from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.league.settings import play_command
+from vindibot.server.league.settings import play_command, start_text
 from vindibot.server.league.standings import as_csv
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
@@ -143,9 +142,7 @@ def _state(director: Director) -> str:
         return f"{len(director.running)} running"
     if league.state != "waiting" or league.settings.start is None:
         return "not started" if league.state == "waiting" else league.state
-    start = league.settings.start.astimezone()
-    today = start.date() == datetime.now(start.tzinfo).date()
-    return f"starts at {start:%H:%M}" if today else f"starts at {start:%Y-%m-%d %H:%M}"
+    return f"starts at {start_text(league.settings.start)}"
 
 
 def _for_projector(director: Director, running: RunningGames, request: Request) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,14 @@ from typing import Any
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import decode_json
 from vindibot.base.writing import create
+from vindibot.server.league.standings import BOM
 from vindibot.server.users import KEY_LENGTH, name_problem, random_word
 
 MAX_ENTRANTS = 500
 MAX_BYTES = 1_000_000
+#: Number of lines at the beginning of CSV of which one may be the heading.
+TITLE_LINES = 10
+_SEPARATOR = re.compile(r"sep=(.)", re.IGNORECASE)
 #: Number of characters of an organiser's key: 103 random bits.
 ORGANISER_KEY_LENGTH = 20
 
@@ -30,10 +35,15 @@ class RosterEntry:
     made: bool = False
 
 
-def read_roster(path: Path) -> list[RosterEntry]:
+def _tell_nobody(text: str) -> None:
+    """Do nothing with a notice."""
+
+
+def read_roster(path: Path, notify: Callable[[str], None] = _tell_nobody) -> list[RosterEntry]:
     """Return the roster in a file. The file is JSON if its name ends with ``.json``, else CSV.
 
-    Raises `UsageError`. The message says which line or entry of the file is wrong.
+    `notify` gets a text about each thing that was assumed. Raises `UsageError`. The message says which line or entry of the file
+    is wrong.
     """
     try:
         with path.open("rb") as file:
@@ -43,36 +53,79 @@ def read_roster(path: Path) -> list[RosterEntry]:
     if len(content) > MAX_BYTES:
         raise UsageError(f"{path} is not a roster: it has more than {MAX_BYTES} bytes")
     try:
-        text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: a roster is UTF-8 text; save it with this encoding") from None
-    try:
-        return roster_from_json(text) if path.suffix.lower() == ".json" else roster_from_csv(text)
+        return roster_from_bytes(content, is_csv=path.suffix.lower() != ".json", notify=lambda text: notify(f"{path}: {text}"))
     except UsageError as problem:
         raise UsageError(f"{path}, {problem.message}") from None
 
 
-def roster_from_csv(text: str) -> list[RosterEntry]:
-    """Return the roster in lines of ``name`` or ``name,key``, with or without a line of headings. Raises `UsageError`.
+def roster_from_bytes(content: bytes, *, is_csv: bool, notify: Callable[[str], None] = _tell_nobody) -> list[RosterEntry]:
+    """Return the roster in CSV or JSON. `notify` gets a text about each thing that was assumed. Raises `UsageError`.
 
-    The sign between name and key is the one of ``,``, ``;`` and the tab that is most frequent in the first line.
+    The text is UTF-8, or UTF-16 with a byte order mark, or else Windows-1252, as Excel writes it in western Europe.
     """
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO("\n".join(text.splitlines())), delimiter=delimiter, strict=True)
+    western = False
     try:
-        lines = [(f"line {reader.line_num}", [cell.strip() for cell in row]) for row in reader]
+        text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+    except UnicodeDecodeError:
+        western = True
+        try:
+            text = content.decode("cp1252")
+        except UnicodeDecodeError:
+            raise UsageError("a roster is UTF-8 text; save it with this encoding") from None
+    roster = roster_from_csv(text, notify) if is_csv else roster_from_json(text)
+    names = [entry.name for entry in roster if not entry.name.isascii()]
+    if western and names:
+        notify(f"this is not UTF-8, so it was read as Windows-1252; check these names: {', '.join(names)}")
+    return roster
+
+
+def roster_from_csv(text: str, notify: Callable[[str], None] = _tell_nobody) -> list[RosterEntry]:
+    """Return the roster in CSV. `notify` gets a text if lines above the heading were left out. Raises `UsageError`.
+
+    The heading is the first line with a cell ``name``, within the first `TITLE_LINES` lines. The cells below ``name`` are the
+    names, and those below ``key`` the keys, if there are any. Without a heading, each line is a name. A first line ``sep=;``
+    names the sign between the cells. Otherwise this sign is one of ``,``, ``;`` and the tab.
+    """
+    lines = text.splitlines()
+    named = _SEPARATOR.fullmatch(lines[0].strip()) if lines else None
+    if named is not None:
+        lines[0] = ""
+    heading, separator = _find_heading(lines, named[1] if named is not None else ",;\t")
+    skipped = [number for number, line in enumerate(lines[:heading], 1) if line.strip()]
+    if skipped:
+        notify(f"line {heading + 1} is the heading; what is above it was left out")
+    reader = csv.reader(["\n"] * heading + [f"{line}\n" for line in lines[heading:]], delimiter=separator, strict=True)
+    try:
+        rows = [(f"line {reader.line_num}", [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise UsageError(f"line {reader.line_num}: this is not CSV: {error}") from None
-    lines = [(where, cells) for where, cells in lines if any(cells)]
-    name_column, key_column = 0, 1
-    heading = [cell.lower() for cell in lines[0][1]] if lines else []
-    if "name" in heading:
-        del lines[0]
-        name_column = heading.index("name")
-        key_column = heading.index("key") if "key" in heading else len(heading)
-    rows = [(where, [*cells, *[""] * (max(name_column, key_column) + 1)]) for where, cells in lines]
-    return _entrants([(where, cells[name_column], cells[key_column]) for where, cells in rows])
+    rows = [(where, cells) for where, cells in rows if any(cells)]
+    columns = [cell.lower() for cell in rows[0][1]] if rows else []
+    if "name" not in columns:
+        _check_single(rows, separator)
+        return _entrants([(where, cells[0], "") for where, cells in rows])
+    name, key = columns.index("name"), columns.index("key") if "key" in columns else len(columns)
+    padded = [(where, [*cells, *[""] * (max(name, key) + 1)]) for where, cells in rows[1:]]
+    return _entrants([(where, cells[name], cells[key]) for where, cells in padded])
+
+
+def _find_heading(lines: Sequence[str], separators: str) -> tuple[int, str]:
+    """Return the index of the heading and the sign between its cells. Without a heading, return 0 and the most frequent sign."""
+    for number, line in enumerate(lines[:TITLE_LINES]):
+        for separator in separators:
+            if "name" in (cell.strip(' \t"').lower() for cell in line.split(separator)):
+                return number, separator
+    return 0, max(separators, key=lambda separator: sum(line.count(separator) for line in lines))
+
+
+def _check_single(rows: Sequence[tuple[str, list[str]]], separator: str) -> None:
+    """Raise `UsageError` if a line of a list without a heading has several cells: one of them may be a key."""
+    for where, cells in rows:
+        if any(cells[1:]):
+            raise UsageError(
+                f"{where} has several cells, but no line says which one is the name: put the heading  name{separator}key  above"
+                f" the bots, or  name  if they get new keys. {rows[0][0].capitalize()} was taken for the first bot."
+            )
 
 
 def roster_from_json(text: str) -> list[RosterEntry]:
@@ -125,6 +178,7 @@ def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
     Raises `UsageError` if the file exists or cannot be written.
     """
     text = io.StringIO()
+    text.write(BOM)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", "key"])
     writer.writerows([entrant.name, entrant.key] for entrant in entrants)

@@ -9,7 +9,7 @@ from pathlib import Path
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
 from vindibot.base.output.pages import qr_code, render
-from vindibot.base.writing import create
+from vindibot.base.writing import Output
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import play_command
@@ -32,24 +32,23 @@ def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAdd
         if league.member(key) != league.names.index(name):
             raise UsageError(f"the key of {name!r:.60} is not its key in the league {league.name}: take the file of its keys")
     page = address.url(f"/leagues/{league.name}")
-    command = play_command(league.settings, address.origin)
+    command = play_command(league.settings, str(address))
     slips = [(name, keys.get(name), command.replace(_PLACE, shlex.quote(keys.get(name, _PLACE)))) for name in league.names]
     return render(
         "server.league/slips.html",
         league=league.name,
         slips=slips,
-        address=address.origin,
+        address=address,
         page=page,
         starters=address.url("/starters"),
         code=qr_code(page),
     )
 
 
-def write_slips(page: str, path: Path) -> None:
-    """Write the page to a new file that only its owner may read. Raises `UsageError` if the file exists or cannot be written."""
-    try:
-        create(path, page.encode(), mode=0o600)
-    except FileExistsError:
-        raise UsageError(f"{path} already exists: choose another file with --out, or move it away") from None
-    except OSError as error:
-        raise UsageError(f"the slips cannot be written to {path}: {error.strerror or error}") from None
+def write_slips(page: str, league: str, path: Path) -> None:
+    """Write the page to a file that only its owner may read. An older page with slips of this league is replaced.
+
+    Raises `UsageError` if there is another file, and `VindibotError` if the disk refuses the page.
+    """
+    mark = f'<meta name="generator" content="vindibot league slips {league}">'
+    Output(path, mark, f"vindibot league slips {league}", "--out names another file", mode=0o600).write(page)

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, fields
 from vindibot.server.league.fixtures import Fixture
 
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
+#: The byte order mark at the beginning of CSV: without it, a spreadsheet takes UTF-8 for the encoding of its country.
+BOM = "\ufeff"
 
 
 @dataclass
@@ -119,7 +121,10 @@ def _score(mine: tuple[bool, bool, int], other: tuple[bool, bool, int]) -> float
 
 
 def as_csv(table: Sequence[StandingsRow]) -> str:
-    """Return the table as CSV with a heading. A name that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return the table as CSV with a heading. A name that a spreadsheet would take for a formula begins with an apostrophe.
+
+    The text begins with `BOM`.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(StandingsRow)], lineterminator="\n")
     writer.writeheader()
@@ -128,4 +133,4 @@ def as_csv(table: Sequence[StandingsRow]) -> str:
         if row.name[0] in "=+-@\t":
             values["name"] = f"'{row.name}"
         writer.writerow(values)
-    return text.getvalue()
+    return BOM + text.getvalue()

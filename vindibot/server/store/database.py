@@ -234,7 +234,7 @@ def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a name that is too long, a zero byte
-        raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}", exit_code=2) from None
+        raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}") from None
 
 
 class _LockedFile:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 
-from vindibot.base.errors import VindibotError
+from vindibot.base.errors import UsageError
 
 #: The bytes "vndi". They mark a file as a database of this program.
 APPLICATION_ID = 0x766E6469
@@ -76,7 +76,7 @@ MIGRATIONS: tuple[str, ...] = (
 VERSION = len(MIGRATIONS)
 
 
-class DatabaseError(VindibotError):
+class DatabaseError(UsageError):
     """The file cannot be used. The message names the file, the reason, and what the user can do."""
 
 
@@ -86,7 +86,7 @@ def check_owner(connection: sqlite3.Connection, file: str) -> None:
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if mark != APPLICATION_ID and (mark or present or tables):
-        raise DatabaseError(f"{file}: this database belongs to another program; name another file", exit_code=2)
+        raise DatabaseError(f"{file}: this database belongs to another program; name another file")
 
 
 def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -> None:
