@@ -115,7 +115,7 @@ class GameServer:
             await self._asgi.end()
 
     async def until_signal(self, ready: Callable[[Self], None] | None = None) -> None:
-        """Call `ready` with this server, then wait for SIGINT, SIGTERM or SIGHUP. End all games, and refuse requests for a moment.
+        """Call `ready` with this server, wait for SIGINT, SIGTERM or SIGHUP, end all games, and refuse requests for a moment.
 
         In this moment the requests arrive that clients have just sent. They get a 503, not the end of their connection.
         """
