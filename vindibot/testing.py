@@ -19,7 +19,7 @@ In a Python session ``view("last", turn=212)`` is a turn of the newest recording
 
 `vindibot review --tests` writes tests of the worst moves of a game. They ask a whole bot::
 
-    assert best_moves("mybot", moment("test_worst.states.jsonl", turn=212)) <= {"North"}
+    assert best_moves("mybot", view("test_worst.states.jsonl", turn=212)) <= {"North"}
 
 `check_trait` runs all checks of the conformance suite, on many unusual boards. One test per check::
 
@@ -45,8 +45,7 @@ from behaviours.base import Behaviour, SearchInfo, View, as_votes, plain_info, p
 from vindibot.devtools.conformance import CHECKS, Check, ConformanceError, check_trait, check_turn
 from vindibot.devtools.trials.asking import best_moves
 from vindibot.devtools.trials.response import MOST_ANSWERS
-from vindibot.games.moments import moment
-from vindibot.games.views import NODES as NODES, view
+from vindibot.games.files.recorded_turn import NODES as NODES, view
 
 __all__ = [
     "CHECKS",
@@ -56,7 +55,6 @@ __all__ = [
     "check_trait",
     "check_turn",
     "favourites",
-    "moment",
     "search_info",
     "view",
     "votes",

@@ -27,11 +27,11 @@ from vindibot.arena.report.summary import summarise
 from vindibot.arena.report.table import percent
 from vindibot.arena.results import PlayedGame, read_results
 from vindibot.arena.scores import match_scores
-from vindibot.arena.store import Store, StoreError, records_path, setup_path
+from vindibot.arena.store import Store, StoreError, setup_path
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
-from vindibot.games import game_record as gamerecord
+from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.processes.keeper import KEEPER
@@ -97,7 +97,7 @@ def test_a_tournament_is_played_stored_and_extended(tmp_path: Path) -> None:
     assert "deaths" in done.stdout
     assert "stalled" in (tmp_path / "cup.html").read_text()
     first = golds(path)
-    records = {record.id: record for record in gamerecord.read_records(records_path(path))}
+    records = {record.id: record for record in read_records(records_path(path))}
     assert sorted(first) == sorted(records) == [f"b0000{block}g00{game}" for block in (0, 1) for game in range(4)]
     for name, golds_then in first.items():
         assert tuple(GameHistory.of(records[name]).last["hero"]["gold"][0].tolist()) == golds_then
@@ -272,7 +272,7 @@ def test_an_interrupt_finishes_the_running_games_and_the_rest_is_played_later(tm
     done = arena(tmp_path, "--resume", "cup.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
     assert golds(path) == golds(tmp_path / "whole.jsonl")
-    assert sorted(record.id for record in gamerecord.read_records(records_path(path))) == sorted(golds(path))
+    assert sorted(record.id for record in read_records(records_path(path))) == sorted(golds(path))
 
 
 @pytest.mark.slow
@@ -388,7 +388,7 @@ def test_kill_and_resume(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert path.read_bytes().endswith(b"\n")
     assert len(read_results(path)) == 12
-    assert {record.id for record in gamerecord.read_records(records_path(path))} == set(golds(path))
+    assert {record.id for record in read_records(records_path(path))} == set(golds(path))
 
 
 def fork_server(pid: int) -> list[psutil.Process]:

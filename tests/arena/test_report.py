@@ -166,9 +166,8 @@ def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
             golds.append(games["hero"][0]["gold"].tolist())
     now = datetime.now(UTC)
     played = GameRecord.of(
-        where,
+        where.new_game(4 * rounds),
         id=f"g{number}",
-        max_turns=4 * rounds,
         names=("a", "b", "a", "c"),
         moves=moves,
         ending=Reason.FINISHED,

@@ -74,9 +74,9 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
         ("[]", "line 2: Input should be an object"),
         (
             line(1).encode().replace('"version":3', '"version":7'),
-            "version is 7, this program reads 3: update vindibot",
+            "version is 7, this program reads 3: use the vindibot that wrote it",
         ),
-        (line(1).encode().replace('"version":3', '"version":1'), r"version is 1, .* vindibot 0\.1\.0 reads it"),
+        (line(1).encode().replace('"version":3', '"version":1'), r"version is 1, .* use the vindibot that wrote it"),
         (line(1).encode().replace('"gold":40', '"gold":"much"'), "seats.1.gold: Input should be a valid integer"),
         (line(1, tournament="u").encode(), "another tournament"),
         (line(0).encode(), "this game is already in line 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,16 @@ from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.games import game_record
-from vindibot.games.game_record import read_records
+from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
+from vindibot.games.position import moves_between
 
 SHIPPED = ("standard", "standard-end")
 
 
 def position(number: int, turn: int = 12, **changes: object) -> SuitePosition:
     games = states_of(number, plies=60)[turn]
-    values = {"id": f"p{number}", "size": int(games["size"].item(0)), "gold": (1, 2, 3, 4), "board": draw(games)}
+    values = {"id": f"p{number}", "size": int(games["size"].item(0)), "gold": (1, 2, 3, 4), "start": draw(games)}
     return SuitePosition.model_validate(values | changes)
 
 
@@ -104,8 +106,8 @@ def test_suites_that_cannot_be_used_are_refused(suite: Path) -> None:
         (position(1).model_dump_json() + "\n" + position(1).model_dump_json() + "\n", "line 2: the position p1 is there twice"),
         (position(1, turn=13).model_dump_json() + "\n", "is at the start of a round, and turn 13 is not"),
         (position(1, turn=60).model_dump_json() + "\n", "the game is over"),
-        (position(1, board="@1  \n    ").model_dump_json() + "\n", "a hero is missing"),
-        (position(1, board="what").model_dump_json() + "\n", "board: "),
+        (position(1, start="@1  \n    ").model_dump_json() + "\n", "a hero is missing"),
+        (position(1, start="what").model_dump_json() + "\n", "start: "),
     ):
         suite.write_text(content)
         assert message in refused("--positions", suite.name)
@@ -119,17 +121,30 @@ def test_a_suite_replaces_only_suites(tmp_path: Path) -> None:
     assert path.read_text() == "mine\n"
 
 
+def test_a_position_may_have_a_history(suite: Path) -> None:
+    states = states_of(1, plies=60)
+    found = [moves_between(one, two) for one, two in pairwise(states[8:13])]
+    moves = [move for moves, _ in filter(None, found) for move in moves]
+    write_suite(suite, [position(1, 8, moves=moves)])
+    task = next(iter(with_suite(suite, "stay", "random", rounds=5).tasks()))
+    record = game_record.loads(play_task(task).record)
+    history = GameHistory.of(record)
+    assert record.moves[:4] == tuple(moves)
+    assert (history.state(4)["hero"] == states[12]["hero"]).all()
+    assert (len(history), record.max_turns) == (24, 12 + 4 * 5)
+
+
 def test_the_shipped_suites_have_all_phases_and_sizes_and_share_no_game() -> None:
     suites = [read_suite(name) for name in SHIPPED]
     games = [{one.source.rpartition(",")[0] for one in suite.positions} for suite in suites]
     assert not games[0] & games[1]
-    assert len({one.board for suite in suites for one in suite.positions}) == sum(len(suite.positions) for suite in suites)
+    assert len({one.start for suite in suites for one in suite.positions}) == sum(len(suite.positions) for suite in suites)
     for suite in suites:
         assert len(suite.positions) >= 30
         assert {one.phase for one in suite.positions} == {"first third", "second third", "last third"}
         assert {one.size for one in suite.positions} == set(range(10, 29, 2))
         for one in suite.positions:
             assert max(one.gold) - min(one.gold) <= 60
-            games_of = parse(one.board)
+            games_of = parse(one.start)
             assert games_of["status"].item(0) == RUNNING
-            assert int(parse(one.opening(80).position)["max_turns"].item(0)) == int(games_of["turn"].item(0)) + 320
+            assert int(parse(one.opening(80).start)["max_turns"].item(0)) == int(games_of["turn"].item(0)) + 320

@@ -15,13 +15,12 @@ import pytest
 from tests.support.commands import command, environment, invoke, run
 from tests.support.paths import DATA, TOP
 from vindibot.arena.results import read_results
-from vindibot.arena.store import records_path
 from vindibot.base import writing
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import LineFile
 from vindibot.config.load import Config
+from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import is_review_line, read_review
-from vindibot.games.game_record import read_records
 from vindibot.review import run as reviewing
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.study import begin, resume

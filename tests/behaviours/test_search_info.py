@@ -23,9 +23,8 @@ from vindibot.engine.agent import Voters
 from vindibot.engine.inline import Inline
 from vindibot.engine.runner import Vote, parse_answer
 from vindibot.engine.worker import TraitPlan, WorkerMemory
-from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.ballot import Ballot, BallotEntry, VoteLine, write_entry
 from vindibot.games.files.recording import Recorder, RecordingError, read_recording
-from vindibot.games.files.vote_line import VoteLine, write_entry
 from vindibot.testing import search_info, view, votes
 
 GOAL = square(3, 5)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from sim.kernels import warm
 from vindibot.config.bots import load_bot
+from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
-from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
 from vindibot.review import values
 from vindibot.review.positions import TurnPosition, positions

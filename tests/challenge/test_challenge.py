@@ -21,7 +21,7 @@ from tests.support.serving import FINISHED
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.cli.playing.challenge import challenge_command
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import Player

@@ -16,7 +16,7 @@ from tests.support.waiting import until
 from vindibot.challenge.game import ChallengeGame
 from vindibot.challenge.host import Host
 from vindibot.challenge.routes import PATH
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.history import GameHistory
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

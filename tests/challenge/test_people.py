@@ -20,9 +20,9 @@ from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.challenge.offers import Offers
 from vindibot.cli.playing.challenge import challenge_command
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.game_files import read_records
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
-from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import Player
 

@@ -202,7 +202,7 @@ def test_the_script_for_a_shell(shell: str) -> None:
         (["play", "--rounds", "none"], 2),
         (["play", "--bot", "nobody"], 2),
         (["nonsense"], 2),
-        (["verify", "wrong.jsonl"], 1),
+        (["replay", "wrong.jsonl"], 2),
     ],
 )
 def test_exit_codes(project: Path, words: list[str], code: int) -> None:

@@ -21,7 +21,7 @@ from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.devtools.explanation import amount
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.game_files import kind_of, read_game_file
 from vindibot.games.files.recording import Recorder, Recording
 from vindibot.games.files.review import MoveValue, ReviewedTurn, ReviewHeader, review_path, write_review_line
 from vindibot.games.game_record import GameRecord, dumps
@@ -147,7 +147,7 @@ def test_errors_of_explain(tmp_path: Path) -> None:
         ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
         ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
         ((str(tmp_path), "--turn", "1"), "is a folder"),
-        ((str(SAMPLE), "--turn", "1"), "a recording of `vindibot play` is needed"),
+        ((str(SAMPLE), "--turn", "1"), "this is no game"),
     ]:
         result = explain(*words)
         assert result.exit_code == 2
@@ -177,7 +177,7 @@ def records(tmp_path: Path, *ids: str) -> Path:
 
 def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
     recording = Path(recorded_turn(tmp_path, counted(ENTRIES)))
-    assert (kind_of(recording), kind_of(SAMPLE), kind_of(records(tmp_path, "a"))) == ("recording", "original", "records")
+    assert (kind_of(recording), kind_of(records(tmp_path, "a"))) == ("recording", "records")
     assert isinstance(read_game_file(recording), Recording)
     record = read_game_file(records(tmp_path, "a"))
     assert isinstance(record, GameRecord)
@@ -188,7 +188,7 @@ def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
         (records(tmp_path, "a", "b"), None, r"holds 2 games: choose one with --game, by its id or number \(a, b\)"),
         (records(tmp_path, *"abcdefgh"), "x", r"there is no game 'x'; it holds 8 \(a, b, c, d, e, \.\.\.\)"),
         (recording, "x", "the recording of game abcd1234 alone"),
-        (SAMPLE, None, "only `vindibot verify` reads them"),
+        (SAMPLE, None, "this is no game"),
     ]:
         with pytest.raises(UsageError, match=message):
             read_game_file(path, game)

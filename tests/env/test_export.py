@@ -19,7 +19,8 @@ from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.env.vector import VindiniumVectorEnv
-from vindibot.games.game_record import dumps, map_before, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import dumps, map_before
 from vindibot.games.outcome import Reason
 
 

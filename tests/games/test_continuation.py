@@ -13,8 +13,8 @@ from sim.generator import generate
 from tests.support.recorded import raw, record, record_of, states_of
 from vindibot.base.errors import UsageError
 from vindibot.games import game_record
-from vindibot.games.files.continuation import Continuation, Opening
-from vindibot.games.files.game_file import kind_of
+from vindibot.games.files.game_files import kind_of
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.history import GameHistory
 from vindibot.server.site.feed import event
 
@@ -149,4 +149,4 @@ def test_a_crashed_hero_cannot_go_on(tmp_path: Path) -> None:
 def test_an_opening_leads_to_each_state_of_a_game(tmp_path: Path) -> None:
     history = GameHistory.of(record(tmp_path, states_of(7, plies=80, crashes=0.02), 1))
     for number in range(0, len(history), 5):
-        assert equal(Opening.of(history, number).last(), history.state(number))
+        assert equal(history.position(number).last(), history.state(number))

@@ -20,15 +20,16 @@ from sim.replay import events_of
 from sim.rules import step
 from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
-from vindibot.games.between import move_between
 from vindibot.games.files.review import Review
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
+from vindibot.games.position import moves_between
 from vindibot.games.protocol import read_game
 
 
 def moves_in(states: list[Games]) -> list[int]:
-    return [move_between(one, two, int(one[0]["turn"]) % 4) for one, two in pairwise(states)]
+    found = [moves_between(one, two) for one, two in pairwise(states)]
+    return [moves[0] for moves, _ in filter(None, found)]
 
 
 def seen(states: list[Games], numbers: list[int]) -> GameHistory:

@@ -12,9 +12,8 @@ from sim.board import parse
 from sim.game import CRASH, OFFSET, RUNNING, STAY, Game, copy_of, row_column
 from sim.generator import generate
 from sim.rules import step
-from vindibot.arena.seats.stdio import entities, opening
 from vindibot.base.errors import UsageError
-from vindibot.games.line_protocol import LineGame, last_moves
+from vindibot.games.line_protocol import LineGame, last_moves, write_opening, write_state
 
 SEEDS = st.integers(0, 2**32)
 HEROES = st.integers(0, 3)
@@ -34,11 +33,11 @@ def told(seed: int, me: int, rounds: int, *, expert: bool) -> Iterator[tuple[Gam
     games = generate(seed, size=8, walls=10, mines=20).new_game(4 * rounds)
     rng, reader = np.random.default_rng(seed), LineGame(rounds)
     before = games["hero"]["pos"][0].tolist()
-    text = opening(games, me)
+    text = write_opening(games, me)
     while games["status"].item(0) == RUNNING:
         move = int(rng.integers(0, 5))
         if games["turn"].item(0) % 4 == me:
-            read = feed(reader, text + entities(games))
+            read = feed(reader, text + write_state(games))
             assert read is not None
             yield copy_of(games), read
             reader.moved(move)
@@ -93,9 +92,9 @@ def test_a_state_that_does_not_follow_shows_where_the_heroes_went() -> None:
 def test_a_game_that_goes_on_has_more_rounds() -> None:
     reader = LineGame(1)
     games = generate(1, size=8).new_game()
-    text = opening(games, 2)
+    text = write_opening(games, 2)
     for turn, last in ((2, 4), (6, 8), (10, 12)):
-        read = feed(reader, text + entities(games))
+        read = feed(reader, text + write_state(games))
         assert read is not None
         assert (read["turn"].item(0), read["max_turns"].item(0)) == (turn, last)
         reader.moved(STAY)

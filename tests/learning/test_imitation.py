@@ -19,7 +19,7 @@ from tests.support.commands import invoke
 from tests.support.nets import random_network
 from vindibot import __version__
 from vindibot.config.bots import load_bot
-from vindibot.games.game_record import read_records
+from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
 from vindibot.learning import decisions, imitation
 from vindibot.learning.decisions import Columns, MoveDecisions, decisions_of

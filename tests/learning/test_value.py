@@ -13,7 +13,7 @@ from behaviours.search.trait import Search
 from sim.game import SEATS
 from tests.support.commands import invoke
 from vindibot.config.bots import load_bot
-from vindibot.games.game_record import read_records
+from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
 from vindibot.learning.decisions import digest_number, read_games
 from vindibot.learning.value import FITTED, PositionColumns, Positions, fit_value, fit_weights, positions_of

@@ -13,14 +13,14 @@ from rich.console import Console
 from tests.review.conftest import PLIES, TURNS
 from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.store import records_path
 from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
+from vindibot.games.files.game_files import records_path
 from vindibot.games.files.review import read_review, read_reviews
 from vindibot.review import run
 from vindibot.review.command import ReviewRequest, run_review
 from vindibot.review.profile import many_games
-from vindibot.testing import best_moves, moment
+from vindibot.testing import best_moves, view
 
 #: Number of plies that are played out per turn.
 NODES = 3000
@@ -147,14 +147,15 @@ def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console,
     printed = review(console, records, bot="stay", tests=path, worst=3, **options)
     assert "test_worst.py has" in printed
     made = runpy.run_path(str(path))
-    tests = [made[name] for name in made if name.startswith("test_turn_")]
+    tests = [made[name] for name in made if name.startswith("test_g0_turn_")]
     assert tests
     for test in tests:
         with pytest.raises(AssertionError, match=r"loses [0-9.]+ gold against"):
             test()
     states = tmp_path / "test_worst.states.jsonl"
-    turn = json.loads(states.read_text().splitlines()[0])["turn"]
-    here = moment(states, turn=turn)
+    game = json.loads(states.read_text().splitlines()[0])["id"]
+    turn = int(game.rpartition("-")[2])
+    here = view(states, turn=turn, game=game)
     assert here.turn == turn
     assert len(here.recent) == turn // 4
     assert best_moves("stay", here) == {"Stay"}

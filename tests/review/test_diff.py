@@ -16,7 +16,8 @@ from tests.support.paths import DATA
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
-from vindibot.games.game_record import dumps, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
 from vindibot.review.diff import DiffRequest, run_diff

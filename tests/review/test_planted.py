@@ -10,8 +10,8 @@ import pytest
 from sim.game import DIRECTIONS
 from tests.support.paths import DATA
 from vindibot.config.bots import load_bot
+from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
-from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
 from vindibot.review.positions import positions
 from vindibot.review.turns import Reviewer, review_turn

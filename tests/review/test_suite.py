@@ -15,7 +15,8 @@ from tests.support.paths import DATA
 from vindibot.arena.suites import read_suite
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
-from vindibot.games.game_record import dumps, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import dumps
 from vindibot.review.suite import _digest, _expected, _is_standoff
 from vindibot.review.values import Valuer, rollout_of
 
@@ -39,6 +40,19 @@ def make(*words: str) -> str:
     return done.output
 
 
+def test_two_files_need_positions_of_two_games(games: Path) -> None:
+    every = games.read_bytes().splitlines(keepends=True)
+    games.write_bytes(every[0])
+    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, *FAST])
+    assert done.exit_code == 2
+    assert "the two files need positions of different games, and there is 1 game here" in done.output
+    games.write_bytes(every[0] + every[2])
+    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, "--count", "1", "--margin", "80", *FAST])
+    assert done.exit_code == 2
+    assert "all balanced positions are of one game" in done.output
+    assert sorted(path.name for path in games.parent.iterdir()) == [games.name]
+
+
 def test_positions_are_balanced_and_in_two_files(games: Path) -> None:
     printed = make("mine", games.name, "--count", "6", "--margin", "80", *FAST)
     assert "mine.jsonl has " in printed
@@ -50,7 +64,7 @@ def test_positions_are_balanced_and_in_two_files(games: Path) -> None:
     assert len({one.id for one in every}) == len(every)
     valuer = Valuer(rollout_of(load_bot("versions/strong-1")), 5000, 40)
     for one in every:
-        board = parse(one.board)
+        board = parse(one.start)
         assert max(one.gold) - min(one.gold) <= 80
         assert one.gold == _expected(board, 20, valuer)
         turn = one.source.rpartition(" ")[2]
@@ -60,7 +74,7 @@ def test_positions_are_balanced_and_in_two_files(games: Path) -> None:
 
 
 def test_no_position_is_balanced(games: Path) -> None:
-    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, "--margin", "0", "--most", "1", *FAST])
+    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, "--margin", "0", "--most", "2", *FAST])
     assert done.exit_code == 2
     assert "is balanced within 0 gold: raise --margin" in done.output
     assert not Path("mine.jsonl").exists()

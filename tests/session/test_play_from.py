@@ -14,7 +14,7 @@ from tests.support.commands import recordings, run
 from tests.support.recorded import raw, record, record_of, states_of
 from vindibot.cli.main import main
 from vindibot.games import game_record
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import Player

@@ -11,16 +11,14 @@ from hypothesis import given, settings, strategies as st
 
 from sim import events
 from sim.board import parse
-from sim.game import CRASH, DIRECTIONS, EAST, RUNNING, STAY, Games, equal
+from sim.game import CRASH, EAST, RUNNING, STAY, Games, equal
 from sim.generator import generate
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
+from tests.support.oracle import MOVES, first_state, read_games
 from tests.support.reference import Event, reference
 from tests.support.worlds import ORACLE, SAMPLE, moves as any_moves, odd_games
 from vindibot.games.protocol import ProtocolError
-from vindibot.games.verify import first_state, read_games
-
-MOVES = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
 def listed(found: events.Events) -> list[Event]:
@@ -69,7 +67,7 @@ def recorded(name: str) -> Iterator[tuple[Games, list[int]]]:
     path = SAMPLE if name == "sample" else ORACLE / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip("the games recorded from the original server are not here")
-    for _, game in read_games(path):
+    for game in read_games(path):
         try:
             yield first_state(game), [MOVES[move] for move in game["moves"]]
         except ProtocolError:  # a board that is not square

@@ -17,7 +17,7 @@ from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.people import People
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.embedded import EmbeddedServer
 
 NASTY = "<img src=x onerror=boom()>"

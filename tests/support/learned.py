@@ -42,7 +42,7 @@ def recorded_games(path: Path) -> Path:
             moves.append(move)
             step(games, 0, move)
         record = GameRecord.of(
-            where, id=f"game {number}", max_turns=360, names=seats, moves=moves, ending=Reason.FINISHED, started=NOW, finished=NOW
+            where.new_game(360), id=f"game {number}", names=seats, moves=moves, ending=Reason.FINISHED, started=NOW, finished=NOW
         )
         lines.append(dumps(record))
     path.write_bytes(b"".join(line + b"\n" for line in lines))

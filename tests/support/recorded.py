@@ -76,13 +76,13 @@ WHEN = datetime(2030, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
 
 
 def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
+    first = game_map.new_game(changes.pop("max_turns", 1200), changes.pop("training", False))
     values: dict[str, Any] = {
         "id": "abcd1234",
-        "max_turns": 1200,
         "names": NAMES_OF_FOUR,
         "moves": played,
         "ending": Reason.INTERRUPTED,
         "started": WHEN,
         "finished": WHEN,
     }
-    return GameRecord.of(game_map, **(values | changes))
+    return GameRecord.of(first, **(values | changes))

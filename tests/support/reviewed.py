@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.paths import TOP
 from vindibot.games.files.review import ReviewedTurn, read_review
-from vindibot.games.files.vote_line import PV_LETTERS
 from vindibot.games.history import GameHistory
+from vindibot.games.position import read_moves
 
 SAMPLE = TOP / "tests" / "data" / "reviewed.review.jsonl"
 HISTORY = GameHistory.read(SAMPLE)
@@ -20,5 +20,5 @@ BAD = sorted(WORST, key=lambda one: one.turn)
 def heroes_after(one: ReviewedTurn, line: str, plies: int) -> list[tuple[int, int, int]]:
     """Return life, gold and mines of the heroes after some plies of a line, by the rules."""
     game = GameHistory(first=HISTORY.state(HISTORY.at_turn(one.turn)))
-    game.play_all([PV_LETTERS.index(letter) for letter in line[:plies]])
+    game.play_all(read_moves(line[:plies]))
     return [(hero["life"], hero["gold"], hero["mines"]) for hero in game.last["hero"][0]]

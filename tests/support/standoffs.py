@@ -31,7 +31,8 @@ from tests.support.paths import TOP
 from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters
-from vindibot.games.game_record import GameRecord, dumps, loads, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import GameRecord, dumps, loads
 
 FILE = TOP / "tests" / "data" / "standoffs.jsonl.gz"
 #: Rounds played from the beginning of a stand-off, and from later in it.

@@ -36,9 +36,8 @@ def bundle_in(page: Path) -> dict[str, Any]:
 
 def record_of(game: str) -> GameRecord:
     return GameRecord.of(
-        generate(5, size=10),
+        generate(5, size=10).new_game(8),
         id=game,
-        max_turns=8,
         names=(NASTY, "b", "c", "d"),
         moves=(1, 2, 3, 4, 0, 1, 2, 3),
         ending=Reason.FINISHED,
@@ -122,6 +121,7 @@ def test_one_of_several_games_is_selected(tmp_path: Path) -> None:
     assert "there is no game" in replay(path, "--html", out, "--game", "third").output
 
 
+@pytest.mark.filterwarnings("default:.*the last line is unfinished")
 @pytest.mark.parametrize("damage", ["cut", "middle", "empty", "text", "states"])
 def test_damaged_files_are_named_with_the_reason(tmp_path: Path, damage: str) -> None:
     recording = record(tmp_path, states_of(2), 1)

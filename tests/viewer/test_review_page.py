@@ -11,7 +11,7 @@ import pytest_asyncio
 from sim.game import DIRECTIONS
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.reviewed import BAD, SAMPLE, TURNS, WORST, heroes_after
-from vindibot.games.losses import Losses
+from vindibot.games.files.review import Losses
 from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

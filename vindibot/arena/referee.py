@@ -213,7 +213,7 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
         seconds=round(run.seconds, 4),
         record=task.name,
     )
-    record = GameRecord.begun_at(
+    record = GameRecord.of(
         first,
         id=task.name,
         names=line.bots,

@@ -25,8 +25,8 @@ from vindibot.arena.suites import Suite
 from vindibot.base.errors import UsageError
 from vindibot.base.seeds import derive_seed
 from vindibot.config.signature import Build, build, digest_of
-from vindibot.games.files.continuation import Opening
 from vindibot.games.game_record import map_before
+from vindibot.games.position import Position
 
 #: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
 #: Otherwise a resumed file would mix both kinds of games.
@@ -42,7 +42,7 @@ class SeatTask:
 
     entrant: Entrant
     seed: int
-    opening: Opening | None = None
+    opening: Position | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class GameTask:
     logs: str = ""
     all_logs: bool = False
     build: Build | None = None
-    opening: Opening | None = None
+    opening: Position | None = None
 
     def first(self) -> Games:
         """Return the state before the first ply of the game, in a new array."""
@@ -81,9 +81,9 @@ class GameTask:
         return map_of_task(self).new_game(SEATS * self.rounds)
 
     @property
-    def opening_moves(self) -> bytes:
+    def opening_moves(self) -> tuple[int, ...]:
         """The moves that were played before the bots take their seats."""
-        return b"" if self.opening is None else self.opening.moves
+        return () if self.opening is None else self.opening.moves
 
     @property
     def name(self) -> str:
@@ -214,7 +214,7 @@ class Schedule:
                 opening=opening,
             )
 
-    def _start(self, block: int) -> tuple[Map, str, Opening | None]:
+    def _start(self, block: int) -> tuple[Map, str, Position | None]:
         """Return the map of a block, the name of its map or position, and the opening of its games."""
         if self.suite is None:
             where = self.maps.of_block(block)

@@ -29,13 +29,13 @@ from vindibot.arena.results import GameLine, PlayedGame, read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.redaction import Redactor
 from vindibot.base.output.text import printable
-from vindibot.base.writing import LineFile, Output, begins_with
-from vindibot.config.files import short
+from vindibot.base.writing import LineFile, Output, begins_with, short
 from vindibot.config.messages import dotted
 from vindibot.config.tables import flat
+from vindibot.games.files.game_files import RESULTS_LINE, records_path
 
-#: The first bytes of a line of results, and of a game record.
-LINE, RECORD = b'{"version":', b'{"id":'
+#: The first bytes of a game record.
+RECORD = b'{"id":'
 #: Texts which show that an arena made a configuration file or a report.
 SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
 #: The beginning of the line in a configuration file that has the command of the tournament.
@@ -100,7 +100,7 @@ class Store:
         """Read the games that the results file has. Raises `UsageError` if the open files belong to another tournament."""
         path = self.path
         if not self._results.empty:
-            if not begins_with(path, LINE):
+            if not begins_with(path, RESULTS_LINE):
                 raise UsageError(f"{short(path)} is there already and has no results of an arena: {INSTEAD}")
             if not resume:
                 raise UsageError(f"{short(path)} is there already: --resume goes on with it, {INSTEAD}")
@@ -131,29 +131,6 @@ class Store:
             file.close()
         with contextlib.suppress(OSError):  # the folder is not empty or does not exist
             logs_path(self.path).rmdir()
-
-
-def records_path(results: Path) -> Path:
-    """Return the path of the game records that belong to these results."""
-    return results.with_name(f"{results.stem}.games.jsonl")
-
-
-def is_results(path: Path) -> bool:
-    """Return whether a file has the results of an arena."""
-    return path.is_file() and path.stat().st_size > 0 and begins_with(path, LINE)
-
-
-def games_path(path: Path) -> Path:
-    """Return the file with the games that `path` means: the game records of the results of an arena, else `path` itself.
-
-    Raises `UsageError` if the records of a results file are missing.
-    """
-    if not is_results(path):
-        return path
-    records = records_path(path)
-    if not records.is_file():
-        raise UsageError(f"{short(path)}: its game records are missing ({short(records)}): play with records = true")
-    return records
 
 
 def setup_path(results: Path) -> Path:

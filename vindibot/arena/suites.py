@@ -13,20 +13,20 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sim.board import BoardError, draw, parse
+from sim.board import BoardError, draw
 from sim.game import ABSENT, RUNNING, SEATS
 from vindibot.base.errors import UsageError
 from vindibot.base.paths import given_path
 from vindibot.base.writing import Output
 from vindibot.config.files import shipped, shipped_folder, short
 from vindibot.config.signature import digest_of
-from vindibot.games.files.continuation import Opening
 from vindibot.games.files.lines import fault, read_lines
+from vindibot.games.position import Moves, Position, write_moves
 
 #: The version of the format of lines.
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 #: The beginning of each line, by which a file of positions is known.
-MARK = '{"positions":1,'
+MARK = '{"positions":2,'
 #: The folder of the suites that come with vindibot, and the end of their names.
 _FOLDER, _SUFFIX = "positions", ".jsonl"
 
@@ -34,7 +34,7 @@ _FOLDER, _SUFFIX = "positions", ".jsonl"
 class SuitePosition(BaseModel):
     """A position of a suite, at the start of a round.
 
-    - `id`: unique in the suite. `board`: a drawing of the state (`sim.board.draw`).
+    - `id`: unique in the suite. `start`, `moves`: the position and its history (`vindibot.games.position`).
     - `size`: rows of the board. `phase`: the third of the earlier game. `theme`: what is special about it, empty for nothing.
     - `gold`: the expected gold of heroes 1..4 at the end of the new game, as far as it is more than their gold now.
     - `source`: the earlier game and its turn.
@@ -42,34 +42,39 @@ class SuitePosition(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    positions: Literal[1] = VERSION
+    positions: Literal[2] = VERSION
     id: str = Field(min_length=1, max_length=100)
     size: int
     phase: str = ""
     theme: str = ""
     gold: tuple[float, float, float, float]
     source: str = ""
-    board: Annotated[str, Field(max_length=10_000)]
+    start: Annotated[str, Field(max_length=10_000)]
+    moves: Moves = ()
 
-    def opening(self, rounds: int) -> Opening:
+    @property
+    def position(self) -> Position:
+        """The position with its history. It has the length of the earlier game."""
+        return Position(self.start, self.moves)
+
+    def opening(self, rounds: int) -> Position:
         """Return the opening of a game that goes on for `rounds` rounds from this position."""
-        games = parse(self.board)
-        games["max_turns"] = int(games["turn"].item(0)) + SEATS * rounds
-        return Opening(draw(games))
+        games = self.position.first()
+        games["max_turns"] = int(self.position.last()["turn"].item(0)) + SEATS * rounds
+        return Position(draw(games), self.moves)
 
     def problem(self) -> str:
         """Return what is wrong with the position, empty if games can begin in it."""
         try:
-            games = parse(self.board)
+            game = self.position.last()[0]
         except BoardError as problem:
-            return f"board: {problem}"
-        game = games[0]
+            return f"start: {problem}"
         if any(game["hero"]["pos"][hero] == ABSENT[hero] for hero in range(SEATS)):
-            return "board: a hero is missing"
+            return "a hero is missing"
         if game["hero"]["crashed"].any() or game["status"] != RUNNING:
-            return "board: a hero has crashed, or the game is over"
+            return "a hero has crashed, or the game is over"
         if game["turn"] % SEATS:
-            return f"board: a position is at the start of a round, and turn {game['turn']} is not"
+            return f"a position is at the start of a round, and turn {game['turn']} is not"
         return ""
 
 
@@ -85,8 +90,8 @@ class Suite:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the boards."""
-        return digest_of([position.board for position in self.positions])
+        """A digest of the positions."""
+        return digest_of([[position.start, write_moves(position.moves)] for position in self.positions])
 
 
 def find_suite(name: str) -> Path:

@@ -19,7 +19,7 @@ from vindibot.challenge.people import People, check_seats
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.engine.warmup import warm
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.settings import ServerSettings
 

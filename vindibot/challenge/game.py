@@ -30,10 +30,10 @@ from vindibot.config.settings import cores
 from vindibot.engine.agent import Voters
 from vindibot.games import game_record
 from vindibot.games.ballot import Ballot
-from vindibot.games.files.continuation import Opening
 from vindibot.games.files.recording import Header
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.history import GameHistory
+from vindibot.games.position import Position
 from vindibot.games.protocol import GameState, Player
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.match import Match, MatchResult
@@ -66,7 +66,7 @@ class GameSetup:
     limit_ms: int
     person_limit_ms: int
     seed: int
-    opening: Opening | None = None
+    opening: Position | None = None
     together: bool = False
 
     def names(self) -> list[str]:
@@ -258,7 +258,7 @@ class ChallengeGame:
             return
         path = recording.folder / f"{self._started:%Y%m%d-%H%M%S}-people-{room.id}.jsonl"
         try:
-            record = GameRecord.begun_at(
+            record = GameRecord.of(
                 room.history.first,
                 id=room.id,
                 names=tuple(self.setup.names()),

@@ -18,7 +18,8 @@ from vindibot.base.errors import UsageError
 from vindibot.config.bots import LONGEST_NAME, BotFile, bot_of_player, load_bot
 from vindibot.config.files import places, shipped_folder, short
 from vindibot.config.maps import load_map, standard_maps
-from vindibot.games.files.continuation import Continuation, Opening
+from vindibot.games.files.recorded_turn import Continuation
+from vindibot.games.position import Position
 
 #: The ids of a new random map, of the map that the command names, and of the turn from which the command goes on.
 RANDOM, NAMED, TURN = "random", "named", "turn"
@@ -130,7 +131,7 @@ class Offers:
 
     def first(
         self, offer_id: str, heroes: Collection[int], *, rounds: int, seed: int, size: int | None = None
-    ) -> tuple[Games, Opening | None]:
+    ) -> tuple[Games, Position | None]:
         """Return the first state of a game on the map with this id, and the part of an earlier game before it.
 
         `heroes` (0..3) are the heroes of people. `rounds` is the length of a game that does not go on from a turn. `seed` and

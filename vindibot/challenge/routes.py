@@ -23,7 +23,7 @@ from vindibot.challenge.people import People
 from vindibot.challenge.people_routes import add_people_routes
 from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.refusal import Refusal
 from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
 from vindibot.viewer.states import StateWriter

@@ -43,7 +43,6 @@ COMMANDS = {
     "turn": "vindibot.cli.looking",
     "bench": "vindibot.cli.measuring",
     "tree": "vindibot.cli.looking",
-    "verify": "vindibot.cli.looking",
     "bots": "vindibot.cli",
     "behaviours": "vindibot.cli",
     "config": "vindibot.cli",

@@ -135,12 +135,30 @@ class TomlFile:
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
+#: The first bytes of files that are given in place of a bot or a configuration, and what such files are.
+_NETS = {
+    b"PK": "a zip file, in which NumPy (.npz) and PyTorch store arrays",
+    b"\x93NUMPY": "an array of NumPy (.npy)",
+    b"\x80": "a pickle of Python",
+}
+
+
+def _kind_of(path: Path, problem: UnicodeDecodeError) -> str:
+    """Return what a file is that is no text."""
+    kind = next((words for mark, words in _NETS.items() if problem.object.startswith(mark)), None)
+    if kind is None:
+        return f"this is not UTF-8 text (byte {problem.start})"
+    if path.suffix == ".npz":
+        return f"this is {kind}: a net plays in a bot file (docs/learn.md), and `vindibot learn match` takes it as it is"
+    return f"this is {kind}: give a TOML file, or a file of nets (.npz) in a command for nets (docs/learn.md)"
+
+
 def read(path: Path) -> TomlFile:
     """Read a TOML file. Raises `UsageError` with the file, and with the line and column of a syntax error."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise UsageError(f"{short(path)}: this is not UTF-8 text (byte {problem.start})") from None
+        raise UsageError(f"{short(path)}: {_kind_of(path, problem)}") from None
     except OSError as problem:
         raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
     try:

@@ -31,8 +31,8 @@ from vindibot.engine.failures import debug_command
 from vindibot.engine.runner import Vote
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import BallotEntry, tally
+from vindibot.games.files.recorded_turn import view
 from vindibot.games.files.recording import read_recording
-from vindibot.games.views import view
 from vindibot.processes.requests import Needs
 from vindibot.processes.server import loading_beside
 

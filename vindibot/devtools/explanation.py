@@ -21,7 +21,7 @@ from vindibot.base.output.text import printable, weight_text
 from vindibot.engine.failures import debug_command
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.recording import RecordedTurn, Recording
-from vindibot.games.files.vote_line import write_pv
+from vindibot.games.position import write_moves
 from vindibot.terminal.board import Frame, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
@@ -172,7 +172,7 @@ def info_words(info: SearchInfo) -> str:
     if info.nodes is not None:
         words.append(f"{info.nodes:,} {'node' if info.nodes == 1 else 'nodes'}")
     if info.pv:
-        line = write_pv(info.pv)
+        line = write_moves(info.pv)
         words.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))
     if info.goal is not None:
         words.append("target ({}, {})".format(*row_column(info.goal)))

@@ -36,9 +36,8 @@ from vindibot.devtools.trials.trial import Trial
 from vindibot.engine.health import TraitHealth, ballot_entry
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import NODES, Continuation, view
 from vindibot.games.files.recording import RecordedTurn, Recording
-from vindibot.games.views import NODES, view
 from vindibot.processes.requests import Needs
 from vindibot.processes.server import loading_beside
 

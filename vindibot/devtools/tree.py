@@ -21,8 +21,8 @@ from vindibot.devtools.branches import Node, SearchTree, build_tree
 from vindibot.devtools.explanation import heading
 from vindibot.devtools.trials.asking import traits_of
 from vindibot.engine.warmup import warm
+from vindibot.games.files.recorded_turn import view
 from vindibot.games.files.recording import RecordedTurn, Recording
-from vindibot.games.views import view
 
 #: A comment at the beginning of each drawing, which marks the file as ours.
 MARK = "made by vindibot tree"

@@ -19,7 +19,7 @@ from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, GO_ON, LEARNER, MOVE, PROGRAM
 from vindibot.env.table import GameTable
 from vindibot.env.vector import Info, Observation, observation_space
-from vindibot.games.game_record import GameRecord, map_before
+from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
 
 
@@ -115,7 +115,7 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
         names = ["learner" if player == LEARNER else self._name(int(player)) for player in run.seats[0].tolist()]
         moves = run.moves[0, : int(run.games["turn"][0])].tolist()
         return GameRecord.of(
-            map_before(first), id="environment", max_turns=self.table.rules.max_turns, names=(*names,), moves=moves,
+            first, id="environment", names=(*names,), moves=moves,
             ending=Reason.FINISHED if run.ended[0] else Reason.INTERRUPTED, started=now, finished=now,
         )  # fmt: skip
 

@@ -3,6 +3,9 @@
 Votes are multiplied by the traits' weights and summed per direction. Only the **candidates** can win: Stay, and the directions
 that have another effect than Stay. The sum of each candidate starts at 0, and the largest sum wins. A random generator breaks
 ties. The order of directions or traits never breaks a tie, because a bot that always prefers North in a tie walks in loops.
+
+A recording has the entries of a ballot as JSON objects (`VoteLine`). Fields of a `behaviours.base.SearchInfo` that are None are
+left out. The goal and the marked squares are squares of the protocol: [x, y], with x the row.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
-from behaviours.base import SearchInfo
+from behaviours.base import LONGEST_PV, SearchInfo
 from behaviours.notes import Note
-from sim.game import DIRECTIONS
+from sim.game import DIRECTIONS, MAX_SIZE, row_column, square
+from vindibot.games.position import DIRECTION_LETTERS, read_moves, write_moves
 
 #: The result of a trait on a turn.
 #:
@@ -112,3 +117,71 @@ def tally(
     if len(winners) > 1:
         winners = [winners[int((rng() if callable(rng) else rng).integers(len(winners)))]]
     return Ballot(entries, sums, valid, winners[0], margin_ms)
+
+
+Five = Annotated[list[float], Field(min_length=5, max_length=5)]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
+
+
+class NoteLine(BaseModel):
+    """A note of a trait, as read from a recording."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    text: str
+    square: tuple[_Place, _Place] | None = None
+
+
+class VoteLine(BaseModel):
+    """The votes of a trait, as read from a recording. `entry` converts them to a `BallotEntry`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    label: str
+    weight: float
+    votes: Five | None = None
+    ms: float | None = None
+    status: Status = "ok"
+    note: str = ""
+    depth: _Count | None = None
+    score: float | None = None
+    nodes: _Count | None = None
+    pv: Annotated[str, Field(pattern=rf"^[{DIRECTION_LETTERS}]*$", max_length=LONGEST_PV)] = ""
+    goal: tuple[_Place, _Place] | None = None
+    notes: tuple[NoteLine, ...] = ()
+
+    def entry(self) -> BallotEntry:
+        """Return these votes as an entry of a ballot."""
+        goal = None if self.goal is None else square(*self.goal)
+        votes = None if self.votes is None else tuple(self.votes)
+        info = SearchInfo(votes, self.depth, self.score, self.nodes, read_moves(self.pv), goal)
+        searched = info if info != SearchInfo(votes) else None
+        notes = tuple(Note(note.text, None if note.square is None else square(*note.square)) for note in self.notes)
+        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, searched, notes)
+
+
+def write_entry(entry: BallotEntry) -> dict[str, Any]:
+    """Return an entry of a ballot as a JSON object that `VoteLine` reads."""
+    line = vars(entry) | {"ms": write_number(entry.ms)}
+    info, notes = line.pop("info"), line.pop("notes")
+    if notes:
+        line["notes"] = [
+            {"text": note.text} if note.square is None else {"text": note.text, "square": row_column(note.square)}
+            for note in notes
+        ]
+    if info is not None:
+        goal = None if info.goal is None else row_column(info.goal)
+        found = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": write_moves(info.pv) or None, "goal": goal}
+        line |= {key: value for key, value in found.items() if value is not None}
+    return line
+
+
+def write_number(value: float) -> float | None:
+    """Return a number of milliseconds in a form for JSON. Infinity (in a test without a deadline) and NaN become None."""
+    return round(float(value), 3) if math.isfinite(value) else None
+
+
+def read_number(value: float | None) -> float:
+    """Return the milliseconds that `write_number` has written. None becomes NaN."""
+    return math.nan if value is None else value

@@ -24,19 +24,18 @@ from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games,
 from sim.pictures.svg import draw_svg
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from vindibot.base.errors import UsageError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.pages import render
 from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
-from vindibot.games.between import first_state_before, moves_between
 from vindibot.games.curves import Curves
-from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.game_files import kind_of, read_game_file, read_states
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, read_review
-from vindibot.games.files.states import read_states
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.notes import GameNote, game_notes
 from vindibot.games.outcome import Reason, reason_of, status_of
+from vindibot.games.position import Position, fault_of_state, first_state_before, moves_between
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
@@ -182,10 +181,8 @@ class GameHistory:
     @classmethod
     def before_first_ply(cls, record: GameRecord) -> GameHistory:
         """Return a history with only the first state of a game record. Raises `GameRecordError` for an impossible state."""
-        ratings: list[int | None] = record.extra.get("elo") or [None] * 4
-        players = [Player(*known) for known in zip(record.names, record.player_ids, ratings, strict=True)]
-        limit_ms = record.extra.get("time_limit_ms")
-        return cls(record.id, players, first=record.first(), started=record.started, limit_ms=limit_ms)
+        players = [Player(*known) for known in zip(record.names, record.player_ids, record.ratings, strict=True)]
+        return cls(record.id, players, first=record.first(), started=record.started, limit_ms=record.limit_ms)
 
     def check_matches(self, record: GameRecord) -> None:
         """Raise `GameRecordError` unless this history has all moves of `record`, and its game ended as the record says."""
@@ -381,6 +378,23 @@ class GameHistory:
             if moves.endswith(bytes([_GAP])):
                 ends.append(np.array([total]))
         return np.concatenate(parts), np.concatenate(ends)
+
+    def position(self, number: int) -> Position:
+        """Return state `number` with the plies before it, as far as they are known without a gap.
+
+        Without plies if these do not lead to the state exactly, because a player saw flags that do not follow from moves. Raises
+        `VindibotError` for a state that contradicts itself, which only another server sends.
+        """
+        games = self.state(number)
+        if (fault := fault_of_state(games)) is not None:
+            raise VindibotError(f"game {printable(self.id)}, turn {self.turn(number)}: {fault}")
+        start = max((ply + 1 for ply in self.gaps if ply < number), default=0)
+        first = self.state(start)
+        if fault_of_state(first) is None:
+            found = Position(draw(first), tuple(self.moves[start:number]))
+            if equal(found.last(), games):
+                return found
+        return Position(draw(games))
 
     def ranking(self) -> str:
         """Return the heroes with their gold in the newest state as text, the hero with the most gold first."""

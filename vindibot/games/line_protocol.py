@@ -1,19 +1,27 @@
-"""The player's side of the line protocol: it reads the states of one game from lines of text.
+"""The line protocol of Vindinium on CodinGame: both sides write and read its lines here (docs/other-languages.md).
 
-The protocol (see docs/arena.md) does not state the turn, the last moves and the number of rounds. The turn follows from our
-hero's id, because our plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to
-the new state. Several moves may have the same effect. After the message EXPERT_INPUT, a referee sends further lines with the
-targets of the moves, and these lines decide between such moves.
+Before its first ply, a player gets the board's size, the board, and the id of its hero, 0 to 3. In the board, ``.`` is empty,
+``#`` a wall, ``T`` a tavern, ``M`` a mine, and ``0`` to ``3`` are the heroes' spawn squares. On each of its plies it gets the
+number of entities and a line per entity: ``HERO id x y life gold`` or ``MINE owner x y -1 -1``. Here x is the COLUMN and y the
+row. It answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``. Any text after it is a message.
+
+If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. There x and y are the
+square that the hero wanted to enter with its last move. The rules are those of the original game, not those on CodinGame.
+
+The protocol does not state the turn, the last moves and the number of rounds. The turn follows from our hero's id, because our
+plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to the new state. Several
+moves may have the same effect. The targets decide between such moves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.board import board_of
 from sim.game import (
     AIR,
     CELLS,
@@ -21,27 +29,39 @@ from sim.game import (
     MAX_LIFE,
     MAX_SIZE,
     MINE,
+    NO_DIRECTION,
     OFFSET,
     PLIES_PER_ROUND,
     STAY,
     TAVERN,
+    TILE_BITS,
     WALL,
     Game,
+    Games,
     copy_of,
     new_game,
     row_column,
     square,
 )
-from sim.rules import effective_moves, step
+from sim.maps import map_of
+from sim.paths import FAR, distances_from, next_steps
+from sim.rules import effective_moves
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import counted
+from vindibot.games.position import moves_between
 
 #: A message that asks the referee for the targets of the other heroes' last moves.
 EXPERT = "EXPERT_INPUT"
 #: The largest number that a line may contain.
 LARGEST = 2**31 - 1
 _TILES = {".": AIR, "#": WALL, "T": TAVERN, "M": MINE, "0": AIR, "1": AIR, "2": AIR, "3": AIR}
+_SIGNS = {AIR: ".", WALL: "#", TAVERN: "T"}
 _HEROES = range(4)
+#: An answer of a player. Coordinates have at most six digits, which is enough for every square.
+_ANSWER = re.compile(
+    r"\s*(?P<word>wait|north|east|south|west|move\s+(?P<x>[+-]?\d{1,6})\s+(?P<y>[+-]?\d{1,6}))(?=[\s;,]|$)[\s;,]*(?P<message>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 #: A number, with at most as many digits as `LARGEST`.
 _NUMBER = re.compile(r"[+-]?\d{1,10}")
 
@@ -188,50 +208,37 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
     pointed, even if the hero could not enter this square. If no moves lead from `before` to `after` by the rules, the directions
     are derived from `targets` and the heroes' squares.
     """
-    found: list[int] = before["hero"]["last_dir"][0].tolist()
+    directions: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)
     before["max_turns"] = LARGEST  # the referee has sent another state, so the game has not ended
-    count = int(after["turn"].item(0)) - int(before["turn"].item(0))
-    movers = [(int(before["turn"].item(0)) + number) % 4 for number in range(count)]
-    guess = {hero: _aimed(before, hero, targets) for hero in movers}
-    if movers and own is not None:
-        guess[movers[0]] = own
-    moves = _moves_to(before, after, guess, targets, own)
-    if moves is None:
-        guessed = [(hero, guess[hero]) for hero in movers]
-        moves = [_apparent(before, after, hero) if move is None else move for hero, move in guessed]
+    begin, end = int(before["turn"].item(0)), int(after["turn"].item(0))
+    movers = [turn % PLIES_PER_ROUND for turn in range(begin, end)]
+
+    def candidates(games: Games, hero: int) -> Iterable[int]:
+        if own is not None and int(games["turn"].item(0)) == begin:
+            return (own,)
+        mask = effective_moves(games, 0, hero)
+        aimed = _aimed(before, hero, targets), _aimed(games, hero, targets)
+        return dict.fromkeys([*(move for move in aimed if move is not None), *(move for move in range(5) if mask >> move & 1)])
+
+    found = moves_between(before, after, candidates, same=_alike)
+    if found is not None:
+        moves = found[0]
+    else:
+        moves = [_apparent(before, after, hero, targets) for hero in movers]
+        moves[:1] = [own] if own is not None and movers else moves[:1]
     for hero, move in zip(movers, moves, strict=True):
-        found[hero] = move
-    return found
+        directions[hero] = move
+    return directions
 
 
-def _moves_to(
-    games: Game, after: Game, guess: dict[int, int | None], targets: dict[int, int], own: int | None
-) -> list[int] | None:
-    """Return moves that lead from state `games` to state `after`, or None if there are none. Try the moves in `guess` first."""
-    turn = int(games["turn"].item(0))
-    if turn == int(after["turn"].item(0)):
-        return [] if _alike(games, after) else None
-    hero = turn % 4
-    mask = effective_moves(games, 0, hero)
-    moves = [guess[hero], _aimed(games, hero, targets), *(move for move in range(5) if mask >> move & 1)]
-    if own is not None:
-        moves = [own]
-    for move in dict.fromkeys(moves):
-        if move is not None:
-            later = copy_of(games)
-            if step(later, 0, move) and (rest := _moves_to(later, after, guess, targets, None)) is not None:
-                return [move, *rest]
-    return None
-
-
-def _alike(one: Game, other: Game) -> bool:
+def _alike(one: Games, other: Games) -> bool:
     """Return whether two states are equal in everything that the line protocol shows."""
     heroes = all((one["hero"][name] == other["hero"][name]).all() for name in ("pos", "life", "gold"))
     return heroes and bool((one["cell"] == other["cell"]).all())
 
 
-def _aimed(games: Game, hero: int, targets: dict[int, int]) -> int | None:
+def _aimed(games: Games, hero: int, targets: dict[int, int]) -> int | None:
     """Return the direction from a hero to its target. Return None if it has no target, or if the target is not beside it."""
     if hero not in targets:
         return None
@@ -239,8 +246,100 @@ def _aimed(games: Game, hero: int, targets: dict[int, int]) -> int | None:
     return next((direction for direction in range(len(DIRECTIONS)) if OFFSET[direction] == difference), None)
 
 
-def _apparent(before: Game, after: Game, hero: int) -> int:
-    """Return the direction in which a hero seems to have moved. It is Stay if the hero has not moved, or is far away."""
-    target = {hero: after["hero"]["pos"].item(hero)}
-    move = _aimed(before, hero, target)
-    return STAY if move is None else move
+def _apparent(before: Game, after: Game, hero: int, targets: dict[int, int]) -> int:
+    """Return the direction of a hero's target, else the direction in which the hero seems to have moved. It is Stay if the hero
+    has not moved, or is far away."""
+    moves = _aimed(before, hero, targets), _aimed(before, hero, {hero: after["hero"]["pos"].item(hero)})
+    return next((move for move in moves if move is not None), STAY)
+
+
+# ---- The referee's side ----
+
+
+def write_opening(games: Games, me: int) -> str:
+    """Return the text that a player gets once, before its first ply: the board's size, the board, and its hero's id."""
+    board = board_of(games)
+    rows = [[_SIGNS.get(int(cell) & TILE_BITS, "M") for cell in line] for line in board]
+    for hero, spawn in enumerate(games["hero"]["spawn"][0].tolist()):
+        row, column = row_column(spawn)
+        rows[row][column] = str(hero)
+    return "\n".join([str(len(board)), *map("".join, rows), str(me), ""])
+
+
+def write_state(games: Games) -> str:
+    """Return the text that a player gets on each of its plies: the heroes and the mines."""
+    heroes, cells = games["hero"][0], games["cell"][0]
+    lines = []
+    for hero in _HEROES:
+        row, column = row_column(heroes["pos"].item(hero))
+        lines.append(f"HERO {hero} {column} {row} {heroes['life'].item(hero)} {heroes['gold'].item(hero)}")
+    for mine in map_of(games).mines.tolist():
+        row, column = row_column(mine)
+        owner = (int(cells[mine]) & TILE_BITS) - MINE - 1
+        lines.append(f"MINE {owner if owner in _HEROES else -1} {column} {row} -1 -1")
+    return "\n".join([str(len(lines)), *lines, ""])
+
+
+def write_targets(games: Games, me: int, positions: Sequence[int]) -> str:
+    """Return a line for each hero but `me` (0..3), with the square that it wanted to enter with its last move.
+
+    `positions` are the squares of the heroes before these moves. Before a hero's first move, its line has its own square.
+    """
+    heroes = games["hero"][0]
+    lines = []
+    for hero, before in enumerate(positions):
+        last = heroes["last_dir"].item(hero)
+        target = before + int(OFFSET[last]) if last != NO_DIRECTION else heroes["pos"].item(hero)
+        row, column = row_column(target)
+        if hero != me:
+            lines.append(f"{hero} {column} {row}\n")
+    return "".join(lines)
+
+
+def write_answer(direction: int, message: str = "") -> str:
+    """Return a player's answer: a line with a move (0..4) and a message."""
+    word = "WAIT" if direction == STAY else DIRECTIONS[direction].upper()
+    return f"{word} {message}".rstrip() + "\n"
+
+
+def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
+    """Return the direction (0..4) and the message in a player's answer. Raises `UsageError` if the line is no valid answer."""
+    match = _ANSWER.match(line)
+    if match is None:
+        raise UsageError(f"answered {line.strip()[:80]!r}")
+    word = match["word"].capitalize()
+    if match["x"] is not None:
+        return towards(games, me, int(match["y"]), int(match["x"])), match["message"]
+    return (STAY if word == "Wait" else DIRECTIONS.index(word)), match["message"]
+
+
+def towards(games: Games, me: int, row: int, column: int) -> int:
+    """Return the first direction on a shortest path of hero `me` to a square. Return Stay if the hero is already on the square.
+
+    If the hero cannot reach the square, the path leads to the reachable square that is nearest to it, in rows plus columns. Of
+    several such squares, the one with the fewest steps for the hero counts. If shortest paths begin with different directions,
+    the lowest direction is returned.
+    """
+    size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
+    if 0 <= row < size and 0 <= column < size:
+        if square(row, column) == pos:
+            return STAY
+        if step := _step_to(games, me, square(row, column)):
+            return step
+    steps = distances_from(games, 0, np.array([pos], np.int64))
+    reachable = np.flatnonzero((steps < FAR) & (games["cell"][0] == AIR)).tolist()
+
+    def distance(where: int) -> tuple[int, int]:
+        there = row_column(where)
+        return abs(there[0] - row) + abs(there[1] - column), int(steps[where])
+
+    nearest = min([pos, *reachable], key=distance)
+    return _step_to(games, me, nearest) if nearest != pos else STAY
+
+
+def _step_to(games: Games, me: int, goal: int) -> int:
+    """Return the first direction on a shortest path of hero `me` to a square, 0 if there is no path."""
+    if int(games["cell"][0][goal]) & TILE_BITS == WALL:
+        return 0
+    mask = next_steps(games, 0, me, distances_from(games, 0, np.array([goal], np.int64)))
+    return next((direction for direction in range(1, 5) if mask >> direction & 1), 0)

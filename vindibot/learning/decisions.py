@@ -29,7 +29,8 @@ from sim.kernels import entry, kernel
 from sim.rules import play
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import short
-from vindibot.games.game_record import GameRecord as RecordedGame, GameRecordError, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import GameRecord as RecordedGame, GameRecordError
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
 from vindibot.learning.network import INT16_ROWS

@@ -8,11 +8,14 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from behaviours.base import RECENT_TURNS
+from sim.game import PLIES_PER_ROUND
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
@@ -21,15 +24,16 @@ from vindibot.config.bots import Bot
 from vindibot.devtools.trials.asking import moves_of
 from vindibot.devtools.trials.trial import voting_elsewhere
 from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
-from vindibot.games.moments import write_moment
+from vindibot.games.outcome import Reason
 from vindibot.review.positions import positions
 from vindibot.review.report import progress_bar
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000
 #: Marks of the two files that `write_tests` writes (tests, states). It replaces an existing file only if this file has the mark.
-TESTS_MARK, STATES_MARK = "# Made by vindibot ", '"board":'
+TESTS_MARK, STATES_MARK = "# Made by vindibot ", '"start":'
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,7 @@ def write_tests(
     states_file = Output(states, STATES_MARK, command, instead)
     for output in (tests_file, states_file):
         output.check()
-    lines = [write_moment(history, history.at_turn(turn.turn)) for history, turn in turns]
-    states_file.write("".join(f"{line}\n" for line in lines))
+    states_file.write(b"".join(dumps(_record(history, turn)) + b"\n" for history, turn in turns))
     tests_file.write(_tests(turns, path, bot, command))
     say(
         console,
@@ -115,34 +118,53 @@ def write_tests(
     )
 
 
+def _record(history: GameHistory, turn: ReviewedTurn) -> GameRecord:
+    """Return a game record that ends with the state of a turn. It has the plies that a trait remembers."""
+    number = history.at_turn(turn.turn)
+    moves = history.position(number).moves[-PLIES_PER_ROUND * RECENT_TURNS :]
+    names = history.names
+    now = datetime.now(UTC)
+    return GameRecord.of(
+        history.state(number - len(moves)),
+        moves=moves,
+        id=_record_id(history, turn),
+        names=(names[0], names[1], names[2], names[3]),
+        ending=Reason.INTERRUPTED,
+        started=now,
+        finished=now,
+    )
+
+
+def _record_id(history: GameHistory, turn: ReviewedTurn) -> str:
+    return f"{history.id}-turn-{turn.turn}"
+
+
 def _tests(turns: Sequence[tuple[GameHistory, ReviewedTurn]], path: Path, bot: str, command: str) -> str:
-    ids = list(dict.fromkeys(history.id for history, _ in turns))
-    games = ", ".join(re.sub(r"[^\w.-]", "-", game)[:40] for game in ids)
+    games = ", ".join(dict.fromkeys(re.sub(r"[^\w.-]", "-", history.id)[:40] for history, _ in turns))
     head = f'''{TESTS_MARK}{command.removeprefix("vindibot ")} --tests.
 """The worst moves of a bot. A test fails until the bot plays a better move. Games: {games}."""
 
 from pathlib import Path
 
-from vindibot.testing import best_moves, moment
+from vindibot.testing import best_moves, view
 
 BOT = {json.dumps(bot)}
 STATES = Path(__file__).with_suffix(".states.jsonl")
 '''
-    return head + "".join(_test(turn, history.id if len(ids) > 1 else "") for history, turn in turns)
+    return head + "".join(_test(history, turn) for history, turn in turns)
 
 
-def _test(turn: ReviewedTurn, game: str) -> str:
-    """Return the test of a turn. `game` is the id of its game, empty if all tests have the same game."""
+def _test(history: GameHistory, turn: ReviewedTurn) -> str:
+    """Return the test of a turn."""
     good = sorted(good_moves(turn), key=lambda move: turn.value(move).less)
     what = f"{turn.move} loses {turn.loss:.1f} gold against {turn.best}" + (f": {turn.kind}" if turn.kind else "")
     moves = "{" + ", ".join(f'"{move}"' for move in good) + "}"
-    name = f"_{re.sub(r'[^A-Za-z0-9]', '_', game)}" if game else ""
-    where = f"STATES, turn={turn.turn}" + (f", game={json.dumps(game)}" if game else "")
+    game = json.dumps(_record_id(history, turn))
     return f"""
 
-def test{name}_turn_{turn.turn}() -> None:
+def test_{re.sub(r"[^A-Za-z0-9]", "_", history.id)}_turn_{turn.turn}() -> None:
     # {turn.mark.capitalize() or "Loss"} of hero {turn.hero}. The standard error of the loss is {turn.loss_error:.1f} gold.
-    here = moment({where})
-    print(here)
-    assert best_moves(BOT, here) <= {moves}, "{what}"
+    position = view(STATES, turn={turn.turn}, game={game}, nodes={NODES_AGAIN})
+    print(position)
+    assert best_moves(BOT, position) <= {moves}, "{what}"
 """

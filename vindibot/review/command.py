@@ -11,15 +11,14 @@ from pathlib import Path
 from pydantic import ValidationError
 from rich.console import Console
 
-from vindibot.arena.store import is_results
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import say
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
-from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.game_files import games_path, is_results, kind_of, read_game_file, read_records
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, Thresholds, review_path
-from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
 from vindibot.review.again import NODES_AGAIN, ask_again, compare, write_tests
 from vindibot.review.profile import bots_of, many_games, show_profile
@@ -66,12 +65,12 @@ class ReviewRequest:
 def run_review(console: Console, request: ReviewRequest) -> None:
     """Review the games of a file, and print the report. Raises `VindibotError`."""
     path = request.path
-    if is_results(path) or _has_many(path, request):
+    if request.game is None and (is_results(path) or _has_many(path)):
         _review_many(console, request)
         return
     game = read_game_file(path, request.game)
     history = GameHistory.of(game)
-    output = request.output or review_path(path)
+    output = request.output or review_path(games_path(path))
     asked = _bot_to_ask(request, game) if request.asks else None
     review = _review(console, request, [game], output, [history.id])[history.id]
     heroes = [hero + 1 for hero in request.heroes] or list(review.header.heroes)
@@ -95,8 +94,8 @@ def run_review(console: Console, request: ReviewRequest) -> None:
         say(console, where(output))
 
 
-def _has_many(path: Path, request: ReviewRequest) -> bool:
-    if request.game is not None or kind_of(path) != "records":
+def _has_many(path: Path) -> bool:
+    if kind_of(path) != "records":
         return False
     records = iter(read_records(path))
     next(records, None)
@@ -104,8 +103,8 @@ def _has_many(path: Path, request: ReviewRequest) -> bool:
 
 
 def _review_many(console: Console, request: ReviewRequest) -> None:
-    if request.asks or request.game is not None:
-        raise UsageError(f"{short(request.path)} has several games: choose one with --game, from its file of game records")
+    if request.asks:
+        raise UsageError(f"{short(request.path)} has several games: choose one with --game")
     games = many_games(request.path, request.most)
     output = request.output or review_path(games.path)
     reviews = _review(console, request, list(games.records), output, [record.id for record in games.records])

@@ -13,19 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND
-from vindibot.arena.store import games_path, is_results
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.warmup import warm
-from vindibot.games.files.game_file import kind_of, read_game_file
+from vindibot.games.files.game_files import games_path, kind_of, read_game_file
 from vindibot.games.files.recording import Recording
-from vindibot.games.files.review import ReviewedTurn, Thresholds
+from vindibot.games.files.review import PHASES, ReviewedTurn, Thresholds
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.games.losses import PHASES
 from vindibot.review.again import NODES_AGAIN, good_moves, write_tests
 from vindibot.review.differences import AskedTurn, Game, ask_both, chosen_turns
 from vindibot.review.positions import HEROES
@@ -112,11 +110,11 @@ def _labels(request: DiffRequest, bots: tuple[Bot, Bot]) -> tuple[str, str]:
 def _games(request: DiffRequest) -> list[Game]:
     """Return the games of the file. Raises `VindibotError`."""
     path = request.path
-    if request.game is None and (is_results(path) or kind_of(path) == "records"):
+    if request.game is None and kind_of(path) == "records":
         found = many_games(path, request.most)
         heroes = request.heroes or HEROES
         return [Game(GameHistory.of(record), found.blocks[record.id], heroes) for record in found.records]
-    one: Recording | GameRecord = read_game_file(games_path(path), request.game)
+    one: Recording | GameRecord = read_game_file(path, request.game)
     default = (one.me,) if isinstance(one, Recording) else HEROES
     return [Game(GameHistory.of(one), 0, request.heroes or default)]
 
@@ -213,7 +211,7 @@ def _show(
     show_beside_board(console, games, me, lines)
     if history.id in pages:
         say(console, f"{short(pages[history.id])}#turn={number}")
-    choice = [] if kind_of(games_path(request.path)) == "recording" else ["--game", history.id]
+    choice = [] if kind_of(request.path) == "recording" else ["--game", history.id]
     command = ["vindibot", "turn", short(games_path(request.path)), *choice, "--turn", str(number), "--bot"]
     for name in (request.first, request.second):
         say(console, shlex.join([*command, name]), "dim")

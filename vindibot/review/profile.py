@@ -9,12 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from vindibot.arena.results import read_results, that_count
-from vindibot.arena.store import games_path, is_results
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
-from vindibot.games.files.review import Review
-from vindibot.games.game_record import GameRecord, read_records
-from vindibot.games.losses import KINDS_OF_LOSS, MARKS, BotLosses, losses_by_bot
+from vindibot.games.files.game_files import games_path, is_results, read_records
+from vindibot.games.files.review import KINDS_OF_LOSS, MARKS, BotLosses, Review, losses_by_bot
+from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
 from vindibot.review.report import WHAT_LOSSES_MEAN
 

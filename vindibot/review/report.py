@@ -16,9 +16,8 @@ from sim.game import PLIES_PER_ROUND, Games
 from sim.replay import events_of
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
-from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.files.review import KINDS_OF_LOSS, MARKS, PHASES, Losses, Review, ReviewedTurn
 from vindibot.games.history import GameHistory
-from vindibot.games.losses import KINDS_OF_LOSS, MARKS, PHASES, Losses
 from vindibot.review.turns import LETTERS
 from vindibot.terminal.board import part_of_board
 

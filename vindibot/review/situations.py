@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from behaviours.base import View
 from sim.game import BLOW, MINE, OFFSET, TAVERN, TILE_BITS
-from vindibot.games.losses import PHASES
+from vindibot.games.files.review import PHASES
 
 #: Largest number of steps to an enemy that is near, and largest life of a weak hero: two blows kill it.
 NEAR_STEPS, WEAK_LIFE = 3, 2 * BLOW

@@ -12,6 +12,7 @@ from typing import Self
 
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import LineFile, short
+from vindibot.games.files.lines import whole_lines
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import (
     REVIEW_SUFFIX,
@@ -111,6 +112,4 @@ class ReviewFile:
 
 def _complete_lines(recording: Recording) -> list[bytes]:
     """Return the lines of a recording's file, without the lines of a review and without an unfinished last line."""
-    lines = recording.path.read_bytes().split(b"\n")
-    lines = [line for line in lines if line.strip(b"\0") and not is_review_line(line)]
-    return lines[:-1] if recording.cut else lines
+    return [line.rstrip(b"\n") for _, line in whole_lines(recording.path, VindibotError) if not is_review_line(line)]

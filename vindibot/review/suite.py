@@ -22,9 +22,9 @@ from vindibot.base.output.text import counted
 from vindibot.base.writing import short
 from vindibot.config.bots import load_bot
 from vindibot.engine.warmup import warm
+from vindibot.games.files.review import PHASES
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.games.losses import PHASES
 from vindibot.review.profile import many_games
 from vindibot.review.report import progress_bar
 from vindibot.review.situations import NEAR_STEPS, phase_of
@@ -83,8 +83,8 @@ def make_suite(console: Console, request: SuiteRequest) -> None:
     bot = load_bot(request.reviewer)
     valuer = Valuer(rollout_of(bot), request.nodes, 40)
     records = [(path, record) for path in request.files for record in many_games(path, request.most).records]
-    if not records:
-        raise UsageError("there are no games in these files")
+    if len({(path, record.id) for path, record in records}) < 2:
+        raise UsageError(f"the two files need positions of different games, and there is {counted(len(records), 'game')} here")
     warm(console)
     rng = np.random.default_rng(request.seed)
     groups = _groups(records, request, rng)
@@ -92,6 +92,8 @@ def make_suite(console: Console, request: SuiteRequest) -> None:
     if not chosen:
         raise UsageError(f"none of {counted(tried, 'position')} is balanced within {request.margin:g} gold: raise --margin")
     halves = _halves(chosen)
+    if not all(halves):
+        raise UsageError("all balanced positions are of one game, and the two files need two: give more games, or raise --margin")
     for path, positions in zip((development, end), halves, strict=True):
         write_suite(path, positions)
     say(
@@ -221,7 +223,7 @@ def _position(one: Candidate, gold: Sequence[float], theme: str) -> SuitePositio
         theme=theme,
         gold=(gold[0], gold[1], gold[2], gold[3]),
         source=f"{one.game}, turn {one.turn}",
-        board=board,
+        start=board,
     )
 
 

@@ -11,7 +11,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
 from vindibot.config.bots import Bot, bot_of_player, load_bot
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.lobby import RANDOM_BOT
 from vindibot.session.player import Report
 from vindibot.statistics.means import mean_interval

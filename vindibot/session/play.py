@@ -34,7 +34,7 @@ from vindibot.config.settings import PlaySettings, cores
 from vindibot.engine.agent import Voters
 from vindibot.engine.warmup import Preview, warm
 from vindibot.engine.worker import RUN
-from vindibot.games.files.continuation import Continuation
+from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import recording_folder_problem
 from vindibot.games.outcome import Reason
 from vindibot.processes.requests import Needs

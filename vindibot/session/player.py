@@ -29,12 +29,11 @@ from vindibot.engine.agent import Agent, Voters, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.failures import debug_command
 from vindibot.engine.rehearsal import rehearse
-from vindibot.games.ballot import Ballot
-from vindibot.games.files.continuation import Opening
+from vindibot.games.ballot import Ballot, write_entry
 from vindibot.games.files.recording import Header, LastState, Recorder, TraitHeader
-from vindibot.games.files.vote_line import write_entry
 from vindibot.games.history import Ply
 from vindibot.games.outcome import Outcome, ranks, result_text
+from vindibot.games.position import Position
 from vindibot.games.protocol import Answer, GameState, answer_games
 from vindibot.terminal.display import Display, GameDisplay
 
@@ -158,7 +157,7 @@ class GamePlayer(ClientEvents):
         self._notify = notify or (lambda text: None)
         self._observer = observer
         self._notify_page = notify_page or (lambda text: None)
-        self._opening: Opening | None = None
+        self._opening: Position | None = None
         self._client = GameClient(settings)
         self._agent: Agent | None = None
         self._header: Header | None = None
@@ -171,7 +170,7 @@ class GamePlayer(ClientEvents):
         self._noted_at = 0.0  # time of the last notice about them
         self._missing = 0  # the last notice about missing clients
 
-    def go_on_after(self, opening: Opening) -> None:
+    def go_on_after(self, opening: Position) -> None:
         """Let the traits see `opening`, the part of the game so far, as if the bot had played it. Call this before `play`."""
         self._opening = opening
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from sim.game import DIRECTIONS, STAY, Game
+from sim.game import Game
 from vindibot.base import interrupts, log
 from vindibot.base.output.console import say, terminal
 from vindibot.base.output.text import printable
@@ -30,7 +30,7 @@ from vindibot.engine.rehearsal import rehearse
 from vindibot.engine.warmup import warm
 from vindibot.engine.worker import RUN
 from vindibot.games.ballot import Ballot
-from vindibot.games.line_protocol import EXPERT, LineGame
+from vindibot.games.line_protocol import EXPERT, LineGame, write_answer
 from vindibot.processes.requests import Needs
 from vindibot.processes.server import loading_beside
 
@@ -155,9 +155,8 @@ class _StdioPlayer:
             self._agent = Agent(asked, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
         ballot = await self._agent.decide(games, began, (settings.first_ms if first else settings.limit_ms) / 1000)
         self._game.moved(ballot.direction)
-        word = "WAIT" if ballot.direction == STAY else DIRECTIONS[ballot.direction].upper()
         try:
-            _write(self._target, f"{word} {EXPERT}\n" if first and settings.expert else f"{word}\n")
+            _write(self._target, write_answer(ballot.direction, EXPERT if first and settings.expert else ""))
         except BrokenPipeError:
             self._note("nobody reads the moves any more")
             return False

@@ -8,9 +8,9 @@ from typing import Any
 from sim.game import DIRECTIONS
 from vindibot.games.files.recording import Header, Recording, RecordingError
 from vindibot.games.files.review import Review, ReviewedTurn
-from vindibot.games.files.vote_line import PV_LETTERS
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
+from vindibot.games.position import read_moves
 from vindibot.viewer.states import StateWriter, result_of
 from vindibot.viewer.votes import VotesWriter
 
@@ -152,5 +152,5 @@ def _reviewed_turn(one: ReviewedTurn, number: int, history: GameHistory, states:
 def _line(letters: str, number: int, history: GameHistory, states: StateWriter) -> list[dict[str, Any]]:
     """Return the plies of a line that begins in state `number`."""
     line = GameHistory(first=history.state(number))
-    line.play_all([PV_LETTERS.index(letter) for letter in letters])
+    line.play_all(read_moves(letters))
     return [states.ply(ply) for ply in line]

@@ -10,7 +10,7 @@ from sim.pictures.svg import draw_svg
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import printable
 from vindibot.base.writing import Output
-from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.game_files import read_game_file
 from vindibot.games.history import GameHistory
 
 #: The mark in the first bytes of a picture.

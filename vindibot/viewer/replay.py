@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import Output
-from vindibot.games.files.game_file import read_game_file
+from vindibot.games.files.game_files import read_game_file
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import REVIEW_SUFFIX, Review, read_review, review_path, write_review_line
 from vindibot.games.game_record import GameRecord, dumps

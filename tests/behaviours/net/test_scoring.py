@@ -21,7 +21,8 @@ from sim.maps import Map, map_of
 from tests.support.nets import random_network
 from tests.support.paths import TOP
 from tests.support.positions import small_positions
-from vindibot.games.game_record import loads, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import loads
 from vindibot.games.history import GameHistory
 
 #: A position, its map, and the hero that decides.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.serving import MAP, Bot, playing, serving
-from vindibot.games.game_record import read_records
+from vindibot.games.files.game_files import read_records
 from vindibot.server.site import routes
 
 

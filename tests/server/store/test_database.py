@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,11 +18,11 @@ import pytest
 
 from sim.generator import generate
 from tests.support.serving import serving
-from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import begin_game, end_game, find_record, forget_games, list_games
-from vindibot.server.store.schema import MIGRATIONS, VERSION, DatabaseError, migrate
+from vindibot.server.store.schema import VERSION, DatabaseError
 from vindibot.server.store.user_table import UserTable, load_bots
 from vindibot.server.users import Users
 
@@ -36,9 +34,8 @@ def record(
 ) -> GameRecord:
     ending = Reason.FINISHED if len(moves) == 4 else Reason.INTERRUPTED
     return GameRecord.of(
-        generate(1, size=8),
+        generate(1, size=8).new_game(4),
         id=game_id,
-        max_turns=4,
         names=("a", "b", "a", "random"),
         player_ids=player_ids,
         moves=moves,
@@ -111,92 +108,16 @@ async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert not os.listdir(tmp_path)
 
 
-# ---- Layouts ----
-
-
-def old_file(path: Path, version: int) -> None:
-    """A file as an older program left it, with two bots, a finished game and one that ran when the program died."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, str(path), version)
-        connection.execute("INSERT INTO settings VALUES ('salt', x'00112233445566778899aabbccddeeff')")
-        for bot in ("u1", "u2"):
-            row = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
-            connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", row)
-        if version > 1:
-            connection.execute("UPDATE bots SET played = 5001.0 WHERE id = 'u1'")
-        for number, (game_id, state, moves) in enumerate(
-            [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
-        ):
-            old = json.loads(dumps(replace(record(game_id, moves), extra={"rated": {"u1": 1234}})))
-            if version < 3:
-                old |= {"version": 1, "ending": "TurnMax" if state == "finished" else "Interrupted"}
-                old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
-            text = json.dumps(old)
-            values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
-            sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
-            connection.execute(sql, values)
-            if version > 1 and state == "finished":
-                connection.execute("UPDATE games SET rated = 1 WHERE number = ?", (number,))
-            connection.execute("INSERT INTO seats (bot, game, seat) VALUES ('u1', ?, 0)", (number,))
-
-
-@pytest.mark.parametrize("version", range(1, VERSION))
-async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
-    path = tmp_path / "old.db"
-    old_file(path, version)
-    store = Database(path)
-    assert store.interrupted == 1
-    bots = (await store.read(load_bots)).values()
-    assert [(bot.id, bot.name, bot.elo, bot.games, bot.mu, bot.sigma, bot.played) for bot in bots] == [
-        ("u1", "bot u1", 1234, 7, 25.0, 25 / 3, 5001.0),
-        ("u2", "bot u2", 1234, 7, 25.0, 25 / 3, None),
-    ]
-    games = await store.read(list_games)
-    assert [(game.id, game.state) for game in games] == [("running1", "interrupted"), ("finished", "finished")]
-    kept = await store.read(lambda connection: find_record(connection, "finished"))
-    assert kept == replace(record("finished", (1, 2, 3, 4)), extra={"rated": {"u1": 1234}})
-    Users(UserTable(store)).add("new")
-    await store.close()
-    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
-    assert rows(path, "SELECT count(*) FROM bots") == [(3,)]
-    assert rows(path, "SELECT size FROM games") == [(8,), (8,)]
-    assert rows(path, "SELECT bot, game, elo FROM seats") == [("u1", 1, 1234 if version > 1 else None), ("u1", 2, None)]
-
-
-async def test_every_way_leads_to_the_same_layout(tmp_path: Path) -> None:
-    layouts = []
-    for version in range(VERSION):
-        path = tmp_path / f"{version}.db"
-        if version:
-            old_file(path, version)
-        store = Database(path)
-        layouts.append(await store.read(lambda connection: connection.execute("SELECT sql FROM sqlite_master").fetchall()))
-        await store.close()
-    assert len(MIGRATIONS) == VERSION
-    assert all(layout == layouts[0] for layout in layouts)
-
-
-async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    old_file(path, 1)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by hand
-    before = rows(path, "SELECT sql FROM sqlite_master")
-    with pytest.raises(DatabaseError, match="duplicate column"):
-        Database(path)
-    assert rows(path, "SELECT sql FROM sqlite_master") == before
-    assert rows(path, "PRAGMA user_version") == [(1,)]
-
-
 # ---- Files that cannot be used ----
 
 
-def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "new.db"
-    old_file(path, VERSION)
+@pytest.mark.parametrize("layout", [VERSION - 1, VERSION + 1])
+def test_a_file_of_another_version_is_left_alone(tmp_path: Path, layout: int) -> None:
+    path = tmp_path / "other.db"
+    asyncio.run(Database(path).close())
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(DatabaseError, match=r"new\.db: written by a newer version of vindibot"):
+        connection.execute(f"PRAGMA user_version = {layout}")
+    with pytest.raises(DatabaseError, match=r"other\.db: another version of vindibot made it \(layout"):
         Database(path)
 
 
@@ -215,7 +136,7 @@ def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match=r"text\.db: this is not a database; replace it by a copy"):
         Database(text)
     broken = tmp_path / "broken.db"
-    old_file(broken, VERSION)
+    asyncio.run(Database(broken).close())
     content = bytearray(broken.read_bytes())
     content[4096:8192] = os.urandom(4096)
     broken.write_bytes(content)

@@ -19,7 +19,7 @@ from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.seats.hosting import HostedGame
 from vindibot.arena.seats.seat import Seat
-from vindibot.games.files.continuation import Opening
+from vindibot.games.position import Position
 from vindibot.server.game_server import GameServer
 
 #: Seconds that a program has to end after its game.
@@ -151,7 +151,7 @@ def play_web(entrant: Entrant, case: Case, log: Path) -> CaseRun:
         rounds=left,
         seats=seats,
         wall_s=wall_seconds(seats, left) + 8 * case.late_s,
-        opening=Opening(draw(case.first)),
+        opening=Position(draw(case.first)),
     )
     game = WatchedGame(task, case, log)
     played = asyncio.run(game.play())

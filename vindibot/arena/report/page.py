@@ -34,15 +34,14 @@ from vindibot.arena.store import (
     logs_path,
     owned,
     read_origin,
-    records_path,
     report_path,
     setup_path,
 )
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.pages import render
-from vindibot.games.files.review import read_reviews, review_path
+from vindibot.games.files.game_files import records_path
+from vindibot.games.files.review import KINDS_OF_LOSS, BotLosses, losses_by_bot, read_reviews, review_path
 from vindibot.games.history import GameHistory
-from vindibot.games.losses import KINDS_OF_LOSS, BotLosses, losses_by_bot
 
 #: Largest number of games in the list of games, and largest number of games that are recomputed for the chart of gold over time.
 #: In the list, games with forfeits come first.

@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from vindibot.arena.results import GameLine, that_count
-from vindibot.arena.store import INSTEAD, records_path, replays_path
+from vindibot.arena.store import INSTEAD, replays_path
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import short
-from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.files.game_files import read_records, records_path
+from vindibot.games.game_record import GameRecord
 from vindibot.viewer.replay import page_output, record_page
 
 #: The number of a game's block, and the number of the game in the block.

@@ -25,8 +25,8 @@ from vindibot.config.bots import Bot
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.engine.failures import OutOfTime
 from vindibot.games.ballot import Ballot
-from vindibot.games.files.continuation import Opening
 from vindibot.games.outcome import Outcome, Reason
+from vindibot.games.position import Position
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field
@@ -105,7 +105,7 @@ class InProcessSeat(Seat):
     `ballot` has all votes for the last move. A trait that failed `strikes` times is benched: it votes no more in this game.
     """
 
-    def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3, opening: Opening | None = None) -> None:
+    def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3, opening: Position | None = None) -> None:
         self._limits, self._seed, self._opening = limits, seed, opening
         self._voters = in_process_voters(bot, strikes)
         self._agent: Agent | None = None

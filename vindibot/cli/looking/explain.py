@@ -38,7 +38,7 @@ def explain_command(
     from vindibot.base.errors import UsageError
     from vindibot.base.output.console import terminal
     from vindibot.devtools.explanation import explain
-    from vindibot.games.files.game_file import kind_of
+    from vindibot.games.files.game_files import kind_of
     from vindibot.games.files.recording import read_recording
 
     if kind_of(file) != "recording":

@@ -71,27 +71,22 @@ def turn_command(
       vindibot turn last --turn 212 --bot mybot --trait coward --pdb
       vindibot turn results/cup.jsonl --game b00000g003 --turn 212 --bot mybot
     """
-    from sim.game import PLIES_PER_ROUND
-    from vindibot.arena.store import games_path
     from vindibot.base.errors import UsageError
     from vindibot.base.output.console import terminal
     from vindibot.base.writing import short
     from vindibot.config.bots import load_bot
     from vindibot.devtools.rerun import RerunOptions, ask_turn, rerun_turn
     from vindibot.devtools.trials.asking import find_bot
-    from vindibot.games.files.continuation import Continuation
-    from vindibot.games.files.game_file import kind_of, read_game_file
+    from vindibot.games.files.game_files import kind_of, read_game_file
+    from vindibot.games.files.recorded_turn import Continuation
     from vindibot.games.files.recording import Recording
 
-    path = games_path(file)
-    recording = read_game_file(path, game) if kind_of(path) == "recording" else None
+    recording = read_game_file(file, game) if kind_of(file) == "recording" else None
     if recording is not None:
         assert isinstance(recording, Recording)
         turn = chosen_turn(recording, turn, round_number, worst).turn
     elif bot is None:
-        raise UsageError(f"{short(path)} has no votes: name the bot to ask with --bot")
-    elif turn is None:
-        raise click.UsageError(f"{short(path)} is no recording: name the turn with --turn")
+        raise UsageError(f"{short(file)} has no votes: name the bot to ask with --bot")
     if watch:
         if debugger:
             raise click.UsageError("--watch does not start a debugger: give only one of --watch and --pdb")
@@ -100,11 +95,11 @@ def turn_command(
         return
     options = RerunOptions(nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
     if recording is not None:
+        assert turn is not None
         rerun_turn(terminal(), recording, recording.turn(turn), find_bot(bot, recording), options)
     else:
         assert bot is not None
-        continuation = Continuation.read(path, turn, game=game, hero=turn % PLIES_PER_ROUND)
-        ask_turn(terminal(), continuation, load_bot(bot), options)
+        ask_turn(terminal(), Continuation.read(file, turn, game=game, to_move=True), load_bot(bot), options)
 
 
 def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[str, ...]) -> None:

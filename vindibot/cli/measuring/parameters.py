@@ -14,7 +14,7 @@ from vindibot.base.paths import given_path
 from vindibot.cli.completion import complete_bots, complete_maps
 
 if TYPE_CHECKING:
-    from vindibot.games.files.continuation import Continuation
+    from vindibot.games.files.recorded_turn import Continuation
     from vindibot.games.files.recording import RecordedTurn, Recording
 
 
@@ -37,7 +37,7 @@ class RecordingPath(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from vindibot.games.files.newest import find_recording
+        from vindibot.games.files.game_files import find_recording
 
         return find_recording(value) if isinstance(value, str) else value
 
@@ -83,10 +83,9 @@ def continuation(source: Path | None, turn: int | None, game: str | None, hero: 
         if (turn, game, hero) != (None, None, None):
             raise UsageError("--turn, --game and --hero choose a turn of the file that --from names")
         return None
-    from vindibot.arena.store import games_path
-    from vindibot.games.files.continuation import Continuation
+    from vindibot.games.files.recorded_turn import Continuation
 
-    return Continuation.read(games_path(source), turn, game=game, hero=None if hero is None else hero - 1)
+    return Continuation.read(source, turn, game=game, hero=None if hero is None else hero - 1)
 
 
 config_option = click.option(
@@ -138,7 +137,7 @@ def turn_options(function: Any) -> Any:
 
 def chosen_turn(recording: Recording, turn: int | None, round_number: int | None, worst: int | None) -> RecordedTurn:
     """Return the turn that the options of `turn_options` name. Raises `click.UsageError` unless exactly one of them is given."""
-    from vindibot.games.files.turn_choice import choose_turn
+    from vindibot.games.files.recorded_turn import choose_turn
 
     if sum(value is not None for value in (turn, round_number, worst)) != 1:
         raise click.UsageError("name the turn with one of --turn, --round and --worst")

@@ -41,7 +41,7 @@ def watch_command(source: str, game: str | None, turn: int | None, speed: float 
       vindibot watch last --turn 212
       vindibot watch results/cup.games.jsonl --game 3 --lines
     """
-    from vindibot.games.files.newest import find_recording
+    from vindibot.games.files.game_files import find_recording
     from vindibot.terminal.watch import watch_game
 
     watch_game(str(find_recording(source)) if source == "last" else source, game=game, turn=turn, speed=speed, lines=lines)

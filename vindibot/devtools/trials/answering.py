@@ -25,8 +25,7 @@ from sim.game import GAME
 from vindibot.config.bots import make_importable
 from vindibot.devtools.trials.response import LONGEST_TEXT, TrialPosition, ask, stopping
 from vindibot.engine.runner import Vote, run
-from vindibot.games.ballot import BallotEntry
-from vindibot.games.files.vote_line import write_entry
+from vindibot.games.ballot import BallotEntry, write_entry
 from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY
 from vindibot.processes.inside import Owner
 

@@ -29,8 +29,7 @@ from vindibot.devtools.trials.thread import ask_in_thread, votes_in_thread
 from vindibot.engine.failures import line_of
 from vindibot.engine.runner import NOTE_LENGTH, Vote
 from vindibot.engine.worker import TraitPlan
-from vindibot.games.ballot import Ballot, Status
-from vindibot.games.files.vote_line import VoteLine
+from vindibot.games.ballot import Ballot, Status, VoteLine
 from vindibot.processes.child import Child
 from vindibot.processes.ending import ChildEnded, ChildEnding, ChildLate
 from vindibot.processes.frames import DONE, READY, ChildFrame

@@ -4,6 +4,7 @@ is gzipped."""
 from __future__ import annotations
 
 import gzip
+import warnings
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -12,11 +13,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import decode_json
+from vindibot.base.writing import short
 
 #: Largest length of a line in bytes. A longer line is cut into pieces, which are not valid JSON.
 _LONGEST = 1 << 26
-#: The release that reads version 1 of all formats of lines.
-READER_OF_FIRST = "0.1.0"
 
 
 def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, bytes]]:
@@ -35,7 +36,35 @@ def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, by
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise error(f"{path}, after line {number}: the file is cut off or damaged ({problem})") from None
     except OSError as problem:
-        raise error(f"{path}: cannot be read: {problem.strerror or problem}") from None
+        raise error(f"{path}: cannot be read: {problem.strerror or problem}", 2) from None
+
+
+def whole_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file as `read_lines` does, but leave out an unfinished last line, and warn of it.
+
+    A program that still writes the file, or that was killed, leaves such a line.
+    """
+    for number, line in read_lines(path, error):
+        if number > 1 and is_unfinished(line):
+            warnings.warn(
+                f"{short(path)}, line {number}: the last line is unfinished and was left out", RuntimeWarning, stacklevel=1
+            )
+            return
+        yield number, line
+
+
+def is_unfinished(line: bytes) -> bool:
+    """Return whether a line of JSON, or of a stream of events, was not written to its end.
+
+    After a power failure, some file systems leave zeros instead of a line.
+    """
+    if line.endswith(b"\n"):
+        return not line.strip(b"\0\n")
+    try:
+        decode_json(line.removeprefix(b"data:"))
+    except ValueError:
+        return True
+    return False
 
 
 def is_no_json(problem: ValidationError) -> bool:
@@ -54,5 +83,4 @@ def fault(problem: ValidationError, version: int) -> str:
         return f"this is no JSON ({first['ctx']['error']})"
     if first["loc"] != ("version",):
         return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-    remedy = f"vindibot {READER_OF_FIRST} reads it" if first["input"] == 1 else "update vindibot"
-    return f"the format's version is {first['input']!r:.20}, this program reads {version}: {remedy}"
+    return f"the format's version is {first['input']!r:.20}, this program reads {version}: use the vindibot that wrote it"

@@ -16,7 +16,6 @@ import json
 import os
 import re
 import tempfile
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,10 +32,9 @@ from vindibot import __version__
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.redaction import redacted
 from vindibot.base.writing import LineFile, short
-from vindibot.games.ballot import Ballot
-from vindibot.games.files.lines import fault, is_no_json
-from vindibot.games.files.review import PREFIX, Review, parse_review
-from vindibot.games.files.vote_line import Five, VoteLine, read_number, write_entry, write_number
+from vindibot.games.ballot import Ballot, Five, VoteLine, read_number, write_entry, write_number
+from vindibot.games.files.lines import fault, is_no_json, whole_lines
+from vindibot.games.files.review import Review, is_review_line, parse_review
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
 
@@ -264,7 +262,6 @@ class Recording:
     - `turns`: our turns in order.
     - `outcome`: the outcome, None if the file has no outcome because the recording was interrupted.
     - `last`: the last state, None if the file has no last state.
-    - `cut`: whether the last line of the file was unfinished, and was left out for this reason.
     - `review`: the review of the game, None if the file has none.
     """
 
@@ -273,7 +270,6 @@ class Recording:
     turns: tuple[RecordedTurn, ...]
     outcome: Outcome | None = None
     last: LastState | None = None
-    cut: bool = False
     review: Review | None = None
 
     @property
@@ -311,27 +307,19 @@ class Recording:
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Return the recording in a file, without an unfinished last line (see `Recording.cut`).
+    """Return the recording in a file, without an unfinished last line.
 
     For any other fault, raises `RecordingError` with the file, the line and the reason.
     """
     path = Path(path)
-    try:
-        data = path.read_bytes().removeprefix(BOM_UTF8)
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be read: {error.strerror or error}", 2) from None
-    lines = data.split(b"\n")
-    ended = not lines[-1]
-    lines = lines[:-1] if ended else lines
     header: Header | None = None
     turns: list[RecordedTurn] = []
     outcome: Outcome | None = None
     last: LastState | None = None
-    cut = False
     reviewed: list[tuple[int, bytes]] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in whole_lines(path, RecordingError):
         try:
-            if line.startswith(PREFIX):
+            if is_review_line(line):
                 reviewed.append((number, line))
             elif header is None:
                 header = Header.model_validate_json(line)
@@ -342,10 +330,6 @@ def read_recording(path: Path | str) -> Recording:
             else:
                 turns.append(_read_turn(line, header, turns[-1].turn if turns else -1))
         except ValidationError as problem:
-            # After a power failure, some file systems leave zeros instead of the last line.
-            cut = 1 < number == len(lines) and is_no_json(problem) and (not ended or not line.strip(b"\0"))
-            if cut:
-                break
             words = fault(problem, VERSION)
             if header is None and FORMAT.encode() not in line and not is_no_json(problem):
                 words = f"this is no recording: its first line must have the format {FORMAT!r}"
@@ -354,8 +338,8 @@ def read_recording(path: Path | str) -> Recording:
             raise RecordingError(f"{path}, line {number}: {problem.message}") from None
     if header is None:
         raise RecordingError(f"{path}: the file is empty, it is no recording")
-    review = next(iter(parse_review(reviewed, path, ended)), None)
-    return Recording(path, header, tuple(turns), outcome, last, cut, review)
+    review = next(iter(parse_review(reviewed, path)), None)
+    return Recording(path, header, tuple(turns), outcome, last, review)
 
 
 def _read_turn(text: bytes, header: Header, before: int) -> RecordedTurn:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
 from vindibot.base.output.pages import qr_code
-from vindibot.games.losses import PHASES, Losses
+from vindibot.games.files.review import PHASES, Losses
 from vindibot.server.app import address_of
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture

@@ -128,7 +128,7 @@ class Archive(RoomObserver):
 
 
 def _record(room: Room, fields: dict[str, Any], moves: tuple[int, ...], ending: Reason) -> GameRecord:
-    return GameRecord.begun_at(
+    return GameRecord.of(
         room.history.first,
         id=room.id,
         seed=room.seed,

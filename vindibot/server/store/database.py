@@ -25,7 +25,7 @@ import structlog
 
 from vindibot.base.system.locks import LockedError, WriterLock
 from vindibot.base.writing import short
-from vindibot.server.store.schema import DatabaseError, check_owner, migrate, salt_of
+from vindibot.server.store.schema import DatabaseError, check_owner, create_tables, salt_of
 
 #: Seconds to wait if another program has locked the file.
 LOCKED_SECONDS = 3.0
@@ -77,7 +77,7 @@ class Database:
             )
             if self.path is not None:
                 _check(connection, self.path)
-            migrate(connection, name)
+            create_tables(connection, name)
             connection.execute("PRAGMA foreign_keys = ON")
             with _transaction(connection):
                 salt = salt_of(connection)

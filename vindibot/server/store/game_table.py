@@ -54,8 +54,9 @@ class GameRow:
 
 def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
     """Add a game that has just started. The record has no moves yet."""
-    size = len(record.map.partition("\n")[0]) // 2
-    game = (record.id, "running", record.training, record.finished.timestamp(), size, dumps(record).decode())
+    first = record.first()[0]
+    size, training = int(first["size"]), bool(first["training"])
+    game = (record.id, "running", training, record.finished.timestamp(), size, dumps(record).decode())
     sql = "INSERT INTO games (id, state, training, finished, size, record) VALUES (?, ?, ?, ?, ?, ?)"
     number = connection.execute(sql, game).lastrowid
     seats = [(bot, number, seat) for seat, bot in enumerate(record.player_ids) if bot is not None]

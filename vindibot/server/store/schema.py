@@ -1,7 +1,6 @@
-"""The SQLite file of a server: its tables, the version of their layout, and the migrations from older layouts.
+"""The SQLite file of a server: its tables, and the version of their layout, which is stored in SQLite's ``user_version``.
 
-The version is stored in SQLite's ``user_version``. ``application_id`` marks a file of this program. Migration N leads from
-version N - 1 to version N. Never change a released migration. For a new layout, add a migration at the end.
+``application_id`` marks a file of this program. A file with another layout is refused.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ SALT_BYTES = 16
 #: (`vindibot.games.game_record`); the other columns of `games` are for lists of games, `games.size` is the side of the board in
 #: squares. `seats` has a row for each hero that a registered bot plays. `seats.elo` is the Elo of the bot after the game, null if
 #: the game did not change it.
-MIGRATIONS: tuple[str, ...] = (
-    """
+TABLES = """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE bots (
         id TEXT PRIMARY KEY,
@@ -28,7 +26,10 @@ MIGRATIONS: tuple[str, ...] = (
         key BLOB NOT NULL UNIQUE,
         elo INTEGER NOT NULL,
         games INTEGER NOT NULL DEFAULT 0,
-        created REAL NOT NULL
+        created REAL NOT NULL,
+        mu REAL NOT NULL DEFAULT 25.0,
+        sigma REAL NOT NULL DEFAULT 8.333333333333334,
+        played REAL
     );
     CREATE TABLE games (
         number INTEGER PRIMARY KEY,
@@ -37,43 +38,22 @@ MIGRATIONS: tuple[str, ...] = (
         training INTEGER NOT NULL,
         finished REAL NOT NULL,
         gold TEXT NOT NULL DEFAULT '[]',
-        record TEXT NOT NULL
+        record TEXT NOT NULL,
+        rated INTEGER NOT NULL DEFAULT 0,
+        size INTEGER NOT NULL
     );
+    CREATE INDEX games_running ON games (state) WHERE state = 'running';
     CREATE TABLE seats (
         bot TEXT NOT NULL,
         game INTEGER NOT NULL REFERENCES games (number),
         seat INTEGER NOT NULL,
+        elo INTEGER,
         PRIMARY KEY (bot, game, seat)
     ) WITHOUT ROWID;
-    """,
-    """
-    ALTER TABLE bots ADD COLUMN mu REAL NOT NULL DEFAULT 25.0;
-    ALTER TABLE bots ADD COLUMN sigma REAL NOT NULL DEFAULT 8.333333333333334;
-    ALTER TABLE bots ADD COLUMN played REAL;
-    UPDATE bots SET played = (
-        SELECT max(games.finished) FROM seats JOIN games ON games.number = seats.game
-        WHERE seats.bot = bots.id AND games.state = 'finished'
-    );
-    ALTER TABLE games ADD COLUMN rated INTEGER NOT NULL DEFAULT 0;
-    CREATE INDEX games_running ON games (state) WHERE state = 'running';
-    """,
-    """
-    UPDATE games SET record = json_set(json_remove(record, '$.orders', '$.who'), '$.version', 2,
-        '$.player_ids', json_extract(record, '$.who'),
-        '$.moves', json_extract(record, '$.orders'), '$.ending', CASE json_extract(record, '$.ending')
-        WHEN 'TurnMax' THEN 'finished' WHEN 'AllCrashed' THEN 'all-crashed' ELSE 'interrupted' END);
-    """,
-    """
-    ALTER TABLE games ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE seats ADD COLUMN elo INTEGER;
     CREATE INDEX seats_of_game ON seats (game);
-    UPDATE games SET size = (instr(json_extract(record, '$.map') || char(10), char(10)) - 1) / 2;
-    UPDATE seats SET elo = (
-        SELECT json_extract(record, '$.extra.rated."' || seats.bot || '"') FROM games WHERE number = seats.game AND rated
-    );
-    """,
-)
-VERSION = len(MIGRATIONS)
+"""
+#: The version of the layout, and of the game records in it.
+VERSION = 5
 
 
 class DatabaseError(UsageError):
@@ -89,23 +69,22 @@ def check_owner(connection: sqlite3.Connection, file: str) -> None:
         raise DatabaseError(f"{file}: this database belongs to another program; name another file")
 
 
-def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -> None:
-    """Bring a new or older database to `version`, in one transaction. `connection` must be in autocommit mode.
+def create_tables(connection: sqlite3.Connection, file: str) -> None:
+    """Create the tables of a new database, in one transaction. `connection` must be in autocommit mode.
 
-    Raises `DatabaseError` if another program made the file, or if its version is newer than this program knows.
+    Raises `DatabaseError` if another program, or another version of this program, made the file.
     """
     check_owner(connection, file)
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if present > VERSION:
+    if present not in (0, VERSION):
         raise DatabaseError(
-            f"{file}: written by a newer version of vindibot (layout {present}, this one knows {VERSION}); update vindibot"
+            f"{file}: another version of vindibot made it (layout {present}, this one knows {VERSION}): use that version, or name"
+            " another file"
         )
-    if present >= version:
-        return
-    steps = "".join(MIGRATIONS[present:version])
-    connection.executescript(
-        f"BEGIN IMMEDIATE; {steps} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}; COMMIT;"
-    )
+    if not present:
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
 
 
 def salt_of(connection: sqlite3.Connection) -> bytes:
