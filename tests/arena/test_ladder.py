@@ -62,6 +62,19 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     assert "another tournament" in other.output
 
 
+def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_play(tmp_path: Path) -> None:
+    for name in ("ann/bot.toml", "bob/bot.toml", "eve.toml", ".eve.toml", ".git/bot.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("[traits.stay]\n")
+    for name in ("cid/main.py", "dan/src/main.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("")
+    ladder = ladder_of(tmp_path, None, *(f"stdio:python {tmp_path / name}" for name in ("cid/main.py", "dan/src/main.py")))
+    ladder.read_bots(print)
+    ladder.store.close()
+    assert {*ladder.bots} == {"ann", "bob", "cid", "dan", "eve"}
+
+
 @pytest.mark.slow
 def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
     ladder, told, seen = ladder_of(tmp_path, 40), list[str](), list[set[str]]()

@@ -147,7 +147,7 @@ async def test_errors_of_turns_that_cannot_run_again(mine: Path, monkeypatch: py
     recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1, plies=12)
     for words, message in [
         (["--turn", "9"], "turn 9 is not a recorded turn of hero 1; the nearest are"),
-        (["--turn", "8", "--trait", "nosuch"], "the bot bot has no trait 'nosuch'; it has greets, deepens"),
+        (["--turn", "8", "--trait", "nosuch"], f"the bot {mine.name} has no trait 'nosuch'; it has greets, deepens"),
         (["--turn", "8", "--bot", "nosuch"], "nosuch"),
     ]:
         result = run("turn", recording.path, *words)
@@ -157,13 +157,13 @@ async def test_errors_of_turns_that_cannot_run_again(mine: Path, monkeypatch: py
     load_bot("seed")  # another bot: ours is no longer importable
     result = run("turn", recording.path, "--turn", "8")
     assert result.exit_code == 2
-    assert "'greets' of the bot 'bot' cannot be built here" in result.output
+    assert f"'greets' of the bot '{mine.name}' cannot be built here" in result.output
     assert "name the bot's file with --bot" in result.output
     lines = recording.path.read_text().splitlines()
     header = json.loads(lines[0])
     header["traits"] = [{"label": "x", "weight": 1, "use": "stay", "parameters": {"no": 1}}]
     recording.path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
-    with pytest.raises(Exception, match="'x' of the bot 'bot' cannot be built"):
+    with pytest.raises(Exception, match=f"'x' of the bot '{mine.name}' cannot be built"):
         recorded_bot(read_recording(recording.path))
 
 

@@ -149,7 +149,7 @@ class Ladder:
         """Read the rungs and the bot files of the folder. Call `note` with a line about each faulty file and each change."""
         before, self.bots = self.bots, {}
         entrants = list(self.rungs)
-        for path in sorted([*self.folder.glob("*.toml"), *self.folder.glob("*/bot.toml")]):
+        for path in sorted([*self.folder.glob("[!.]*.toml"), *self.folder.glob("[!.]*/bot.toml")]):
             if path == setup_path(self.path):
                 continue
             try:

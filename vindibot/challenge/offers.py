@@ -15,7 +15,7 @@ from sim.game import MAX_SIZE, PLIES_PER_ROUND, Games
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, map_of, named_map
 from vindibot.base.errors import UsageError
-from vindibot.config.bots import LONGEST_NAME, BotFile, bot_of_player, load_bot
+from vindibot.config.bots import LONGEST_NAME, BotFile, bot_of_player, load_bot, named_after
 from vindibot.config.files import places, shipped_folder, short
 from vindibot.config.maps import load_map, standard_maps
 from vindibot.games.files.recorded_turn import Continuation
@@ -187,7 +187,7 @@ def _files() -> Iterator[Path]:
     for place in places():
         for folder in (place, place / "bots"):
             if folder.is_dir():
-                yield from sorted(folder.glob("*.toml"))
+                yield from sorted(folder.glob("[!.]*.toml"))
 
 
 def _offer(path: Path, named: bool) -> BotOffer | None:
@@ -200,11 +200,11 @@ def _offer(path: Path, named: bool) -> BotOffer | None:
     except tomllib.TOMLDecodeError as problem:
         # The page also lists a bot file that has an error, and gives the reason.
         reason = f"{short(path)}: this is not TOML: {problem}"
-        return _offer_of(path, path.stem, reason) if "[traits" in text or named else None
+        return _offer_of(path, named_after(path), reason) if "[traits" in text or named else None
     if not (data.keys() <= BotFile.model_fields.keys() and ("traits" in data or "extends" in data)):
         return None
     name = data.get("name")
-    return _offer_of(path, name[:LONGEST_NAME] if isinstance(name, str) and name.strip() else path.stem)
+    return _offer_of(path, name[:LONGEST_NAME] if isinstance(name, str) and name.strip() else named_after(path))
 
 
 def _offer_of(path: Path, name: str, problem: str = "") -> BotOffer:

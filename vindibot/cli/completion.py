@@ -36,10 +36,10 @@ def _toml_files(folder: str) -> list[str]:
     of folders that contain a ``bot.toml``.
     """
     here, *others = places()
-    own = [path.name for path in sorted(here.glob("*.toml"))]
-    own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]
-    own += [path.parent.name for path in sorted(here.glob("*/bot.toml")) if folder]
-    return own + [path.stem for place in others for path in sorted((place / folder).glob("*.toml"))]
+    own = [path.name for path in sorted(here.glob("[!.]*.toml"))]
+    own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("[!.]*.toml")) if folder]
+    own += [path.parent.name for path in sorted(here.glob("[!.]*/bot.toml")) if folder]
+    return own + [path.stem for place in others for path in sorted((place / folder).glob("[!.]*.toml"))]
 
 
 def complete_bots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import os
 import re
 import sys
 import threading
@@ -58,6 +59,8 @@ MOST_TRAITS = 255
 SLOW_IMPORT = 3.0
 #: Largest number of characters in the name of a bot.
 LONGEST_NAME = 40
+#: Names of files and folders that many bots share, so they name no bot.
+GENERAL_NAMES = {"bot", "main", "src", "bin", "build", "target", "release"}
 #: Highest version of a bot.
 LARGEST_VERSION = 1_000_000
 
@@ -141,6 +144,14 @@ class Bot:
         return [(trait, trait.build()) for trait in self.traits]
 
 
+def named_after(path: Path) -> str:
+    """Return the name of a bot or a program without a name of its own: that of its file, or of the folder of ``bot.toml``
+    or ``src/main.py``."""
+    path = Path(os.path.abspath(path))  # noqa: PTH100  # `resolve` would follow links
+    names = [path.stem, *(parent.name for parent in path.parents)]
+    return next((name for name in names if name and name not in GENERAL_NAMES), path.stem)[:LONGEST_NAME]
+
+
 def name_to_load(bot: Bot, beside: Path | None = None) -> str | None:
     """Return a name with which `load_bot` finds the file of `bot`, for example ``sparring/raider``, or None if there is none."""
     file = Path(bot.path)
@@ -220,7 +231,7 @@ def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile],
 def _merge(tables: Tables[TomlFile], file: TomlFile) -> BotFile:
     """Override the traits in `tables` with the traits of a file, and return the content of the file."""
     try:
-        content = BotFile.model_validate({"name": file.path.stem} | file.data)
+        content = BotFile.model_validate({"name": named_after(file.path)} | file.data)
     except ValidationError as problem:
         raise _refused(problem, (), lambda path: file, [*BotFile.model_fields]) from None
     tables.reset(file)

@@ -84,7 +84,8 @@ async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
     everything = everything_in(tmp_path)
     assert b"second" in everything
     assert not any(key.encode() in everything for key in keys)
-    digests = list(load_bots(sqlite3.connect(path)))
+    with closing(sqlite3.connect(path)) as connection:
+        digests = list(load_bots(connection))
     assert len({bytes(digest) for digest in digests}) == 2
 
 

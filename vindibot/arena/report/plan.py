@@ -23,6 +23,7 @@ from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
+from vindibot.config.bots import named_after
 from vindibot.config.files import short
 from vindibot.config.settings import cores
 from vindibot.statistics.hypotheses import Hypotheses
@@ -132,7 +133,7 @@ def _earlier_results(settings: ArenaSettings) -> tuple[Path, list[GameLine]]:
         if not lines:
             raise UsageError(f"{short(settings.results)} has no finished games")
         return settings.results, lines
-    wanted = {Path(bot).stem if bot.endswith(".toml") else bot for bot in settings.bots}
+    wanted = {named_after(Path(bot)) if bot.endswith(".toml") else bot for bot in settings.bots}
     files = sorted(RESULTS_FOLDER.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in files:
         try:

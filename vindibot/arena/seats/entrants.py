@@ -19,7 +19,7 @@ from typing import Any, Literal
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
 from vindibot.base.errors import UsageError
 from vindibot.base.paths import given_path
-from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.config.bots import LONGEST_NAME, Bot, load_bot, named_after
 from vindibot.config.files import holds
 from vindibot.config.load import Config
 from vindibot.config.messages import dotted
@@ -198,9 +198,9 @@ def _working_folder(folder: Path | None, beside: Path | None) -> Path:
 
 
 def _program_label(command: Sequence[str], folder: Path) -> str:
-    """Return the label of a program: the script that an interpreter runs, or the program's own name."""
+    """Return the label of a program, from the path of the script that an interpreter runs, or of the program."""
     scripts = [word for word in command[1:] if not word.startswith("-") and holds((folder / word).is_file)]
-    return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
+    return named_after(folder / (scripts or command)[0])
 
 
 def files_digest(command: Sequence[str], folder: Path) -> str:

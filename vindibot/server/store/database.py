@@ -83,12 +83,12 @@ class Database:
                 salt = salt_of(connection)
                 ended = connection.execute("UPDATE games SET state = 'interrupted' WHERE state = 'running'").rowcount
             return connection, salt, ended
-        except (DatabaseError, sqlite3.Error) as error:
+        except BaseException as error:
             if connection is not None:
                 connection.close()
-            if isinstance(error, DatabaseError):
-                raise
-            raise DatabaseError(f"{name}: {_reason(error)}") from None
+            if isinstance(error, sqlite3.Error):
+                raise DatabaseError(f"{name}: {_reason(error)}") from None
+            raise
 
     # ---- Reading and writing ----
 
@@ -232,7 +232,10 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _resolved(path: Path) -> Path:
     """Return the absolute path of the file, without links. SQLite would read some relative paths as addresses (``file:x.db``)."""
     try:
-        return path.resolve()
+        resolved = path.resolve()
+        if resolved.is_symlink():  # from Python 3.13 on, `resolve` leaves a circle of links as it is
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return resolved
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a name that is too long, a zero byte
         raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}") from None
 
