@@ -31,14 +31,18 @@ from vindibot.config.bots import load_bot, make_importable
 from vindibot.config.load import load_config
 from vindibot.devtools.scaffold import write_project
 
-from . import Row
+from . import Row, sized
 
 #: Number of games of four seeds in process, and over HTTP.
-GAMES, HOSTED = 20, 2
+GAMES, HOSTED = sized((20, 2), (2, 1))
+#: Number of rounds of these games.
+ROUNDS = sized(300, 20)
 #: Number of games of bots with code of their own.
-OWN = 8
+OWN = sized(8, 1)
 #: Blocks of A against A, and rounds of their games.
-BLOCKS, QUICK = 200, 20
+BLOCKS, QUICK = sized((200, 20), (10, 5))
+#: Number of results in a file, and of simulated matches.
+RESULTS, MATCHES = sized((10_000, 2000), (400, 20))
 
 
 def rows() -> list[Row]:
@@ -56,7 +60,7 @@ def rows() -> list[Row]:
         ]
 
 
-def _tournament(folder: Path, **settings: Any) -> Tournament:
+def new_tournament(folder: Path, **settings: Any) -> Tournament:
     """Return a tournament of these settings."""
     path = folder / f"{time.monotonic_ns()}.jsonl"
     return prepare(load_config(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
@@ -97,8 +101,14 @@ def _timed(bot: str) -> Iterator[dict[str, float]]:
 
 def _in_process(folder: Path) -> list[Row]:
     """Measure games of four seeds on 18x18: their processor time, and the share of each trait."""
-    setup = {"bots": ["a=seed", "b=seed", "c=seed", "d=seed"], "maps.set": "random", "maps.sizes": [18], "blocks": GAMES}
-    tournament = _tournament(folder, **setup)
+    setup = {
+        "bots": ["a=seed", "b=seed", "c=seed", "d=seed"],
+        "maps.set": "random",
+        "maps.sizes": [18],
+        "blocks": GAMES,
+        "rounds": ROUNDS,
+    }
+    tournament = new_tournament(folder, **setup)
     tasks = [task for task in tournament.schedule.tasks() if task.game == 0]
     tournament.store.close()
     _play(tasks[0])
@@ -106,7 +116,7 @@ def _in_process(folder: Path) -> list[Row]:
     for task in tasks:
         _play(task)
     spent = (time.process_time() - began) / len(tasks)
-    found = [Row("four seeds, 18x18, 300 rounds, in process", f"{60 / spent:.0f} games/min and core", "", "wanted 120")]
+    found = [Row(f"four seeds, 18x18, {ROUNDS} rounds, in process", f"{60 / spent:.0f} games/min and core", "", "wanted 120")]
     with _timed("seed") as seconds:
         began = time.perf_counter()
         for task in tasks[: GAMES // 2]:
@@ -115,7 +125,7 @@ def _in_process(folder: Path) -> list[Row]:
     parts = sorted(seconds.items(), key=lambda one: -one[1])
     shares = ", ".join(f"{label} {part / total:.0%}" for label, part in parts)
     rest = 1 - sum(seconds.values()) / total
-    return [*found, Row("  per ply", f"{spent * 1e6 / 1200:.0f} us", "", f"{shares}, view, tally and rules {rest:.0%}")]
+    return [*found, Row("  per ply", f"{spent * 1e6 / (4 * ROUNDS):.0f} us", "", f"{shares}, view, tally and rules {rest:.0%}")]
 
 
 def _in_children(folder: Path) -> Row:
@@ -123,7 +133,7 @@ def _in_children(folder: Path) -> Row:
     bots = [str(folder / label) for label in "abcd"]
     for bot in bots:
         write_project(Path(bot))
-    tournament = _tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": OWN})
+    tournament = new_tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": OWN, "rounds": ROUNDS})
     tasks = [task for task in tournament.schedule.tasks() if task.game == 0]
     tournament.store.close()
     for entrant in tournament.schedule.entrants:
@@ -137,7 +147,7 @@ def _in_children(folder: Path) -> Row:
             way(task)
             spent.append(time.perf_counter() - began)
     here, apart = (float(np.median(spent[1:])) for spent in seconds.values())
-    more = (apart - here) / 1200 * 1e6
+    more = (apart - here) / (4 * ROUNDS) * 1e6
     note = f"{apart * 1000:.0f} and {here * 1000:.0f} ms a game, one game at a time; {more:.0f} us more per move"
     return Row("four new projects, own processes over one process", f"{apart / here:.2f}", "", note)
 
@@ -147,7 +157,7 @@ def _over_http(folder: Path) -> Row:
     client = f"{sys.executable} -m vindibot play --server {{server}} --mode arena --bot seed"
     client += " --display none --no-recording --in-process"
     bots = [f"{label}=http:{client}" for label in "abcd"]
-    tournament = _tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": 1})
+    tournament = new_tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": 1, "rounds": ROUNDS})
     games = 0
     began = time.perf_counter()
 
@@ -166,7 +176,7 @@ def _over_http(folder: Path) -> Row:
 
 
 def _tables(folder: Path) -> list[Row]:
-    """Measure the time from a file of 10,000 results to the printed table."""
+    """Measure the time from a file of `RESULTS` results to the printed table."""
     found = []
     for count in (4, 12):
         labels = [f"bot-{number}" for number in range(count)]
@@ -175,7 +185,7 @@ def _tables(folder: Path) -> list[Row]:
         seatings = [rotation for start in range(0, count, 4) for rotation in rotations(labels[start : start + 4])]
         if count > 4:  # so that all meet
             seatings = [rng.permutation(labels)[:4].tolist() for _ in range(40)]
-        games = made_up(seatings, ratings, 10_000 // len(seatings), rng)
+        games = made_up(seatings, ratings, RESULTS // len(seatings), rng)
         path = folder / f"{count}.jsonl"
         path.write_text("".join(game.encode() + "\n" for game in games))
         began = time.perf_counter()
@@ -187,7 +197,7 @@ def _tables(folder: Path) -> list[Row]:
 
 def _same(folder: Path) -> Row:
     """Check that the interval of A against A covers 0, in quick games."""
-    tournament = _tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
+    tournament = new_tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
     tournament.play(Reporter())
     summary: Summary = summarise(tournament.lines, tournament.bots, planned=BLOCKS)
     assert summary.match is not None
@@ -199,12 +209,12 @@ def _same(folder: Path) -> Row:
 
 
 def _errors() -> list[Row]:
-    """Measure the error rates of the sequential test in 2,000 simulated matches for each hypothesis."""
+    """Measure the error rates of the sequential test in `MATCHES` simulated matches for each hypothesis."""
     sprt = SprtSettings()
     found = []
     for name, true in (("H1 where H0 is true", sprt.elo0), ("H0 where H1 is true", sprt.elo1)):
-        wrong = wrong_verdicts(sprt, true, 2000, 0.4, seed=21)
-        error = 1.96 * (0.05 * 0.95 / 2000) ** 0.5
+        wrong = wrong_verdicts(sprt, true, MATCHES, 0.4, seed=21)
+        error = 1.96 * (0.05 * 0.95 / MATCHES) ** 0.5
         note = f"wanted 5 % within {0.05 - error:.1%} .. {0.05 + error:.1%}"
-        found.append(Row(f"sequential test, {name}", f"{wrong / 2000:.1%}", "", note))
+        found.append(Row(f"sequential test, {name}", f"{wrong / MATCHES:.1%}", "", note))
     return found

@@ -17,13 +17,13 @@ from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.tournament import Tournament
 
-from . import Row
+from . import Row, sized
 
 #: The games between which the time is measured, and seconds of a game with which the overhead is compared.
-SETTINGS: dict[str, Any] = {"blocks": 8, "rounds": 150, "limits__nodes": 1000, "maps__sizes": [18]}
+SETTINGS: dict[str, Any] = {"blocks": sized(8, 1), "rounds": sized(150, 5), "limits__nodes": 1000, "maps__sizes": [18]}
 LONG = 5.0
 #: Blocks of games that end at once, and number of games at once for the cost of the dispatcher.
-EMPTY, SLOTS = 100, 1000
+EMPTY, SLOTS = sized((100, 1000), (2, 20))
 
 
 def rows() -> list[Row]:

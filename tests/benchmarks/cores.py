@@ -19,12 +19,12 @@ from sim import kernels
 from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
-from tests.benchmarks import Row
+from tests.benchmarks import Row, sized
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.worker import TraitPlan
 
-SECONDS, TURNS = 0.2, 40
+SECONDS, TURNS = 0.2, sized(40, 6)
 #: Number of first turns that do not count, because workers build tables in them.
 WARM_UP = 4
 #: The numbers of workers of the bots that think at the same time, by the name of the measurement.

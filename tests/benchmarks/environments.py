@@ -2,8 +2,7 @@
 
 A decision is one step with its observation, its mask and its reward; resets count too. Gymnasium's own functions measure the
 single environment and the vectors, similar loops the others, in wall time on one core. Environments of other packages for four
-players (pgx: three) are measured in the same run, if they are installed. Their moves are random too. `ENVIRONMENT_SECONDS` is the
-length of one measurement.
+players (pgx: three) are measured in the same run, if they are installed. Their moves are random too.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from gymnasium.utils.performance import benchmark_step, benchmark_vector_step
 import vindibot.env
 from vindibot.env.observing import KINDS
 
-from . import Row
+from . import Row, sized
 
-SIZE, SECONDS = 18, float(os.environ.get("ENVIRONMENT_SECONDS", "2"))
-COUNTS = (1, 64, 4096)
+SIZE, SECONDS = 18, sized(2.0, 0.01)
+COUNTS = sized((1, 64, 4096), (1, 16))
 RIVALS = {"random": ["random"], "policies": ["policy:hunter", "policy:plain", "policy:raider"]}
 OPTIONS: dict[str, Any] = {"size": SIZE, "map_count": 16}
 #: The decisions a second that are wanted of the largest vector.

@@ -20,9 +20,9 @@ from sim.generator import generate
 from sim.rules import step
 from tests.support.nets import random_network
 
-from . import Row, best
+from . import Row, best, sized
 
-SIZE, HIDDEN, MAPS = 18, 64, 8
+SIZE, HIDDEN, MAPS = 18, 64, sized(8, 1)
 #: Plies between two positions of a game, and the share of random moves.
 SKIP, STRAY = 20, 0.15
 

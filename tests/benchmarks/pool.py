@@ -17,12 +17,13 @@ from behaviours.base import View
 from sim import kernels
 from sim.game import Games
 from sim.generator import generate
-from tests.benchmarks import Row
+from tests.benchmarks import Row, sized
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.worker import TraitPlan, TurnRequest, encode_turn
 
-TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
+TRAITS, WORKERS = 6, 2
+TURNS, KILLS = sized((3000, 20), (20, 2))
 STAY = "behaviours.classic.stay:Stay"
 
 

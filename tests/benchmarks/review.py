@@ -1,6 +1,7 @@
 """How often the reviewer errs: its classes of moves against those of a reviewer with 30 times the nodes.
 
-The positions come from a file of game records, equally spaced, all four heroes. The two reviewers have different scenarios::
+The positions come from games, equally spaced, all four heroes. The two reviewers have different scenarios. As a part of the
+benchmarks it plays these games itself. For games of a file::
 
     vindibot arena seed malvert searcher sparring/brawler --blocks 1 --seed 7 --results results/review.jsonl
     python -m tests.benchmarks.review results/review.games.jsonl
@@ -14,10 +15,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 from sim.kernels import warm
+from tests.benchmarks import Row, sized
+from tests.benchmarks.arena import new_tournament
+from vindibot.arena.report.reporter import Reporter
+from vindibot.arena.store import records_path
 from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
@@ -29,6 +35,9 @@ from vindibot.review.values import NODES, ROUNDS, SEED
 
 #: The classes, from the largest losses.
 CLASSES = ("blunder", "mistake", "inaccuracy")
+BOTS = ["seed", "malvert", "searcher", "sparring/brawler"]
+#: As a part of the benchmarks: number of positions, times the nodes, and rounds of the games.
+POSITIONS, TIMES, GAME_ROUNDS = sized((50, 30, 300), (2, 2, 10))
 
 
 def spaced(path: Path, count: int) -> list[TurnPosition]:
@@ -42,15 +51,20 @@ def at_least(turn: ReviewedTurn, least: str) -> bool:
     return turn.mark in CLASSES[: CLASSES.index(least) + 1]
 
 
+def shares(pairs: list[tuple[ReviewedTurn, ReviewedTurn]], least: str) -> tuple[int, int, int]:
+    """Return how many moves the first reviewer puts into the class `least` or a worse one, how many the second, and both."""
+    few, many = [at_least(one, least) for one, _ in pairs], [at_least(one, least) for _, one in pairs]
+    return sum(few), sum(many), sum(one and other for one, other in zip(few, many, strict=True))
+
+
 def table(pairs: list[tuple[ReviewedTurn, ReviewedTurn]]) -> list[str]:
     """Return a table in Markdown: precision and recall of the first reviewer if the second one is right."""
     lines = ["| class or worse | marked | of them right (precision) | with 30 times the nodes | of them found (recall) |"]
     lines.append("|---|---|---|---|---|")
     for least in reversed(CLASSES):
-        few, many = [at_least(one, least) for one, _ in pairs], [at_least(one, least) for _, one in pairs]
-        both = sum(one and other for one, other in zip(few, many, strict=True))
-        right, found = both / max(1, sum(few)), both / max(1, sum(many))
-        lines.append(f"| {least} | {sum(few)} | {both} ({right:.0%}) | {sum(many)} | {both} ({found:.0%}) |")
+        few, many, both = shares(pairs, least)
+        right, found = both / max(1, few), both / max(1, many)
+        lines.append(f"| {least} | {few} | {both} ({right:.0%}) | {many} | {both} ({found:.0%}) |")
     return lines
 
 
@@ -63,6 +77,24 @@ def errors(path: Path, count: int, few: Reviewer, many: Reviewer, shares: list[f
         values.CHOICE = share
         found = [review_turn(position, few).loss - loss for position, loss in zip(places, right, strict=True)]
         print(f"| {share:.0%} | {sum(map(abs, found)) / count:.2f} | {sum(found) / count:+.2f} |", flush=True)
+
+
+def rows() -> list[Row]:
+    """Return precision and recall of each class in games that are played first."""
+    warm()
+    bot = load_bot("versions/strong-1")
+    few, many = Reviewer(bot, NODES, ROUNDS, Thresholds(), SEED), Reviewer(bot, NODES * TIMES, ROUNDS, Thresholds(), SEED + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        games = new_tournament(Path(folder), bots=BOTS, blocks=1, seed=7, rounds=GAME_ROUNDS)
+        games.play(Reporter())
+        places = spaced(records_path(games.store.path), POSITIONS)
+    pairs = [(review_turn(position, few), review_turn(position, many)) for position in places]
+    found = []
+    for least in reversed(CLASSES):
+        marked, right, both = shares(pairs, least)
+        note = f"{marked} marked, {right} with {TIMES} times the nodes, {both} by both; {POSITIONS} positions"
+        found.append(Row(f"precision of {least} or worse", f"{both / max(1, marked):.0%}", "", note))
+    return found
 
 
 def main() -> None:

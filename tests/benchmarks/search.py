@@ -25,17 +25,19 @@ from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
 from sim.rules import step
+from tests.support.plain_search import PlainSearch
+from tests.support.yardstick import SOURCE, Yardstick
 from vindibot.config.maps import standard_maps
 
-from . import Row, best
-from .plain_search import PlainSearch
-from .yardstick import SOURCE, Yardstick
+from . import Row, best, sized
 
-SEED, ROUNDS = 7, 5
+SEED, ROUNDS = 7, sized(5, 1)
 #: Smallest number of seconds of a measured search of the C engine.
-LEAST = 0.3
+LEAST = sized(0.3, 0.01)
 #: Seconds of a move, and the nodes with which speed is measured.
-TIMES, NODES = (0.1, 0.9), 200_000
+TIMES, NODES = sized((0.1, 0.9), (0.02, 0.05)), sized(200_000, 5_000)
+#: Number of standard maps.
+MAPS = sized(len(standard_maps()), 2)
 #: Plies that are played on the standard maps before the searched positions, and the share of random moves.
 PLIES, STRAY = 400, 0.15
 
@@ -50,7 +52,7 @@ def rows() -> list[Row]:
             table += [_plain(yardstick, size, active) for size in (10, 18, 28) for active in (2, 4)]
     else:
         table.append(Row("plain alpha-beta", "", "", "no yardstick at hand"))
-    positions = [middle_game(number) for number in range(len(standard_maps()))]
+    positions = [middle_game(number) for number in range(MAPS)]
     return [*table, *_costs(positions), *_real(positions), *_depths(positions)]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import structlog
 
 from sim import kernels
-from tests.benchmarks import Row
+from tests.benchmarks import Row, sized
 from tests.support.waiting import until
 from vindibot.server.connection import JoiningTransport, LimitedConnection
 from vindibot.server.embedded import EmbeddedServer
@@ -29,9 +29,9 @@ from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 
 #: Numbers of games at once, and seconds for which each number is measured.
-CROWDS = ((1, 4.0), (20, 4.0), (200, 8.0))
-STREAMS, STREAM_SECONDS, STREAM_PAIRS = 100, 2.0, 3
-WAITING = 500
+CROWDS = sized(((1, 4.0), (20, 4.0), (200, 8.0)), ((2, 2.0),))
+STREAMS, STREAM_SECONDS, STREAM_PAIRS = sized((100, 2.0, 3), (5, 0.5, 1))
+WAITING, PLIES = sized((500, 3000), (20, 100))
 LIMIT_MS = 1000
 KEY = "benchmrk"
 JOIN = (
@@ -132,7 +132,7 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
         return plies / took, watch, busy / took, process.exitcode or 0
 
 
-async def own_share(plies: int = 3000) -> list[float]:
+async def own_share(plies: int = PLIES) -> list[float]:
     """Return, for each ply, the seconds from reading a move to writing the next state, with four fast clients."""
     watch = Stopwatch()
     shares: list[float] = []

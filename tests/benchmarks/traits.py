@@ -18,7 +18,7 @@ from behaviours.rollout.plans import plans_of
 from behaviours.tactics.route import Route, plan_routes
 from sim.game import Games, mover
 from sim.generator import generate
-from tests.benchmarks import Row
+from tests.benchmarks import Row, sized
 from tests.support.paths import TOP
 from vindibot.config.bots import load_bot
 from vindibot.devtools.bench import self_play
@@ -27,7 +27,9 @@ from vindibot.testing import votes
 #: Positions are this number of plies apart, in the middle of each game.
 SKIP, FIRST, LAST = 17, 200, 1000
 #: Budget of nodes for a trait that would use more.
-NODES = 100_000
+NODES = sized(100_000, 2_000)
+#: Number of games with positions, and of maps with forty mines.
+GAMES, MAPS = sized((8, 12), (1, 1))
 #: The net that the trait `learned` plays.
 NET = str(TOP / "config" / "bots" / "learned.npz")
 
@@ -53,7 +55,7 @@ def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
     return best * 1e6
 
 
-def forty_mines(count: int = 12) -> list[Games]:
+def forty_mines(count: int = MAPS) -> list[Games]:
     """Return first states on 28x28 maps with 40 mines. All mines can be reached and have no owner."""
     maps = (generate(seed, size=28, walls=20, mines=5) for seed in range(10_000))
     return [found.new_game() for found in islice((found for found in maps if len(found.mines) == 40), count)]
@@ -116,7 +118,7 @@ def versions(kept: list[Games]) -> list[Row]:
 
 def rows() -> list[Row]:
     """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two); long routes; playouts."""
-    kept = positions(range(8))
+    kept = positions(range(GAMES))
     traits = [find(name)(**({"net": NET} if name == "learned" else {})) for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
     traits += [find("combat")(duel=True, keep_mines=True), find("look-ahead")(depth=9)]

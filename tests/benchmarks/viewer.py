@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Error, async_playwright
 
 from sim.game import CRASH, RUNNING, Games
 from sim.generator import generate
 from sim.rules import step
-from tests.benchmarks import Row
+from tests.benchmarks import Missing, Row, sized
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests import each other without a package name
 from tests.support.browser import launch, until, visiting
@@ -34,7 +34,7 @@ SIZE, PLIES, SPEED = 28, 1200, 16
 #: The targets, in milliseconds and bytes.
 MEDIAN_MS, P99_MS, OPEN_MS, PAGE_BYTES = 8, 25, 1000, 3_000_000
 #: Numbers of plies that are played before the trace, and during it.
-FROM, TRACED = 100, 500
+FROM, TRACED = 100, sized(500, 20)
 _TRACE = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"]
 #: Names in the trace: the end of the main thread's part of a frame, and a task.
 _FRAME, _TASK = "Commit", "RunTask"
@@ -95,10 +95,15 @@ async def _measure(folder: Path) -> list[Row]:
     page = folder / "game.html"
     page.write_text(whole_page(bundle_of(record(folder, game(), 1))))
     async with async_playwright() as playwright:
-        browser = await launch(playwright)
+        try:
+            browser = await launch(playwright)
+        except Error as error:
+            raise Missing(
+                f"there is no browser: {error.message.splitlines()[0]}; `playwright install chromium` gets one"
+            ) from None
         plain = _row("votes shown", await _traced(browser, page.as_uri(), ""))
         full = _row("all overlays", await _traced(browser, page.as_uri(), "csrx"))
-        opened = min([await _opened(browser, page.as_uri()) for _ in range(5)])
+        opened = min([await _opened(browser, page.as_uri()) for _ in range(sized(5, 1))])
         await browser.close()
     size = page.stat().st_size
     opens = Row(f"open {PLIES // 4} rounds", f"{opened:.0f} ms", "ok" if opened < OPEN_MS else f"aim: {OPEN_MS} ms", "best of 5")

@@ -19,12 +19,12 @@ from sim.maps import Map, map_of, named_map
 from sim.paths import distances_from
 from sim.playout import below, next_random, random_state
 from sim.rules import hash_of, play, rehash, step, step_all, undo
+from tests.support.yardstick import SOURCE, Yardstick, play_out
 
-from . import Row, best
-from .yardstick import SOURCE, Yardstick, play_out
+from . import Row, best, sized
 
 #: Games per measurement of playouts, and the number of measurements of each side.
-GAMES, ROUNDS = 4000, 7
+GAMES, ROUNDS = sized((4000, 7), (20, 1))
 
 
 def _processor(work: Callable[[], object]) -> float:

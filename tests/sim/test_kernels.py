@@ -80,7 +80,7 @@ def test_reading_a_game_leaves_it_alone() -> None:
 @pytest.mark.skipif(not YARDSTICK.exists() or not shutil.which("gcc"), reason="the yardstick in C, or gcc, is not at hand")
 @pytest.mark.parametrize("size", [10, 18, 28])
 def test_playouts_equal_the_yardstick(size: int, tmp_path: Path) -> None:
-    from tests.benchmarks.yardstick import Yardstick, play_out
+    from tests.support.yardstick import Yardstick, play_out
 
     yardstick = Yardstick.build(YARDSTICK, tmp_path)
     theirs = yardstick.playouts(seed=3, games=40, size=size)

@@ -26,9 +26,9 @@ from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
-from tests.benchmarks.plain_search import PlainSearch
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from tests.support.placements import World, placements, random_position, turned
+from tests.support.plain_search import PlainSearch
 from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import YARDSTICK, odd_games
 
@@ -430,7 +430,7 @@ def test_the_plain_search_is_minimax_too() -> None:
 
 @pytest.mark.skipif(not YARDSTICK.exists() or shutil.which("gcc") is None, reason="no yardstick, or no compiler for it")
 def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
-    from tests.benchmarks.yardstick import Yardstick
+    from tests.support.yardstick import Yardstick
 
     yardstick = Yardstick.build(YARDSTICK, tmp_path)
     search = PlainSearch()
