@@ -78,13 +78,15 @@ def game_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{path.as_uri()}#turn=212"
 
 
-@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow_pages)], ids=["desktop", "phone"])
+@pytest.mark.slow_pages
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_the_page_of_a_recorded_game(browser: Any, game_page: str, size: tuple[int, int]) -> None:
     async with opened(browser, game_page, size=size):
         pass
 
 
-@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow_pages)], ids=["desktop", "phone"])
+@pytest.mark.slow_pages
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_the_page_of_a_reviewed_game(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
     path = replay_file(SAMPLE, tmp_path / "game.html")
     async with opened(browser, f"{path.as_uri()}#turn=92", size=size) as page:

@@ -149,6 +149,7 @@ def starters() -> dict[str, list[str]]:
     return {name: [program, str(STARTERS / name / file)] for name, (program, file) in programs.items() if program}
 
 
+@pytest.mark.slow
 def test_the_starters_play() -> None:
     found = starters()
     bots = [f"{name}=http:{shlex.join(command)} {{server}} {{key}}" for name, command in found.items()]

@@ -157,7 +157,8 @@ def run_on(system: str, folder: Path, *words: str, module: str = "vindibot") -> 
 on_each_system = pytest.mark.parametrize("system", SYSTEMS)
 
 
-@pytest.mark.parametrize("system", ["windows", pytest.param("macos", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["windows", "macos"])
 def test_a_game_in_the_process_names_the_danger_once(tmp_path: Path, system: str) -> None:
     done = run_on(system, tmp_path, "play", "--rounds", "10", "--seed", "3", "--display", "none")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -108,6 +108,7 @@ def check(bad: Path, good: str) -> None:
         assert all(seat.outcome.finished for seat in one.line.seats if seat.bot != "bad"), one.line
 
 
+@pytest.mark.slow_faults
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", [pytest.param(one, marks=() if one in USUAL else pytest.mark.slow_faults) for one in CASES])
 def test_no_trait_harms_an_innocent_bot(tmp_path: Path, good: str, case: str) -> None:

@@ -310,6 +310,7 @@ def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:
     assert all(one.line.ending == "finished" for one in found)
 
 
+@pytest.mark.slow_faults
 def test_stopping_now_ends_workers_and_programs(tmp_path: Path) -> None:
     plan = schedule(line_bot("silent"), "seed", "random", "stay")
     stop = Stop()

@@ -168,6 +168,7 @@ def test_memory_is_limited(tmp_path: Path) -> None:
     assert [seat.outcome.reason for seat in line.seats[1:]] == ["finished"] * 3
 
 
+@pytest.mark.slow_faults
 def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Sleeps", seconds=0.3)
     line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=1.0)
@@ -178,6 +179,7 @@ def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
     assert line.seconds < 5
 
 
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("limits", [{"move_ms": 30}, {"nodes": 40}])
 def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> None:
     bot = bad_trait(tmp_path, "Improves", pause=0.0005)

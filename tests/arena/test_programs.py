@@ -308,6 +308,7 @@ def test_the_program_of_the_line_protocol_that_ships_is_the_one_of_the_documents
     assert shipped_miner in [block.text for block in blocks(text, "sh")]
 
 
+@pytest.mark.slow_faults
 def test_limits_are_each_bots_own() -> None:
     """One program has less time than another."""
     slow, quick = web_bot("stalls"), web_bot("good")

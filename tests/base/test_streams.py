@@ -55,7 +55,8 @@ def test_a_game_goes_on_if_its_output_is_lost(tmp_path: Path) -> None:
     assert '"finished"' in recording.read_text()
 
 
-@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow_faults)])
+@pytest.mark.slow_faults
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_characters_that_the_encoding_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
     words = "V arena seed random stay --blocks 1 --rounds 2 --map m1 --seed 1"
     done = shell(tmp_path, words, PYTHONIOENCODING=encoding)

@@ -145,6 +145,7 @@ def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> No
             assert together == alone
 
 
+@pytest.mark.slow
 def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
     """Far below any limit: a slow machine has room, a trait that blows up has not."""
     for seed in range(4):

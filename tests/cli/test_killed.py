@@ -146,17 +146,18 @@ def children_when(is_busy: Callable[[], bool], process: subprocess.Popen[str]) -
     return psutil.Process(process.pid).children(recursive=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow_faults)])
+@pytest.mark.slow_faults
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
     "program",
     [
         review,
-        pytest.param(arena, marks=pytest.mark.slow_faults),
-        pytest.param(tune, marks=pytest.mark.slow_faults),
-        pytest.param(check, marks=pytest.mark.slow_faults),
-        pytest.param(turn, marks=pytest.mark.slow_faults),
-        pytest.param(bench, marks=pytest.mark.slow_faults),
-        pytest.param(doctor, marks=pytest.mark.slow_faults),
+        arena,
+        tune,
+        check,
+        turn,
+        bench,
+        doctor,
     ],
 )
 def test_no_process_is_left(
@@ -252,14 +253,15 @@ def test_a_child_that_is_killed_is_replaced(
         assert len(found.turns) == 10
 
 
+@pytest.mark.slow_faults
 @pytest.mark.parametrize(
     "program",
     [
         turn,
-        pytest.param(bench, marks=pytest.mark.slow_faults),
-        pytest.param(check_once, marks=pytest.mark.slow_faults),
-        pytest.param(review, marks=pytest.mark.slow_faults),
-        pytest.param(doctor, marks=pytest.mark.slow_faults),
+        bench,
+        check_once,
+        review,
+        doctor,
     ],
 )
 def test_a_poor_system_is_enough(tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], bool]]]) -> None:

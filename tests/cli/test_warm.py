@@ -29,6 +29,7 @@ def test_every_module_that_declares_a_kernel_is_known() -> None:
     assert ours <= set(modules_with_kernels())
 
 
+@pytest.mark.slow
 def test_without_the_packages_of_environments_all_other_modules_can_be_imported() -> None:
     """Two commands of the README install vindibot without the packages of environments, and `vindibot warm` works there too."""
     absent = ("gymnasium", "pettingzoo", "scipy", "optuna", "cmaes", "distributed", "hypothesis", "respx")

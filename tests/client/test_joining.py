@@ -322,6 +322,7 @@ async def test_no_key_is_sent_to_the_old_domain() -> None:
         GameClient(settings_for(url, allow_old_domain=True))
 
 
+@pytest.mark.slow_faults
 async def test_a_slow_idle_request_does_not_prevent_joining(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.client.api.IDLE_WITHIN", transport.Within(head=0.05))
 

@@ -137,6 +137,7 @@ async def test_an_idle_connection_closed_by_the_server_is_no_fault() -> None:
     assert len(player.turns) == 8
 
 
+@pytest.mark.slow_faults
 async def test_a_slow_body_is_given_up_within_the_turn() -> None:
     player = Player()
     async with FaultyServer(moves={2: Fault("dribble", "after")}, plies=16) as server:

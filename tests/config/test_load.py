@@ -393,6 +393,7 @@ def test_load_serves_any_settings() -> None:
     assert load_config(TimeSettings, None, {"margin_ms": 3}, environ={}).settings.margin_ms == 3
 
 
+@pytest.mark.slow
 def test_reading_a_configuration_does_not_load_the_compiler() -> None:
     program = "import sys, vindibot.config.load, vindibot.base.log, vindibot.config.bots; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True)

@@ -66,6 +66,7 @@ def test_a_broken_promise_is_named_with_advice(
     assert advice in str(found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong", "advice"),
     [

@@ -99,6 +99,7 @@ async def test_the_ballots_are_the_same_in_the_pool_in_process_and_without_an_ev
             pool.decide_now(games)
 
 
+@pytest.mark.slow_faults
 async def test_the_fallback_is_played_when_nobody_answers_in_time() -> None:
     games = parse("@1  $-\n  $1  \n@2@3@4")
     asked = inline(bad("Sleeps", seconds=0.5))
@@ -171,6 +172,7 @@ class Busy:
         return []
 
 
+@pytest.mark.slow_faults
 async def test_the_margin_learns_from_stolen_time() -> None:
     busy = Busy([0.03, 0.0, 0.0])
     agent = Agent(busy, 0, 1, Deadline(0.05))

@@ -127,6 +127,7 @@ def turn(folder: Path, bot: str, *more: str, keys: str = "") -> subprocess.Compl
     )
 
 
+@pytest.mark.slow_faults
 @pytest.mark.parametrize(
     ("bot", "note"),
     [

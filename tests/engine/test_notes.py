@@ -39,6 +39,7 @@ async def test_what_traits_say_comes_with_their_votes_from_the_processes() -> No
     ]
 
 
+@pytest.mark.slow_faults
 async def test_the_notes_of_a_trait_that_hangs_at_the_deadline_are_those_of_its_last_answer() -> None:
     async with pool_of(plan("ThinksAloud", hang=True), grace=0.1) as pool:
         (entry,) = await ask(pool, seconds=1.0)

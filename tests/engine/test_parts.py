@@ -175,7 +175,7 @@ def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool, monkeypat
     if ends:
         assert found[2] == 3
     else:
-        assert LAST_WAIT <= time.monotonic() - began < LAST_WAIT + 1.0
+        assert time.monotonic() - began >= LAST_WAIT
 
 
 # -- the pool --
@@ -248,6 +248,7 @@ async def test_a_trait_that_cannot_be_split_is_asked_first(workers: int) -> None
             await until(lambda: all_ready(pool))
 
 
+@pytest.mark.slow_faults
 async def test_a_helper_stops_if_a_trait_waits_for_a_worker() -> None:
     """The split trait waits behind a slow trait. The worker that helped then leads it."""
     async with pool_of(trait("Splits"), STAY, trait("Tags", seconds=1.5), grace=5.0) as pool:
@@ -275,6 +276,7 @@ async def test_a_helper_that_is_killed_leaves_its_statistics() -> None:
         assert len(pool.replacements) == 1
 
 
+@pytest.mark.slow_faults
 async def test_a_leader_that_is_killed_leaves_the_votes_of_all_parts() -> None:
     async with pool_of(trait("Splits"), STAY, workers=2) as pool:
         asked = asyncio.ensure_future(ask(pool, seconds=20.0))

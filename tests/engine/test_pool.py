@@ -98,6 +98,7 @@ async def test_a_trait_cannot_leave_the_process() -> None:
         assert "SystemExit" in entries[0].note
 
 
+@pytest.mark.slow_faults
 async def test_a_late_vote_never_counts_in_another_turn() -> None:
     async with pool_of(trait("Tags", seconds=TURN * 1.5), trait("Tags"), grace=5.0) as pool:
         entries = await ask(pool, 4)

@@ -132,6 +132,7 @@ async def bench(pool: Pool, guilty: set[int]) -> None:
     assert [number for number, entry in enumerate(entries) if entry.status != "ok"] == sorted(guilty)
 
 
+@pytest.mark.slow_faults
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["ClosesAll", "WritesEverywhere", "Poisons", "Dies", "Raises"])
 async def test_the_trait_that_does_harm_is_benched_and_no_other(name: str, workers: int) -> None:

@@ -295,6 +295,7 @@ def test_turns_must_be_our_own_and_rise(tmp_path: Path) -> None:
             read_recording(recorder.path)
 
 
+@pytest.mark.slow
 def test_300_rounds_are_read_at_once(tmp_path: Path) -> None:
     games = generate(5, size=28).new_game(max_turns=1200)
     rng = np.random.default_rng(5)

@@ -264,6 +264,7 @@ async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:
         await asyncio.gather(*joins)
 
 
+@pytest.mark.slow_faults
 async def test_slow_machines_get_a_limit_of_their_own() -> None:
     async with serving(time_limit_ms=700) as server, playing(server, "client") as [bot]:
         await bot.join(turns="1", map=MAP)

@@ -251,7 +251,7 @@ async def test_closing_answers_every_request_and_ends_every_task() -> None:
         await one.join()
         waiting = asyncio.create_task(two.join("arena"))
         await until(lambda: server.lobby.waiting)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await server.__aexit__(None, None, None)
             assert (await waiting).status_code == 503
     await rounds_of_the_loop()

@@ -248,6 +248,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
             server.lobby.arrange(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
 
 
+@pytest.mark.slow_faults
 async def test_a_move_just_in_time_is_taken() -> None:
     async with serving(time_limit_ms=400) as server, playing(server, "seed") as [bot]:
         await bot.join(turns=3, map=MAP)
@@ -257,6 +258,7 @@ async def test_a_move_just_in_time_is_taken() -> None:
         assert not bot.state["hero"]["crashed"]
 
 
+@pytest.mark.slow_faults
 async def test_a_move_that_arrived_while_the_server_was_busy_is_in_time() -> None:
     async with (
         serving(time_limit_ms=100) as server,
@@ -280,6 +282,7 @@ class Hanging(Watcher):
             loop.call_soon(loop.call_soon, time.sleep, 0.4)
 
 
+@pytest.mark.slow_faults
 async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
     async with serving((Hanging(),), time_limit_ms=300) as server, playing(server, "seed") as [bot]:
         await bot.join(turns=3, map=MAP)
@@ -288,6 +291,7 @@ async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
         assert (await bot.move()).status_code == 200
 
 
+@pytest.mark.slow_faults
 async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() -> None:
     beside = "@1@2    \n        \n    []$-\n@3    @4"
     async with serving(time_limit_ms=150) as server, playing(server, "one", "two", "three", "four") as bots:
@@ -315,6 +319,7 @@ async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() ->
         assert (over.status_code, over.text) == (400, FINISHED)
 
 
+@pytest.mark.slow_faults
 async def test_the_first_move_of_each_hero_may_have_more_time() -> None:
     async with serving(time_limit_ms=60, first_limit_ms=20_000) as server, match_of_four(server, rounds=2) as (bots, joins):
         for number, (bot, join) in enumerate(zip(bots, joins, strict=True)):
@@ -351,6 +356,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
         assert result.winner is None
 
 
+@pytest.mark.slow_faults
 async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
         match = server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=20)
@@ -362,6 +368,7 @@ async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
         assert result.crashed == (True, True, True, False)
 
 
+@pytest.mark.slow_faults
 async def test_the_clock_runs_without_open_requests_and_a_move_within_it_counts() -> None:
     async with serving(time_limit_ms=2000) as server, match_of_four(server, rounds=5) as (bots, joins):
         move = asyncio.create_task(bots[0].move("South"))
@@ -517,6 +524,7 @@ class Holder:
         self.held.pop()()
 
 
+@pytest.mark.slow_faults
 async def test_a_pacer_holds_moves_and_no_move_becomes_late() -> None:
     watcher, pacer = Watcher(), Holder()
     async with serving((watcher,), time_limit_ms=100) as server, playing(server, "seed") as [bot]:

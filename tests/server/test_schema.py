@@ -43,7 +43,8 @@ def url() -> Iterator[str]:
     thread.join(20)
 
 
-@pytest.mark.parametrize("requests_each", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("requests_each", [3, 40])
 def test_no_request_is_the_servers_fault(url: str, requests_each: int) -> None:
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json").exclude(path_regex=ENDLESS)
     answered: Counter[str] = Counter()

@@ -44,6 +44,7 @@ def slow_bot(folder: Path) -> None:
     (folder / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
 
 
+@pytest.mark.slow
 def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()

@@ -67,7 +67,8 @@ def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     assert "late" not in referee.errors
 
 
-@pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), pytest.param("malvert", 0, 60, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), ("malvert", 0, 60)])
 def test_it_plays_as_in_the_arena(tmp_path: Path, bot: str, seat: int, rounds: int) -> None:
     """With a budget of nodes and a seed, the moves are those of the same bot in the process of the arena."""
     referee = LineReferee(generate(3, size=10), seat, rounds)

@@ -134,7 +134,8 @@ def test_a_damaged_kernel_is_compiled_again_with_one_warning(
     assert complaints == ""
 
 
-@pytest.mark.parametrize("where", [pytest.param("/proc/vindibot", marks=pytest.mark.slow), "file"])
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["/proc/vindibot", "file"])
 def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("in the way")
     lines, complaints = run(program, where if where.startswith("/") else tmp_path / where)

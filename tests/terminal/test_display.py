@@ -474,6 +474,7 @@ def test_a_broken_pipe_does_not_stop_the_game() -> None:
     assert first.startswith(("round 1/300", "still here"))
 
 
+@pytest.mark.slow_faults
 def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(120, 40, reading=False)
     monkeypatch.setattr("vindibot.terminal.display.TIMEOUT", 0.05)
