@@ -20,7 +20,7 @@ from vindibot.cli.main import main
 from vindibot.config.maps import load_map
 from vindibot.games.files.game_files import RESULTS_LINE
 from vindibot.games.files.review import read_review
-from vindibot.server.league.roster import read_roster
+from vindibot.server.admin.roster import read_roster
 
 #: What stands in place of a number.
 WRONG = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, "[1]", "{}", "1" + "0" * 30]

@@ -14,9 +14,9 @@ from hypothesis import given, strategies as st
 from tests.support.serving import MAP, serving
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import unseen_character
+from vindibot.server.admin.roster import roster_from_csv, roster_from_list
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.league.league import League
-from vindibot.server.league.roster import roster_from_csv, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.users import name_problem
 

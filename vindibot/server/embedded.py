@@ -13,8 +13,9 @@ from fastapi import FastAPI
 from sim.kernels import warm
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.pages import compile_templates
+from vindibot.server.admin.routes import add_administration
 from vindibot.server.game_server import GameServer
-from vindibot.server.league.admin import add_administration
+from vindibot.server.league.admin import add_league_orders
 from vindibot.server.league.organiser import add_organiser
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.league.registry import LeagueRegistry
@@ -59,7 +60,9 @@ class EmbeddedServer(GameServer):
 
     def _add_routes(self, routes: Sequence[AddRoutes]) -> None:
         app, lobby, leagues = self.app, self.lobby, self.leagues
-        administration = add_administration(app, lobby, leagues, self.settings)
+        administration = add_administration(app, lobby, self.settings)
+        if administration is not None:
+            add_league_orders(app, administration, leagues, self.settings)
         add_league_pages(app, leagues, self.reviews, self.settings)
         add_organiser(app, leagues, self.settings, administration.allows if administration is not None else lambda key: False)
         add_streams(app, self.streams, self.database)

@@ -18,10 +18,10 @@ import pytest
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
+from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import FixtureResult
 from vindibot.server.league.league import League
-from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import StandingsRow
 

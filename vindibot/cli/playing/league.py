@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vindibot.base.address import ServerAddress
-    from vindibot.server.league.roster import RosterEntry
+    from vindibot.server.admin.roster import RosterEntry
 
 SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout"}
 
@@ -71,8 +71,8 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     """
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import counted
+    from vindibot.server.league.keys import new_organiser_key, write_keys, write_organiser_key
     from vindibot.server.league.league import ORGANISER_SUFFIX, SUFFIX, League
-    from vindibot.server.league.roster import new_organiser_key, write_keys, write_organiser_key
 
     given = overrides(options)
     given["maps"] = _read_maps(given["maps"])
@@ -115,7 +115,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
 def _read_roster(path: Path, console: Console) -> list[RosterEntry]:
     """Return the bots of a roster. Tell the user what was assumed when it was read."""
     from vindibot.base.output.console import say
-    from vindibot.server.league.roster import read_roster
+    from vindibot.server.admin.roster import read_roster
 
     return read_roster(path, lambda text: say(console, text, "yellow"))
 

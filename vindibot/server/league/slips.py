@@ -10,8 +10,8 @@ from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
 from vindibot.base.output.pages import qr_code, render
 from vindibot.base.writing import Output
+from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.league.league import League
-from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import play_command
 
 #: The place of a key in the command of `play_command`.

@@ -1,9 +1,8 @@
-"""Rosters: lists of the bots of a league, read from CSV or JSON. Bots without a key get a new key."""
+"""Rosters: lists of bots, read from CSV or JSON. Bots without a key get a new key."""
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Sequence
@@ -13,8 +12,6 @@ from typing import Any
 
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import decode_json
-from vindibot.base.writing import create
-from vindibot.server.league.standings import BOM
 from vindibot.server.users import KEY_LENGTH, name_problem, random_word
 
 MAX_ENTRANTS = 500
@@ -22,8 +19,6 @@ MAX_BYTES = 1_000_000
 #: Number of lines at the beginning of CSV of which one may be the heading.
 TITLE_LINES = 10
 _SEPARATOR = re.compile(r"sep=(.)", re.IGNORECASE)
-#: Number of characters of an organiser's key: 103 random bits.
-ORGANISER_KEY_LENGTH = 20
 
 
 @dataclass(frozen=True)
@@ -170,38 +165,3 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
         if key and keys.setdefault(key, where) != where:
             raise UsageError(f"{where}: the key is already at {keys[key]}")
     return [RosterEntry(name, key or random_word(KEY_LENGTH), made=not key) for _, name, key in rows]
-
-
-def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
-    """Write the names and keys of `entrants` to a new CSV file that only the owner of the file may read.
-
-    Raises `UsageError` if the file exists or cannot be written.
-    """
-    text = io.StringIO()
-    text.write(BOM)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "key"])
-    writer.writerows([entrant.name, entrant.key] for entrant in entrants)
-    _write(path, text.getvalue())
-
-
-def new_organiser_key() -> str:
-    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
-    return random_word(ORGANISER_KEY_LENGTH)
-
-
-def write_organiser_key(key: str, path: Path) -> None:
-    """Write the key of a league's organiser to a new file that only the owner of the file may read.
-
-    Raises `UsageError` if the file exists or cannot be written.
-    """
-    _write(path, f"{key}\n")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        create(path, text.encode(), mode=0o600)
-    except FileExistsError:
-        raise UsageError(f"{path} exists: it may have keys that are in use; move it away first") from None
-    except OSError as error:
-        raise UsageError(f"the keys cannot be written to {path}: {error.strerror or error}") from None

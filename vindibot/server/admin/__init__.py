@@ -1,0 +1,1 @@
+"""The administrator's requests: bots from a roster, and private matches."""
