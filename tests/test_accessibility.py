@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from tests.arena.test_report import tournament
-from tests.server.league.test_league import new_league, roster
+from tests.league.test_league import new_league, roster
 from tests.support.axe import SCHEMES, Scheme, violations
 from tests.support.browser import DESKTOP, PHONE, visiting
 from tests.support.challenges import Visitor, hosting

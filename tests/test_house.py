@@ -39,8 +39,8 @@ EXCEPTED = {"sim/cache/machine_code.py"}
 LONGEST = 8
 #: Modules that may lie in a folder, its `__init__.py` not counted.
 MOST_MODULES = 14
-#: The administrator's requests, leagues, what people see and what is stored: folders that the core of the server does not know.
-FOLDERS_OF_THE_SERVER = ("vindibot.server.admin", "vindibot.server.league", "vindibot.server.site", "vindibot.server.store")
+#: The administrator's requests, what people see and what is stored: folders that the core of the server does not know.
+FOLDERS_OF_THE_SERVER = ("vindibot.server.admin", "vindibot.server.site", "vindibot.server.store")
 #: Files that may lie in `vindibot` itself, its type marker not counted.
 MOST_FILES = 6
 

@@ -132,7 +132,7 @@ def test_what_a_server_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     def served(*_: object) -> None:
         structlog.get_logger("vindibot.server").warning(f"of {EVIL}", name=EVIL, key="s3cret")
 
-    monkeypatch.setattr("vindibot.server.embedded.run_server", served)
+    monkeypatch.setattr("vindibot.league.server.run_server", served)
     result = CliRunner().invoke(main, ["serve"])
     assert result.exit_code == 0
     assert result.output[9:] == f"warning of {SHOWN}  name={SHOWN}  key=********\n"

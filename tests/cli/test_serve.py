@@ -104,7 +104,7 @@ def test_an_invalid_value_is_named_with_its_option(words: list[str], says: str) 
 @pytest.mark.parametrize(("words", "keys"), [([], "any"), (["--any-key"], "any"), (["--registered-keys"], "registered")])
 def test_who_may_play(monkeypatch: pytest.MonkeyPatch, words: list[str], keys: str) -> None:
     given: list[ServerSettings] = []
-    monkeypatch.setattr("vindibot.server.embedded.run_server", lambda settings, *_: given.append(settings))
+    monkeypatch.setattr("vindibot.league.server.run_server", lambda settings, *_: given.append(settings))
     assert run("serve", *words).exit_code == 0
     assert [settings.keys for settings in given] == [keys]
 

@@ -13,13 +13,13 @@ import pytest
 
 from tests.support.serving import MAP, Bot, serving
 from tests.support.waiting import until
-from vindibot.server.embedded import EmbeddedServer
+from vindibot.league.server import LeagueServer
 
 KEY = "a long secret"
 
 
 @asynccontextmanager
-async def administered(**settings: Any) -> AsyncIterator[tuple[EmbeddedServer, httpx.AsyncClient]]:
+async def administered(**settings: Any) -> AsyncIterator[tuple[LeagueServer, httpx.AsyncClient]]:
     """A server with an administrator, and its client."""
     headers = {"Authorization": f"Bearer {KEY}"}
     async with serving(admin_key=KEY, **settings) as server, httpx.AsyncClient(headers=headers, timeout=30) as admin:
@@ -27,7 +27,7 @@ async def administered(**settings: Any) -> AsyncIterator[tuple[EmbeddedServer, h
         yield server, admin
 
 
-async def bots_of(server: EmbeddedServer, admin: httpx.AsyncClient, *names: str) -> dict[str, Bot]:
+async def bots_of(server: LeagueServer, admin: httpx.AsyncClient, *names: str) -> dict[str, Bot]:
     """Bots with these names, registered by the administrator."""
     made = await admin.post("/bots", json=list(names))
     assert made.status_code == 201

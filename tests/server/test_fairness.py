@@ -19,10 +19,10 @@ import pytest
 
 from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, rounds_of_the_loop, serving
 from tests.support.waiting import until
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import roster_from_list
 from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.store.database import THREAD_NAME, Database
 from vindibot.server.store.user_table import UserTable
 from vindibot.server.users import Users

@@ -20,7 +20,7 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.store.database import THREAD_NAME
 
 #: What the core must not load, because a game does not need it.
-UNUSED = ("vindibot.server.embedded", "vindibot.server.site", "vindibot.server.store", "vindibot.server.league", "jinja2")
+UNUSED = ("vindibot.server.embedded", "vindibot.server.site", "vindibot.server.store", "vindibot.league", "jinja2")
 #: Plays a game on the core, and prints the names of the loaded modules.
 PROGRAM = """
 import asyncio, json, sys

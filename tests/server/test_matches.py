@@ -296,8 +296,8 @@ async def test_what_is_no_http_is_refused(attack: bytes) -> None:
 
 
 ALONE = """
+from vindibot.league.server import run_server
 from vindibot.server.settings import ServerSettings
-from vindibot.server.embedded import run_server
 run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, flush=True))
 """
 

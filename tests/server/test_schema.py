@@ -13,7 +13,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from vindibot.server.embedded import EmbeddedServer
+from vindibot.league.server import LeagueServer
 from vindibot.server.settings import ServerSettings
 
 ADMIN_KEY = "administrator's key"
@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
     async def serve() -> None:
         found["loop"], found["stop"] = asyncio.get_running_loop(), asyncio.Event()
         limits = {"max_games": 100, "max_waiting": 10, "time_limit_ms": 200}
-        async with EmbeddedServer(ServerSettings(keys="any", admin_key=ADMIN_KEY, **limits)) as server:
+        async with LeagueServer(ServerSettings(keys="any", admin_key=ADMIN_KEY, **limits)) as server:
             found["url"] = server.url
             started.set()
             await found["stop"].wait()

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from tests.support.listening import read_message
-from vindibot.server.embedded import EmbeddedServer
+from vindibot.league.server import LeagueServer
 from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
 
@@ -30,9 +30,9 @@ FINISHED = "Vindinium - The game is finished"
 
 
 @asynccontextmanager
-async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> AsyncIterator[EmbeddedServer]:
+async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> AsyncIterator[LeagueServer]:
     """Yield a server on a free port. Its default time limit is long."""
-    async with EmbeddedServer(ServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
+    async with LeagueServer(ServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
         yield server
 
 
@@ -40,7 +40,7 @@ async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> 
 class Bot:
     """A player with its own connections. `state` is the last answer."""
 
-    server: EmbeddedServer
+    server: LeagueServer
     key: str
     client: httpx.AsyncClient
     response: httpx.Response | None = None
@@ -81,14 +81,14 @@ class Bot:
 
 
 @asynccontextmanager
-async def playing(server: EmbeddedServer, *names: str) -> AsyncIterator[list[Bot]]:
+async def playing(server: LeagueServer, *names: str) -> AsyncIterator[list[Bot]]:
     """Yield registered bots with these names."""
     async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
         yield [Bot(server, server.register(name), client) for name in names]
 
 
 @asynccontextmanager
-async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator[tuple[list[Bot], list[asyncio.Task[Any]]]]:
+async def match_of_four(server: LeagueServer, **options: Any) -> AsyncIterator[tuple[list[Bot], list[asyncio.Task[Any]]]]:
     """Yield four bots in a private match on `MAP`, in the order of their seats, and their open requests to join.
 
     Bot 1 has got the first state.
@@ -103,7 +103,7 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
 
 
 @asynccontextmanager
-async def connection(server: EmbeddedServer | str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def connection(server: LeagueServer | str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Yield a new connection to a server, which is given itself or by its address."""
     port = urlsplit(server).port if isinstance(server, str) else server.port
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -115,7 +115,7 @@ async def connection(server: EmbeddedServer | str) -> AsyncIterator[tuple[asynci
             await writer.wait_closed()
 
 
-async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
+async def raw(server: LeagueServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
     """Send these bytes on a new connection. Return the status, the headers and the body of the answer."""
     async with connection(server) as (reader, writer):
         writer.write(request)
@@ -146,8 +146,8 @@ async def rounds_of_the_loop(count: int = 30) -> None:
 PROGRAM = """
 import json
 import sys
+from vindibot.league.server import run_server
 from vindibot.server.settings import ServerSettings
-from vindibot.server.embedded import run_server
 settings = ServerSettings(**json.loads(sys.argv[1]))
 run_server(settings, lambda server: print(server.url, flush=True))
 """

@@ -24,7 +24,7 @@ _MODELS = {
     "arena": ("vindibot.arena.settings", "ArenaSettings"),
     "serve": ("vindibot.server.settings", "ServerSettings"),
     "challenge": ("vindibot.challenge.settings", "ChallengeSettings"),
-    "league-new": ("vindibot.server.league.settings", "LeagueSettings"),
+    "league-new": ("vindibot.league.settings", "LeagueSettings"),
     "tune-play": ("vindibot.tuning.settings", "TuneSettings"),
 }
 #: Largest width, in characters, at which the comments after the values are aligned.

@@ -1,1 +1,1 @@
-"""The game server: rooms (running games), matchmaking, leagues, and the HTTP interface for clients."""
+"""The game server: rooms (running games), matchmaking, and the HTTP interface for clients."""

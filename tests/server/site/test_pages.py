@@ -20,10 +20,10 @@ from sim.game import MINE, TAVERN, TILE_BITS, WALL, Games, square
 from sim.generator import generate
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.site.routes import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
 from vindibot.server.site.running_games import LISTED
 from vindibot.server.site.thumbnails import thumbnail

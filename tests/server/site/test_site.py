@@ -10,9 +10,9 @@ from playwright.async_api import Browser
 
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.serving import MAP, playing, serving
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.support.serving import MAP, server_process
-from vindibot.server.league.league import League
+from vindibot.league.league import League
 from vindibot.server.store.database import Database
 from vindibot.server.store.user_table import UserTable
 from vindibot.server.users import Users

@@ -15,7 +15,7 @@ import click
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.measuring.parameters import PATH, config_option
 from vindibot.cli.options import load_settings, overrides, settings_options
-from vindibot.server.league.settings import LeagueSettings, start_text
+from vindibot.league.settings import LeagueSettings, start_text
 from vindibot.server.settings import COMMAND_DEFAULTS
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     """
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import counted
-    from vindibot.server.league.keys import new_organiser_key, write_keys, write_organiser_key
-    from vindibot.server.league.league import ORGANISER_SUFFIX, SUFFIX, League
+    from vindibot.league.league import ORGANISER_SUFFIX, SUFFIX, League
+    from vindibot.league.slips import new_organiser_key, write_keys, write_organiser_key
 
     given = overrides(options)
     given["maps"] = _read_maps(given["maps"])
@@ -146,8 +146,8 @@ def slips(file: Path, server: str | None, keys: Path | None, out: Path | None, s
     from vindibot.base.address import ServerAddress, lan_address
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import counted
-    from vindibot.server.league.league import League
-    from vindibot.server.league.slips import slips_page, write_slips
+    from vindibot.league.league import League
+    from vindibot.league.slips import slips_page, write_slips
 
     league = League.load(file)
     address = ServerAddress.parse(server or f"http://{lan_address()}:{COMMAND_DEFAULTS['port']}")
@@ -212,7 +212,7 @@ def _organise(file: Path, server: str, key_file: Path | None, action: str, bot: 
     from vindibot.base.keys import read_key_file
     from vindibot.base.output.console import say, terminal
     from vindibot.base.output.text import printable
-    from vindibot.server.league.league import ORGANISER_SUFFIX, League
+    from vindibot.league.league import ORGANISER_SUFFIX, League
 
     league = League.load(file)
     key = read_key_file(key_file or file.parent / f"{league.name}{ORGANISER_SUFFIX}")
@@ -255,8 +255,8 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
 def standings(file: Path, output: str) -> None:
     """Print the standings of the league in FILE. A server may play the league at the same time."""
     from vindibot.base.output.console import plain_table, terminal
-    from vindibot.server.league.league import League
-    from vindibot.server.league.standings import as_csv
+    from vindibot.league.league import League
+    from vindibot.league.standings import as_csv
 
     league = League.load(file)
     rows = league.table()

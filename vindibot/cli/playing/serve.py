@@ -19,8 +19,8 @@ from vindibot.server.settings import COMMAND_DEFAULTS, ServerSettings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.server.embedded import EmbeddedServer
-    from vindibot.server.league.league import League
+    from vindibot.league.league import League
+    from vindibot.league.server import LeagueServer
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
@@ -44,7 +44,7 @@ def _admin_key(path: Path | None) -> str | None:
     return check_key(text, ADMIN_VARIABLE).get_secret_value() if text else None
 
 
-def _print_address(console: Console, server: EmbeddedServer) -> None:
+def _print_address(console: Console, server: LeagueServer) -> None:
     """Print the address of the server, and a warning if other machines can reach it."""
     say(console, f"serving on {server.url} (Ctrl-C stops it)")
     host = server.settings.host
@@ -58,10 +58,10 @@ def _print_address(console: Console, server: EmbeddedServer) -> None:
         _print_league(console, director.league, server, address)
 
 
-def _print_league(console: Console, league: League, server: EmbeddedServer, address: str) -> None:
+def _print_league(console: Console, league: League, server: LeagueServer, address: str) -> None:
     """Print the addresses of a league's pages, the command that starts it, and the command with which bots join."""
-    from vindibot.server.league.league import ORGANISER_SUFFIX
-    from vindibot.server.league.settings import play_command, start_text
+    from vindibot.league.league import ORGANISER_SUFFIX
+    from vindibot.league.settings import play_command, start_text
 
     start = league.settings.start if league.state == "waiting" else None
     state = league.state if start is None else f"starts at {start_text(start)}"
@@ -107,8 +107,7 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
     from vindibot.base.output.console import terminal
     from vindibot.base.system.limits import allow_many_files
     from vindibot.engine.warmup import warm
-    from vindibot.server.embedded import run_server
-    from vindibot.session.fillers import filling
+    from vindibot.league.server import run_server
 
     given = overrides(options)
     if lan and given["host"] is not None:
@@ -129,4 +128,4 @@ def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key
     allow_many_files()  # each waiting client needs a socket
     log.add_secret(settings.admin_key)
     with log.configured(console=console):
-        run_server(settings, lambda server: _print_address(console, server), filling)
+        run_server(settings, lambda server: _print_address(console, server))

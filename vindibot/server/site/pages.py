@@ -30,13 +30,25 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+#: The links at the top of each page: addresses and texts.
+_LINKS = [("/games", "Games"), ("/ai", "Bots"), ("/tv", "On air"), ("/doc", "How to play"), ("/register", "Register a bot")]
 #: Seconds after which a page that waits for a game loads itself again.
 REFRESH_SECONDS = 3
 
 
 def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
-    """Return the page that a template renders from `values`. `template` is a name such as ``home.html``."""
-    return HTMLResponse(render(f"server.site/{template}", **values), status, HEADERS | (headers or {}))
+    """Return the page that a template renders from `values`.
+
+    `template` is a name such as ``home.html``. A template of another room has the name of its room before: ``league/bot.html``.
+    """
+    name = template if "/" in template else f"server.site/{template}"
+    return HTMLResponse(render(name, links=_LINKS, **values), status, HEADERS | (headers or {}))
+
+
+def add_link(address: str, text: str) -> None:
+    """Add a link to the top of each page, for the pages of another room."""
+    if (address, text) not in _LINKS:
+        _LINKS.insert(2, (address, text))
 
 
 def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from heapq import nsmallest
 from pathlib import PurePath
@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
@@ -71,17 +72,20 @@ async def _records(database: Database, bot: str) -> AsyncGenerator[bytes, None]:
         yield "".join(f"{record}\n" for _, record in rows).encode()
 
 
-#: Returns the state of each league, by the league's name.
-LeagueStates = Callable[[], Mapping[str, str]]
+#: Returns a section of the home page as HTML, "" for none.
+Section = Callable[[], Markup | str]
 
 
-def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, leagues: LeagueStates) -> None:
-    """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game."""
+def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, sections: Sequence[Section]) -> None:
+    """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game.
+
+    `sections` are further sections of the home page.
+    """
     running, boards = RunningGames(lobby), FinalBoards(database)
     app.add_exception_handler(HTTPException, _missing)
     _add_registration(app, lobby)
     _add_files(app)
-    _add_lists(app, lobby, database, running, boards, leagues)
+    _add_lists(app, lobby, database, running, boards, sections)
     _add_bots(app, lobby, database, running, boards)
 
     @app.get("/records.jsonl", response_class=Response, openapi_extra=queries(bot=BOT))
@@ -206,11 +210,11 @@ def _file(room: str, name: str) -> Response:
 
 
 def _add_lists(
-    app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards, leagues: LeagueStates
+    app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards, sections: Sequence[Section]
 ) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def home(request: Request) -> Response:
-        """The home page: the running games, the latest archived games, the best bots, and the leagues."""
+        """The home page: the running games, the latest archived games, the best bots, and sections of other rooms."""
         archived = await _archived(database, SHOWN)
         return html(
             "home.html",
@@ -218,7 +222,7 @@ def _add_lists(
             **archived,
             boards=await boards.draw([game.id for game in archived["archived"]]),
             best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
-            leagues=leagues(),
+            sections=[section() for section in sections],
             **next_steps(request, lobby.settings),
         )
 

@@ -19,8 +19,7 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.text import counted
 from vindibot.base.writing import create, replace
 from vindibot.config.messages import dotted, explain
-from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.league.finals import (
+from vindibot.league.finals import (
     FinalRound,
     final_rounds,
     most_final_fixtures,
@@ -28,10 +27,11 @@ from vindibot.server.league.finals import (
     number_of_rounds,
     round_name,
 )
-from vindibot.server.league.fixtures import Fixture, FixtureResult
-from vindibot.server.league.pairing import most_fixtures, next_fixtures, number_of_days
-from vindibot.server.league.settings import LeagueSettings
-from vindibot.server.league.standings import StandingsRow, standings
+from vindibot.league.fixtures import Fixture, FixtureResult
+from vindibot.league.pairing import most_fixtures, next_fixtures, number_of_days
+from vindibot.league.settings import LeagueSettings
+from vindibot.league.standings import StandingsRow, standings
+from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R, name_problem
 
 #: The suffix of the name of a league's file, and of the file with the organiser's key.

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.server.league.test_league import by_name, clients, league_of, play_until_over
+from tests.league.test_league import by_name, clients, league_of, play_until_over
 from tests.support.serving import Bot
 from tests.support.waiting import until
-from vindibot.server.league.director import Director
-from vindibot.session.fillers import filling
+from vindibot.league.director import Director
+from vindibot.league.filling import filling
 
 WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
 
@@ -67,7 +67,7 @@ async def test_the_named_bots_play_in_turn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["four", "duel"])
 async def test_fillers_play_for_absent_bots_which_lose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.02)
     wanted = {**WITH_FILLERS, "absence_timeout_s": 1, "table": table, "days": 1}
     names = ("ann", "bob", "ghost") if table == "four" else ("ann", "ghost")
     async with league_of(tmp_path, *names, **wanted) as (director, bots), fillers(director, bots[0], 2):
@@ -87,8 +87,8 @@ async def test_fillers_play_for_absent_bots_which_lose(tmp_path: Path, monkeypat
 
 
 async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
-    monkeypatch.setattr("vindibot.server.league.fillers.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.league.fillers.WAIT_SECONDS", 0.5)
     async with league_of(tmp_path, "ann", "bob", **WITH_FILLERS) as (director, bots), fillers(director, bots[0], 1) as [lost]:
         await until(lambda: director.fillers.claims)
         lost.cancel()
@@ -102,7 +102,7 @@ async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: 
 @pytest.mark.slow
 async def test_bots_of_the_library_fill_games(tmp_path: Path) -> None:
     wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner"), "seatings": 1, "start": None}
-    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), filling(bots[0].server):
+    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), filling(bots[0].server, bots[0].server.leagues):
         await until(lambda: len(director.fillers.claims) == 4, 60)
         director.set_state("running")
         assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]

@@ -15,14 +15,14 @@ import httpx
 import pytest
 import structlog
 
-from tests.server.league.test_league import ORGANISER_KEY, by_name, clients, league_of, new_league, play_until_over, roster
+from tests.league.test_league import ORGANISER_KEY, by_name, clients, league_of, new_league, play_until_over, roster
 from tests.support.serving import Bot, rounds_of_the_loop, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.server.league.director import Director
-from vindibot.server.league.fixtures import FixtureResult
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
+from vindibot.league.director import Director
+from vindibot.league.fixtures import FixtureResult
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
 
 ADMIN_KEY = "a long secret"
 

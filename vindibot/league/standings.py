@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from vindibot.server.league.fixtures import Fixture
+from vindibot.league.fixtures import Fixture
 
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 #: The byte order mark at the beginning of CSV: without it, a spreadsheet takes UTF-8 for the encoding of its country.

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.server.league.test_league import league_of, play_until_over
+from tests.league.test_league import league_of, play_until_over
 from tests.support.waiting import until
 
 PAGE = "/leagues/cup/bots/1"

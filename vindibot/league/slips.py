@@ -1,7 +1,9 @@
-"""``vindibot league slips``: a page to print, with a slip per bot that has all that its author needs."""
+"""The files with keys of a league: those of its bots, the one of its organiser, and a page of slips to print."""
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +11,17 @@ from pathlib import Path
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
 from vindibot.base.output.pages import qr_code, render
-from vindibot.base.writing import Output
+from vindibot.base.writing import Output, create
+from vindibot.league.league import League
+from vindibot.league.settings import play_command
+from vindibot.league.standings import BOM
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import play_command
+from vindibot.server.users import random_word
 
 #: The place of a key in the command of `play_command`.
 _PLACE = "YOUR-KEY"
+#: Number of characters of an organiser's key: 103 random bits.
+ORGANISER_KEY_LENGTH = 20
 
 
 def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAddress) -> str:
@@ -35,7 +41,7 @@ def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAdd
     command = play_command(league.settings, str(address))
     slips = [(name, keys.get(name), command.replace(_PLACE, shlex.quote(keys.get(name, _PLACE)))) for name in league.names]
     return render(
-        "server.league/slips.html",
+        "league/slips.html",
         league=league.name,
         slips=slips,
         address=address,
@@ -52,3 +58,38 @@ def write_slips(page: str, league: str, path: Path) -> None:
     """
     mark = f'<meta name="generator" content="vindibot league slips {league}">'
     Output(path, mark, f"vindibot league slips {league}", "--out names another file", mode=0o600).write(page)
+
+
+def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
+    """Write the names and keys of `entrants` to a new CSV file that only the owner of the file may read.
+
+    Raises `UsageError` if the file exists or cannot be written.
+    """
+    text = io.StringIO()
+    text.write(BOM)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", "key"])
+    writer.writerows([entrant.name, entrant.key] for entrant in entrants)
+    _write(path, text.getvalue())
+
+
+def new_organiser_key() -> str:
+    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
+    return random_word(ORGANISER_KEY_LENGTH)
+
+
+def write_organiser_key(key: str, path: Path) -> None:
+    """Write the key of a league's organiser to a new file that only the owner of the file may read.
+
+    Raises `UsageError` if the file exists or cannot be written.
+    """
+    _write(path, f"{key}\n")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        create(path, text.encode(), mode=0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} exists: it may have keys that are in use; move it away first") from None
+    except OSError as error:
+        raise UsageError(f"the keys cannot be written to {path}: {error.strerror or error}") from None

@@ -21,10 +21,11 @@ from vindibot.config.files import shipped
 from vindibot.config.settings import PlaySettings
 from vindibot.engine.worker import RUN
 from vindibot.games.outcome import Reason
+from vindibot.league.director import Director
+from vindibot.league.registry import LeagueRegistry
 from vindibot.processes.requests import Needs
 from vindibot.processes.server import loading_beside
-from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.league.director import Director
+from vindibot.server.game_server import GameServer
 from vindibot.session.player import GamePlayer, start_voters
 
 #: Smallest number of fillers of a league. A game needs at most three of them.
@@ -36,16 +37,16 @@ OVER_SECONDS = 10.0
 #: Largest number of seconds that a filler waits for the moves of the other heroes.
 MOVE_SECONDS = 600.0
 
-_log = structlog.get_logger("vindibot.session.fillers")
+_log = structlog.get_logger("vindibot.league.filling")
 
 
 @asynccontextmanager
-async def filling(server: EmbeddedServer) -> AsyncIterator[None]:
-    """Let fillers play in all leagues of `server` that want them, within the ``async with`` block.
+async def filling(server: GameServer, leagues: LeagueRegistry) -> AsyncIterator[None]:
+    """Let fillers play in all `leagues` of `server` that want them, within the ``async with`` block.
 
     The traits of each filler run in a worker process of its own. If fillers fail, random bots of the server play instead.
     """
-    task = asyncio.create_task(_fill_all(server), name="vindibot-fillers")
+    task = asyncio.create_task(_fill_all(server, leagues), name="vindibot-fillers")
     try:
         yield
     finally:
@@ -53,19 +54,19 @@ async def filling(server: EmbeddedServer) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _fill_all(server: EmbeddedServer) -> None:
+async def _fill_all(server: GameServer, leagues: LeagueRegistry) -> None:
     """Start fillers for each league, also for leagues that are made later."""
     filled: set[str] = set()
     async with asyncio.TaskGroup() as group:
         while True:
-            for name, director in list(server.leagues.directors.items()):
+            for name, director in list(leagues.directors.items()):
                 if name not in filled and not director.league.over and director.league.settings.fillers:
                     filled.add(name)
                     group.create_task(_fill(server, director))
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _fill(server: EmbeddedServer, director: Director) -> None:
+async def _fill(server: GameServer, director: Director) -> None:
     """Let fillers play in one league until this task is cancelled."""
     files = [shipped(f"bots/{name}.toml") for name in director.league.settings.fillers]
     try:
@@ -80,7 +81,7 @@ async def _fill(server: EmbeddedServer, director: Director) -> None:
         )
 
 
-async def _play(server: EmbeddedServer, director: Director, bots: Sequence[Bot], number: int) -> None:
+async def _play(server: GameServer, director: Director, bots: Sequence[Bot], number: int) -> None:
     """Let filler `number` of a league play game after game. The fillers share the `bots` among them."""
     bot = bots[number % len(bots)]
     pool, margin = PlaySettings().pool, PlaySettings().time.margin_ms

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from vindibot.base.errors import UsageError
+from vindibot.league.slips import write_keys
 from vindibot.server.admin.roster import MAX_BYTES, read_roster
-from vindibot.server.league.keys import write_keys
 
 
 @pytest.mark.parametrize(

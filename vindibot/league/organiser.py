@@ -3,6 +3,8 @@
 The organiser logs in with the organiser's key of the league or with the administrator's key. Then a cookie stands for the key.
 Each form of the page also has a secret that only this page contains, so that no other site can send a form in the organiser's
 name. A program sends the key with each action (``vindibot league start``), and gets the state of the league as JSON.
+
+The administrator also makes leagues, with the endpoints below ``/api/admin/leagues``, whose requests and answers are JSON.
 """
 
 from __future__ import annotations
@@ -10,16 +12,20 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from pydantic import Field
 
 from vindibot.base.errors import UsageError
-from vindibot.server.league.director import Director
-from vindibot.server.league.league import State
-from vindibot.server.league.pages import league_values, overview
-from vindibot.server.league.registry import LeagueRegistry
+from vindibot.league.director import Director
+from vindibot.league.league import NAME, State
+from vindibot.league.pages import league_values, overview
+from vindibot.league.registry import LeagueRegistry
+from vindibot.league.settings import LeagueSettings
+from vindibot.server.admin.roster import roster_from_list
+from vindibot.server.admin.routes import Administration, AdminRequest, body_of, keys_of, read_model
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
@@ -71,18 +77,16 @@ class _Sessions:
         return self._forms.get((league, request.cookies.get(COOKIE, "")))
 
 
-def add_organiser(
-    app: FastAPI, leagues: LeagueRegistry, settings: ServerSettings, is_administrator: Callable[[str], bool]
-) -> None:
-    """Add the route ``/leagues/NAME/organiser``. `is_administrator` says whether a text is the administrator's key."""
+def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSettings, administration: Administration | None) -> None:
+    """Add the route ``/leagues/NAME/organiser``. `administration` checks the administrator's key."""
     sessions = _Sessions()
 
     def page(request: Request, director: Director, status: int = 200, message: str = "") -> Response:
         form = sessions.form(director.league.name, request)
         if form is None:
             keyless = director.league.organiser is None and settings.admin_key is None
-            return html("organiser_login.html", status, _PRIVATE, league=director.league, message=message, keyless=keyless)
-        return html("organiser.html", status, _PRIVATE, **league_values(director, request), form=form, message=message)
+            return html("league/organiser_login.html", status, _PRIVATE, league=director.league, message=message, keyless=keyless)
+        return html("league/organiser.html", status, _PRIVATE, **league_values(director, request), form=form, message=message)
 
     @app.get("/leagues/{name}/organiser", response_class=HTMLResponse)
     async def organiser(request: Request, name: str) -> Response:
@@ -104,7 +108,7 @@ def add_organiser(
         director = leagues.find(name)
         key, action = parameters.get("key", "").strip(), parameters.get("action", "")
         if key:
-            if not (director.league.is_organiser(key) or is_administrator(key)):
+            if not (director.league.is_organiser(key) or (administration is not None and administration.allows(key))):
                 if action:
                     raise Refusal(401, WRONG_KEY)
                 return page(request, director, 401, WRONG_KEY)
@@ -130,3 +134,57 @@ def _logged_in(request: Request, cookie: str) -> Response:
     answer = RedirectResponse(path, 303, _PRIVATE)
     answer.set_cookie(COOKIE, cookie, path=path, secure=secure, httponly=True, samesite="strict")
     return answer
+
+
+# ---- The administrator ----
+
+
+class LeagueRequest(AdminRequest):
+    """A request for a new league."""
+
+    name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
+    settings: LeagueSettings = LeagueSettings()
+    roster: list[Any] = Field(description="names, or objects with a name and an optional key of 8 characters")
+
+
+def add_league_routes(app: FastAPI, administration: Administration, leagues: LeagueRegistry, settings: ServerSettings) -> None:
+    """Add the routes with which the administrator makes and changes leagues."""
+    allowed = administration.required
+
+    @app.get("/api/admin/leagues", dependencies=allowed)
+    async def all_leagues() -> Response:
+        """The states and the standings of all leagues."""
+        return JSONResponse([overview(director) for director in leagues.directors.values()])
+
+    @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=body_of(LeagueRequest))
+    async def create(request: Request) -> Response:
+        """Make a league, which waits for its start. The answer has the bots' new keys. No later answer repeats these keys."""
+        wanted = await read_model(request, settings, LeagueRequest)
+        roster = roster_from_list(wanted.roster)
+        director = await leagues.create(wanted.name, wanted.settings, roster)
+        return JSONResponse(overview(director) | {"bots": keys_of(roster)}, 201, {"Cache-Control": "no-store"})
+
+    @app.get("/api/admin/leagues/{name}", dependencies=allowed)
+    async def league(name: str) -> Response:
+        """The state and the standings of a league, and all its games."""
+        director = _director(leagues, name)
+        fixtures = [fixture.model_dump(mode="json") for fixture in director.league.fixtures]
+        return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
+
+    @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
+    async def organise(name: str, action: Literal["start", "pause", "resume", "end", "undo"], bot: str | None = None) -> Response:
+        """Start, pause, resume or end a league, or undo absences. Running games are played to their end.
+
+        The answer comes once this is stored.
+
+        With undo, the parameter bot is the name of a bot. Without it, the absences of all bots are undone.
+        """
+        director = _director(leagues, name)
+        await act(director, action, bot)
+        return JSONResponse(overview(director))
+
+
+def _director(leagues: LeagueRegistry, name: str) -> Director:
+    if name not in leagues.directors:
+        raise Refusal(404, "There is no such league")
+    return leagues.directors[name]

@@ -11,10 +11,10 @@ from starlette.exceptions import HTTPException
 
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import LineFile
+from vindibot.league.director import Director
+from vindibot.league.league import SUFFIX, League
+from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.league.director import Director
-from vindibot.server.league.league import SUFFIX, League
-from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import Lobby
 
 MAX_LEAGUES = 100

@@ -18,12 +18,12 @@ import pytest
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
+from vindibot.league.director import Director
+from vindibot.league.fixtures import FixtureResult
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
+from vindibot.league.standings import StandingsRow
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.league.director import Director
-from vindibot.server.league.fixtures import FixtureResult
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
-from vindibot.server.league.standings import StandingsRow
 
 OVER = "Vindinium - The league is over"
 ORGANISER_KEY = "the-organisers-key-1"
@@ -169,7 +169,7 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
 
 @pytest.mark.slow
 async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
     async with league_of(tmp_path, *names, table="duel", seatings=1, absence_timeout_s=2) as (director, bots):
         games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:3], 2)))
@@ -181,7 +181,7 @@ async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch
 
 @pytest.mark.slow
 async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.02)
     ghost = "<script>\"'&"
     settings = {"table": "duel", "seatings": 1, "absence_timeout_s": 1}
     path = tmp_path / "cup.league.json"
@@ -204,7 +204,7 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
 
 
 async def test_no_bot_loses_before_the_first_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.01)
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.01)
     async with league_of(tmp_path, "ann", "bob", absence_timeout_s=0.0) as (director, _):
         await asyncio.sleep(0.1)
         assert len(director.league.pending()) == 2

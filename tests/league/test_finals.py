@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.server.league.test_league import league_of, play_until_over, roster
+from tests.league.test_league import league_of, play_until_over, roster
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.server.league.finals import bracket, heat_size, number_of_rounds
-from vindibot.server.league.fixtures import FixtureResult
-from vindibot.server.league.league import League
-from vindibot.server.league.settings import LeagueSettings
+from vindibot.league.finals import bracket, heat_size, number_of_rounds
+from vindibot.league.fixtures import FixtureResult
+from vindibot.league.league import League
+from vindibot.league.settings import LeagueSettings
 
 
 def league(count: int, **wanted: Any) -> League:

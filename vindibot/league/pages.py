@@ -13,17 +13,17 @@ from starlette.exceptions import HTTPException
 from sim.game import PLIES_PER_ROUND
 from vindibot.base.output.pages import qr_code
 from vindibot.games.files.review import PHASES, Losses
+from vindibot.league.director import Director
+from vindibot.league.fixtures import Fixture
+from vindibot.league.league import League
+from vindibot.league.registry import LeagueRegistry
+from vindibot.league.settings import play_command, start_text
+from vindibot.league.standings import as_csv
 from vindibot.server.app import address_of
-from vindibot.server.league.director import Director
-from vindibot.server.league.fixtures import Fixture
-from vindibot.server.league.league import League
-from vindibot.server.league.registry import LeagueRegistry
-from vindibot.server.league.settings import play_command, start_text
-from vindibot.server.league.standings import as_csv
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site.pages import html
+from vindibot.server.site.pages import add_link, html
 from vindibot.server.site.reviews import HeroReview, Reviews
 from vindibot.server.site.running_games import RunningGames
 
@@ -45,24 +45,25 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, se
     The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``, ``/leagues/NAME/games``,
     ``/leagues/NAME/bots/NUMBER``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
     """
+    add_link("/leagues", "Leagues")
     _add_bot_page(app, leagues, reviews, settings)
     running = RunningGames(leagues.lobby)
 
     @app.get("/leagues", response_class=HTMLResponse)
     async def all_leagues() -> Response:
         """All leagues of this server."""
-        return html("leagues.html", leagues={name: director.league for name, director in leagues.directors.items()})
+        return html("league/leagues.html", leagues={name: director.league for name, director in leagues.directors.items()})
 
     @app.get("/leagues/{name}", response_class=HTMLResponse)
     async def league(request: Request, name: str) -> Response:
         """The standings of a league. The page refreshes itself every few seconds."""
-        return html("league.html", **league_values(leagues.find(name), request))
+        return html("league/league.html", **league_values(leagues.find(name), request))
 
     @app.get("/leagues/{name}/projector", response_class=HTMLResponse)
     async def projector(request: Request, name: str) -> Response:
         """The standings and the running games of a league in large type, for a projector. The page refreshes itself."""
         director = leagues.find(name)
-        return html("projector.html", **league_values(director, request), **_for_projector(director, running, request))
+        return html("league/projector.html", **league_values(director, request), **_for_projector(director, running, request))
 
     @app.get("/leagues/{name}/games", response_class=HTMLResponse)
     async def games(request: Request, name: str) -> Response:
@@ -71,7 +72,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, se
         fixtures = director.league.fixtures
         days = sorted({fixture.day for fixture in fixtures}, reverse=True)
         by_day = {day: [(one, director.room_id(one)) for one in fixtures if one.day == day] for day in days}
-        return html("league_games.html", league=director.league, days=by_day, gold=_gold)
+        return html("league/games.html", league=director.league, days=by_day, gold=_gold)
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
@@ -199,7 +200,7 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, setti
         league, games = director.league, _games_of(director, number - 1, reviews)
         row = next(row for row in league.table() if row.name == league.names[number - 1])
         return html(
-            "league_bot.html",
+            "league/bot.html",
             league=league,
             bot=row.name,
             number=number,
