@@ -39,12 +39,12 @@ def _check_packages() -> None:
     With ``python -m pytest``, Python searches the current folder first. There, a folder or file named ``sim`` or ``vindibot``
     hides our package of the same name.
     """
-    here = Path(__file__).resolve().parent.parent
+    parent = Path(__file__).resolve().parent.parent
     for name in ("sim", "vindibot"):
         spec = find_spec(name)
-        found = Path(spec.origin).resolve() if spec is not None and spec.origin else here / name
-        if here not in found.parents:
-            hides = found.parent if found.name == "__init__.py" else found
+        location = Path(spec.origin).resolve() if spec is not None and spec.origin else parent / name
+        if parent not in location.parents:
+            hides = location.parent if location.name == "__init__.py" else location
             raise ImportError(f"{hides} hides the package {name!r} of vindibot: give it another name")
 
 

@@ -20,7 +20,7 @@ from behaviours.common.targets import (
     is_broke as is_broke,
     taverns_beside as taverns_beside,
 )
-from behaviours.world import (
+from sim.game import (
     AIR as AIR,
     BEER_COST as BEER_COST,
     BEER_HEALS as BEER_HEALS,
@@ -41,15 +41,10 @@ from behaviours.world import (
     WEST as WEST,
     Game as Game,
     Games as Games,
-    Map as Map,
-    entry as entry,
-    has_effect as has_effect,
-    kernel as kernel,
-    next_random as next_random,
-    play as play,
-    random_move as random_move,
-    random_state as random_state,
     row_column as row_column,
     square as square,
-    undo as undo,
 )
+from sim.kernels import entry as entry, kernel as kernel
+from sim.maps import Map as Map
+from sim.playout import next_random as next_random, random_move as random_move, random_state as random_state
+from sim.rules import has_effect as has_effect, play as play, undo as undo

@@ -35,9 +35,9 @@ BUILT_IN = {
     "mine-finder": "behaviours.classic.mine:MineFinder",
     "movement-premium": "behaviours.classic.premium:MovementPremium",
     "random": "behaviours.classic.random:Random",
-    "rollout": "behaviours.rollout:Rollout",
+    "rollout": "behaviours.rollout.trait:Rollout",
     "route": "behaviours.tactics.route:Route",
-    "search": "behaviours.search:Search",
+    "search": "behaviours.search.trait:Search",
     "spawn-avoider": "behaviours.classic.spawn:SpawnAvoider",
     "stalemate": "behaviours.tactics.stalemate:Stalemate",
     "stall": "behaviours.sparring.stall:Stall",
@@ -80,8 +80,8 @@ def nearest(word: str, known: Iterable[str], *, prefix: str = "") -> str:
     `prefix` is put before the word of `known`.
     """
     folded = {name.replace("_", "-").lower(): name for name in known}
-    found = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
-    return f" (did you mean {prefix + folded[found[0]]!r}?)" if found else ""
+    matches = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
+    return f" (did you mean {prefix + folded[matches[0]]!r}?)" if matches else ""
 
 
 def _load(use: str, path: str) -> type[Behaviour]:
@@ -96,21 +96,21 @@ def _load(use: str, path: str) -> type[Behaviour]:
     if not all(part.isidentifier() for part in name.split(".")) or not attribute:
         raise BehaviourError(f"the trait {shown} is not of the form module:Class")
     module = _module(shown, name)
-    found: Any = module
+    kind: Any = module
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            hint = nearest(part, (key for key, value in vars(found).items() if isinstance(value, type)))
+        if not hasattr(kind, part):
+            hint = nearest(part, (key for key, member in vars(kind).items() if isinstance(member, type)))
             raise BehaviourError(f"the trait {shown}: the module {name} has no class {part!r}{hint}")
-        found = getattr(found, part)
-    if not isinstance(found, type) or not issubclass(found, Behaviour):
+        kind = getattr(kind, part)
+    if not isinstance(kind, type) or not issubclass(kind, Behaviour):
         raise BehaviourError(f"the trait {shown} is not a subclass of behaviours.Behaviour")
-    if found is Behaviour or found.vote is Behaviour.vote:
+    if kind is Behaviour or kind.vote is Behaviour.vote:
         raise BehaviourError(f"the trait {shown} has no method vote")
-    if issubclass(found, SplitBehaviour):
+    if issubclass(kind, SplitBehaviour):
         for method in ("statistics", "combine"):
-            if getattr(found, method) is getattr(SplitBehaviour, method):
+            if getattr(kind, method) is getattr(SplitBehaviour, method):
                 raise BehaviourError(f"the trait {shown} is a SplitBehaviour and has no method {method}")
-    return found
+    return kind
 
 
 def load_module(name: str) -> ModuleType:

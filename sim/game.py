@@ -178,9 +178,9 @@ def copy_of(games: Games) -> Games:
     return np.frombuffer(bytearray(games.tobytes()), GAME)
 
 
-def equal(one: Games, other: Games) -> bool:
+def equal(first: Games, other: Games) -> bool:
     """Return whether two arrays hold the same games."""
-    return one.shape == other.shape and one.tobytes() == other.tobytes()
+    return first.shape == other.shape and first.tobytes() == other.tobytes()
 
 
 def mover(games: Games, index: int = 0) -> int:

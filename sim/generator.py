@@ -182,12 +182,12 @@ def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state:
 
 
 @entry(types.int64(BYTES, types.uint64, INT64S, INT64S))
-def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
+def _fill(cells: NDArray[np.uint8], seed: int, sizes: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
     """Draw a map into `cells` (uint8[1024]), and return hero 1's spawn square.
 
     If all attempts fail, return the negative outcome of the last attempt (see `_attempt`).
 
-    `wanted` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random number.
+    `sizes` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random number.
     The three numbers that are used are written into `drawn`.
     """
     state = np.empty(1, np.uint64)
@@ -196,8 +196,8 @@ def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn:
     drawn[1] = 10 + _draw(state, 32)
     drawn[2] = 3 + _draw(state, 7)
     for place in range(3):
-        if wanted[place] >= 0:
-            drawn[place] = wanted[place]
+        if sizes[place] >= 0:
+            drawn[place] = sizes[place]
     outcome = _NO_SPAWN
     for _ in range(ATTEMPTS):
         outcome, spawn = _attempt(cells, drawn[0], drawn[1], drawn[2], state)
@@ -223,9 +223,9 @@ def generate(seed: int, size: int | None = None, walls: int | None = None, mines
     for what, percent in (("walls", walls), ("mines", mines)):
         if percent is not None and not 0 <= percent <= 100:
             raise GeneratorError(f"{percent} percent of {what}: 0 to 100 are possible")
-    wanted = np.array([-1 if number is None else number for number in (size, walls, mines)], np.int64)
+    sizes = np.array([-1 if number is None else number for number in (size, walls, mines)], np.int64)
     cells, drawn = np.empty(CELLS, np.uint8), np.empty(3, np.int64)
-    spawn = _fill(cells, uint64(seed & 0xFFFFFFFFFFFFFFFF), wanted, drawn)
+    spawn = _fill(cells, uint64(seed & 0xFFFFFFFFFFFFFFFF), sizes, drawn)
     if spawn < 0:
         raise GeneratorError(_MESSAGES[-spawn])
     size, walls, mines = drawn.tolist()

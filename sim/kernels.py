@@ -36,7 +36,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from sim.cache.machine_code import KernelCache, KernelFile, choose_folder, remove_old_folders, writable
-from sim.cache.ownsources import digest_of, own_sources
+from sim.cache.sources import digest_of, own_sources
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm", "warm_module"]
 
@@ -291,7 +291,7 @@ def _compile_together(progress: Callable[[int, int, str], None] | None, entries:
 
 def _tell_progress(progress: Callable[[int, int, str], None] | None, entry: _Entry) -> None:
     if progress is not None:
-        done = sum(bool(one.dispatcher.signatures) or one.file.path.exists() for one in _entries)
+        done = sum(bool(item.dispatcher.signatures) or item.file.path.exists() for item in _entries)
         progress(done, len(_entries), entry.dispatcher.py_func.__name__)
 
 

@@ -56,11 +56,11 @@ def spread(
             queue[tail] = square
             tail += 1
     while head < tail:
-        here = int64(queue[head])
+        source = int64(queue[head])
         head += 1
-        further = distances[here] + 1
+        further = distances[source] + 1
         for direction in range(1, 5):
-            square = here + OFFSET[direction]
+            square = source + OFFSET[direction]
             cell = int64(cells[square])
             if (cell & TILE_BITS) == WALL or distances[square] != FAR:
                 continue
@@ -95,14 +95,14 @@ def flood(
             queue[tail] = square
             tail += 1
     while head < tail:
-        here = int64(queue[head])
+        source = int64(queue[head])
         head += 1
-        if distances[here] >= limit:
+        if distances[source] >= limit:
             break
         for direction in range(1, 5):
-            square = here + OFFSET[direction]
+            square = source + OFFSET[direction]
             if cells[square] == AIR and distances[square] == far:
-                distances[square] = distances[here] + 1
+                distances[square] = distances[source] + 1
                 queue[tail] = square
                 tail += 1
     return tail
@@ -117,14 +117,14 @@ def descend(
     `distances` is the result of `spread` with the same `cells`, `blocked` and `through_heroes`.
     """
     mask = 0
-    wanted = int64(distances[start]) - 1
-    if wanted < 0 or wanted >= FAR - 1:
+    nearer = int64(distances[start]) - 1
+    if nearer < 0 or nearer >= FAR - 1:
         return mask
     for direction in range(1, 5):
         square = start + OFFSET[direction]
-        if distances[square] == wanted:
+        if distances[square] == nearer:
             cell = int64(cells[square])
-            if wanted == 0 or _walkable(cell, blocked[square], through_heroes):
+            if nearer == 0 or _walkable(cell, blocked[square], through_heroes):
                 mask |= 1 << direction
     return mask
 

@@ -92,15 +92,15 @@ def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
 
 def played(games: Games, moves: Sequence[int] | bytes | bytearray) -> PlayedMoves:
     """Return what happens if `moves` (0..4 or `CRASH`) are played in ``games[0]``. The game does not change."""
-    last, wanted = copy_of(games), moves_of(moves)
-    events, ends = np.empty(MAX_EVENTS * len(wanted), EVENT), np.empty(len(wanted), np.int64)
-    squares = np.empty(SEATS * len(wanted), np.int64)
-    plies = _play_logged(last, 0, wanted, np.zeros(1, EVENT_LOG), events, ends, squares)
+    last, array = copy_of(games), moves_of(moves)
+    events, ends = np.empty(MAX_EVENTS * len(array), EVENT), np.empty(len(array), np.int64)
+    squares = np.empty(SEATS * len(array), np.int64)
+    plies = _play_logged(last, 0, array, np.zeros(1, EVENT_LOG), events, ends, squares)
     ends = ends[:plies]
     return PlayedMoves(last, events[: ends[-1] if plies else 0].copy(), ends, squares[: SEATS * plies].reshape(-1, SEATS))
 
 
 def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
     """Return the events of `moves` in ``games[0]``, and for each ply the number of events up to its end (see `PlayedMoves`)."""
-    found = played(games, moves)
-    return found.events, found.ends
+    played_moves = played(games, moves)
+    return played_moves.events, played_moves.ends

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.kernel_types import int64, uint64
 from sim.game import (
     AIR,
     BEER_COST,
@@ -30,7 +29,7 @@ from sim.game import (
     WALL,
     Games,
 )
-from sim.kernel_types import INT64S
+from sim.kernel_types import INT64S, int64, uint64
 from sim.kernels import entry, kernel
 from sim.paths import flood
 
@@ -60,18 +59,18 @@ def _mines_in_reach(
     spawn: int,
     depth: int,
     slots: NDArray[np.int16],
-    found: NDArray[np.int64],
+    foreign_mines: NDArray[np.int64],
     near: NDArray[np.uint8],
     queue: NDArray[np.int16],
 ) -> tuple[int, int]:
     """Number the mines within `depth` moves of `pos` or `spawn`. Return the number of mines, and the number of foreign mines.
 
-    ``slots[square]`` gets the number of the mine on a square, -1 for all other squares. `found` gets the squares of the foreign
-    mines, whose tile is not `own`.
+    ``slots[square]`` gets the number of the mine on a square, -1 for all other squares. `foreign_mines` gets the squares of
+    the mines whose tile is not `own`.
     """
     slots[:] = -1
-    found[0], found[1] = pos, spawn
-    tail = flood(tiles, found, 2, depth - 1, _FAR, near, queue)
+    foreign_mines[0], foreign_mines[1] = pos, spawn
+    tail = flood(tiles, foreign_mines, 2, depth - 1, _FAR, near, queue)
     count, foreign = 0, 0
     for place in range(tail):
         for direction in range(1, 5):
@@ -80,7 +79,7 @@ def _mines_in_reach(
                 slots[square] = count
                 count += 1
                 if tiles[square] != own:
-                    found[foreign] = square
+                    foreign_mines[foreign] = square
                     foreign += 1
     return count, foreign
 
@@ -136,15 +135,15 @@ def _move(
 
     The square of the position is -1 if the move has no effect.
     """
-    here, life, gold, mines, era, mask = position
+    square, life, gold, mines, era, mask = position
     taken = -1
     if direction != STAY:
-        target = here + OFFSET[direction]
+        target = square + OFFSET[direction]
         tile = tiles[target]
         if tile == AIR:
-            here = target
+            square = target
         elif tile == WALL or (tile == TAVERN and gold < BEER_COST) or (tile >= MINE and owner[target] == era):
-            here = -1
+            square = -1
         elif tile == TAVERN:
             gold -= BEER_COST
             life = min(MAX_LIFE, life + BEER_HEALS)
@@ -154,9 +153,9 @@ def _move(
             taken = target
             mask |= _WORD(1) << _WORD(slots[target] & (_KEY_MINES - 1))
         else:
-            here, life, mines, mask = spawn, MAX_LIFE, 0, _WORD(0)
+            square, life, mines, mask = spawn, MAX_LIFE, 0, _WORD(0)
             era += 1
-    return (here, max(1, life - 1), gold + mines, mines, era, mask), taken
+    return (square, max(1, life - 1), gold + mines, mines, era, mask), taken
 
 
 @kernel
@@ -236,9 +235,9 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
     for square in range(CELLS):
         tiles[square] = game.cell[square] & TILE_BITS
     near, queue = np.empty(CELLS, np.uint8), np.empty(CELLS, np.int16)
-    slots, found = np.empty(CELLS, np.int16), np.empty(CELLS, np.int64)
-    numbered, foreign = _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue)
-    flood(tiles, found, foreign, depth, _FAR, near, queue)
+    slots, foreign_mines = np.empty(CELLS, np.int16), np.empty(CELLS, np.int64)
+    numbered, foreign = _mines_in_reach(tiles, own, pos, spawn, depth, slots, foreign_mines, near, queue)
+    flood(tiles, foreign_mines, foreign, depth, _FAR, near, queue)
     if tiles[pos] != AIR:
         near[pos] = 0  # odd maps: no way leads to the square on which the hero stands
     mask = _WORD(0)

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from behaviours.common.duel import beside_tavern, wins_exchange
-from behaviours.common.kernel_types import GameRecord, int64
 from sim.game import AIR, BLOW, CELLS, GAMES, OFFSET, Games
-from sim.kernel_types import FLOATS
+from sim.kernel_types import FLOATS, GameRecord, int64
 from sim.kernels import entry, kernel
 from sim.rules import is_present, tile_at
 

@@ -15,12 +15,13 @@ leave its tavern::
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from behaviours.common.kernel_types import GameRecord, int64
 from sim.game import (
     AIR,
     BEER_COST,
@@ -35,7 +36,7 @@ from sim.game import (
     Games,
     copy_of,
 )
-from sim.kernel_types import BYTES
+from sim.kernel_types import BYTES, GameRecord, int64
 from sim.kernels import entry, kernel
 from sim.rules import step_saving, tile_at
 
@@ -128,8 +129,8 @@ def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, enemy_l
 
 
 @kernel
-def _beside(one: int, other: int) -> bool:
-    apart = abs(one - other)
+def _beside(square: int, other: int) -> bool:
+    apart = abs(square - other)
     return apart == 1 or apart == STRIDE
 
 
@@ -200,3 +201,15 @@ def struck(view: View, move: int) -> list[int]:
     before, after = view.games["hero"][0], view.after(move)["hero"][0]
     dead = killed_by(view, move)
     return [enemy for enemy in view.enemies if enemy in dead or int(after["life"][enemy]) != int(before["life"][enemy])]
+
+
+@lru_cache(maxsize=1)
+def _table() -> NDArray[np.uint8]:
+    table = duel_table()
+    table.flags.writeable = False
+    return table
+
+
+def wins(striker: int, other: int) -> bool:
+    """Return whether the striker, which strikes first, wins an exchange without a tavern. The arguments are lives, 1..100."""
+    return bool(_table()[striker * (MAX_LIFE + 1) + other])

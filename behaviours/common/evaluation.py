@@ -12,6 +12,7 @@ With ``leader = 0`` and ``rivals = 1``, the position values of the four heroes a
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -19,10 +20,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.common.duel import duel_table
-from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES
+from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, MapRecord
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, Games
-from sim.kernel_types import array_of, record
+from sim.kernel_types import GameRecord, array_of, int64, record, uintp
 from sim.kernels import entry, kernel
 from sim.rules import is_present, tile_at
 
@@ -92,6 +92,8 @@ WEIGHTS = record(
 )
 #: numba's type of an array of one `WEIGHTS` record, as kernels take it.
 WEIGHT_ARRAY = array_of(WEIGHTS)
+#: One record of `WEIGHTS`.
+WeightsRecord = Any
 
 
 @lru_cache(maxsize=64)
@@ -145,7 +147,7 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
     left = own_plies_left(game, me)
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
     mine_row, tavern_row = pos * MAX_MINES, int64(tables.tavern[_WORD(pos)]) * MAX_MINES
-    here, there, loss = 0.0, 0.0, 0.0
+    own_pull, tavern_pull, loss = 0.0, 0.0, 0.0
     nearest = int64(AWAY)
     for place in range(tables.mines):
         away = int64(tables.to_mine[_WORD(mine_row + place)])
@@ -160,13 +162,13 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
         else:
             nearest = min(nearest, away)
             share = weights.contested if rival < away else 1.0
-            here += weights.pull[_WORD(away)] * share
-            there += weights.pull[_WORD(tables.to_mine[_WORD(tavern_row + place)])] * share
+            own_pull += weights.pull[_WORD(away)] * share
+            tavern_pull += weights.pull[_WORD(tables.to_mine[_WORD(tavern_row + place)])] * share
     able = weights.able[_WORD(life - nearest)] if life > nearest else 0.0
-    promise, drink = able * here, 0.0
+    promise, drink = able * own_pull, 0.0
     if own.gold >= BEER_COST or own.mines > 0:
         near = weights.pull[_WORD(tables.to_tavern[_WORD(pos)])]
-        promise += (1.0 - able) * near * there
+        promise += (1.0 - able) * near * tavern_pull
         mines, better = int64(own.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
         healed = _life_and_mines(weights, left, mines, better) - _life_and_mines(weights, left, mines, life)
         drink = weights.tavern * healed * near

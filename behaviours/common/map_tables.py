@@ -8,6 +8,7 @@ are computed from the `sim.maps.Map`.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ MAP_TABLES = record(
 )
 #: numba's type of an array of one `MAP_TABLES` record, as kernels take it.
 MAP_TABLES_ARRAY = array_of(MAP_TABLES)
+#: One record of `MAP_TABLES`.
+MapRecord = Any
 
 
 @lru_cache(maxsize=MAX_CACHED_MAPS)

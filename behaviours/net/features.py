@@ -56,8 +56,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, MapRecord
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, kind_of, mover_of
 from behaviours.net.object_features import (
     NEAR,
@@ -69,7 +68,7 @@ from behaviours.net.object_features import (
     add_state_objects,
 )
 from sim.game import BEER_COST, CELLS, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY
-from sim.kernel_types import array_of, record
+from sim.kernel_types import GameRecord, array_of, int64, record, uintp
 from sim.kernels import inlined, kernel
 from sim.rules import tile_at
 
@@ -203,7 +202,7 @@ def _blows(life: int) -> int:
 
 @kernel
 def _mines_from(
-    game: GameRecord, tables: MapRecord, found: FoundRecord, me: int, richest: int, square: int
+    game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, richest: int, square: int
 ) -> tuple[int, int, int, int, int, int, int, int]:
     """Return facts about the mines near a square.
 
@@ -217,7 +216,7 @@ def _mines_from(
         mine = int64(tables.nearest[uintp(square * LISTED + slot)])
         if mine == NO_MINE:
             break
-        owner = int64(found.owner[uintp(mine)])
+        owner = int64(features.owner[uintp(mine)])
         if owner == me:
             continue
         away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
@@ -269,7 +268,7 @@ def _enemies_from(game: GameRecord, tables: MapRecord, me: int, square: int, lif
 def _fill_state(
     game: GameRecord,
     tables: MapRecord,
-    found: FoundRecord,
+    features: FoundRecord,
     me: int,
     total: int,
     free: int,
@@ -278,7 +277,7 @@ def _fill_state(
     away: int,
     pull: int,
 ) -> None:
-    """Write the features of the position into ``found.state``.
+    """Write the features of the position into ``features.state``.
 
     `total` is the number of mines, `free` of mines without an owner, `best` of the mines of the richest enemy. `rounds` are the
     rounds left, `away` the distance of the nearest foreign mine, `pull` the potential of foreign mines.
@@ -286,7 +285,7 @@ def _fill_state(
     own = game.hero[uintp(me)]
     life, mines, gold, pos = int64(own.life), int64(own.mines), int64(own.gold), int64(own.pos)
     pays, blows = int64(gold >= BEER_COST), _blows(life)
-    state = found.state
+    state = features.state
     state[0] = _LIFE + min((life - 1) // 5, int64(19))
     state[1] = _SHARES + 12 * mines // total
     state[2] = _ROUNDS + int64(_ROUNDS_BIN[uintp(min(rounds, int64(512)))])
@@ -315,14 +314,14 @@ def _fill_state(
 
 
 @kernel
-def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundRecord) -> None:
+def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundRecord) -> None:
     """Write the features of the position and of all moves of the hero `me` (0..3) into a record of `FOUND`."""
     own = game.hero[uintp(me)]
     pos, life, gold, held = int64(own.pos), int64(own.life), int64(own.gold), int64(own.mines)
     total, free = max(int64(tables.mines), int64(1)), int64(0)
     for mine in range(tables.mines):
         owner = min(tile_at(game, int64(tables.mine[uintp(mine)])) - MINE - 1, int64(4))
-        found.owner[uintp(mine)] = owner if owner >= 0 else int64(4)
+        features.owner[uintp(mine)] = owner if owner >= 0 else int64(4)
         free += int64(owner < 0)
     total = max(total, held)
     richest, best = int64((me + 1) & 3), int64(-1)
@@ -337,24 +336,24 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
     pays = int64(gold >= BEER_COST)
     mover = mover_of(game, tables, me)
 
-    here = _mines_from(game, tables, found, me, richest, pos)
+    mines_here = _mines_from(game, tables, features, me, richest, pos)
     around = _enemies_from(game, tables, me, pos, life)
-    _fill_state(game, tables, found, me, total, free, best, rounds, here[1], here[6])
-    add_state_objects(game, tables, found, me, total, rounds, _OBJECTS, _STATE_SLOTS)
+    _fill_state(game, tables, features, me, total, free, best, rounds, mines_here[1], mines_here[6])
+    add_state_objects(game, tables, features, me, total, rounds, _OBJECTS, _STATE_SLOTS)
     for move in range(5):
         basic = features_of_move(game, tables, me, mover, move)
         base = move * MOVE_SLOTS
         for slot in range(SLOTS):
-            found.moves[uintp(base + slot)] = basic[slot]
+            features.moves[uintp(base + slot)] = basic[slot]
         if basic[0] < 0:
             for slot in range(SLOTS, MOVE_SLOTS):
-                found.moves[uintp(base + slot)] = 0
+                features.moves[uintp(base + slot)] = 0
             continue
         kind = kind_of(basic[0])
-        near_mines, enemies, square = here, around, pos
+        near_mines, enemies, square = mines_here, around, pos
         if move != STAY and kind == 1:
             square = pos + OFFSET[uintp(move)]
-            near_mines = _mines_from(game, tables, found, me, richest, square)
+            near_mines = _mines_from(game, tables, features, me, richest, square)
             enemies = _enemies_from(game, tables, me, square, life)
         first, away, second, unowned, rich, near, pull, rich_pull = near_mines
         close, fear, prey, spawn, rival = enemies
@@ -372,7 +371,7 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
                 its = int64(tables.to_mine[uintp(int64(other.pos) * MAX_MINES + first)])
                 race |= int64((its <= away) & (other.crashed == 0))
         tavern = int64(tables.to_tavern[uintp(square)])
-        row = found.moves
+        row = features.moves
         row[uintp(base + 15)] = _ROUNDS_KIND + rounds_bin * _KINDS + kind
         row[uintp(base + 16)] = _SHARE_KIND + share * _KINDS + kind
         row[uintp(base + 17)] = _NEAR_MINES + int64(_COUNT_BIN[uintp(near)]) * 5 + blows
@@ -384,8 +383,8 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, found: FoundReco
         row[uintp(base + 23)] = _RACE + far * 2 + race
         row[uintp(base + 24)] = _TAKEN + (blows * 2 + pays) * 2 + int64(rival < tavern)
         row[uintp(base + 25)] = _CROWD + close * 5 + blows
-        row[uintp(base + 26)] = _PULL + _moved(_level(pull), pull - here[6])
-        row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - here[7])
+        row[uintp(base + 26)] = _PULL + _moved(_level(pull), pull - mines_here[6])
+        row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - mines_here[7])
         row[uintp(base + 28)] = _FEAR + _moved(_level(fear), fear - around[1])
         row[uintp(base + 29)] = _PREY + _moved(_level(prey), prey - around[2])
-        add_move_objects(game, tables, found, me, richest, total, move, kind, square, then, _OBJECTS, base + _MOVE_SLOTS)
+        add_move_objects(game, tables, features, me, richest, total, move, kind, square, then, _OBJECTS, base + _MOVE_SLOTS)

@@ -30,8 +30,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE, MapRecord
 from behaviours.common.policy import nearest_foreign
 from sim.game import (
     AIR,
@@ -49,6 +48,7 @@ from sim.game import (
     TAVERN,
     Games,
 )
+from sim.kernel_types import GameRecord, int64, uintp
 from sim.kernels import entry, inlined, kernel
 
 #: Number of features of one move.
@@ -281,8 +281,8 @@ def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int1
 
 
 @entry(types.void(GAMES, MAP_TABLES_ARRAY, types.int64, types.Array(types.int16, 2, "C")))
-def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, found: NDArray[np.int16]) -> None:
-    """Write the features of all five moves of `hero` (0..3) in ``games[0]`` into `found` (int16[5, `SLOTS`]).
+def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, table: NDArray[np.int16]) -> None:
+    """Write the features of all five moves of `hero` (0..3) in ``games[0]`` into `table` (int16[5, `SLOTS`]).
 
     A move without an effect gets -1 in slot 0 and 0 in the others, except a stay. It must be the turn of `hero`.
     """
@@ -290,4 +290,4 @@ def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, f
     for move in range(5):
         features = features_of_move(games[0], tables_array[0], hero, mover, move)
         for slot in range(SLOTS):
-            found[move, slot] = features[slot]
+            table[move, slot] = features[slot]

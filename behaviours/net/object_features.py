@@ -38,10 +38,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, MapRecord
 from behaviours.net.move_features import DRINKS, TAKES
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, HERO_SHIFT, MAX_LIFE, MINE_COST, OFFSET
+from sim.kernel_types import GameRecord, int64, uintp
 from sim.kernels import inlined, kernel
 
 #: Number of slots of a move, and of a position.
@@ -96,14 +96,14 @@ def duel_results() -> NDArray[np.uint8]:
         pair = [np.repeat(lives, len(lives)), np.tile(lives, len(lives))]
         result = np.zeros(len(pair[0]), np.int64)
         for blow in range(24):
-            one, other = blow % 2, 1 - blow % 2
-            if drinks[one]:
-                pair[one] = pair[one] + BEER_HEALS * ((pair[one] <= BLOW + 1) & (pair[other] > BLOW))
+            striker, other = blow % 2, 1 - blow % 2
+            if drinks[striker]:
+                pair[striker] = pair[striker] + BEER_HEALS * ((pair[striker] <= BLOW + 1) & (pair[other] > BLOW))
             running = result == 0
             pair[other] = pair[other] - BLOW
-            pair[one] = np.maximum(pair[one] - 1, 1)
+            pair[striker] = np.maximum(pair[striker] - 1, 1)
             ended = running & (pair[other] <= 0)
-            result[ended] = (pair[one] if blow % 2 == 0 else -pair[one])[ended]
+            result[ended] = (pair[striker] if blow % 2 == 0 else -pair[striker])[ended]
         left = np.minimum((np.abs(result) - 1) // BLOW, 3)
         tables.append(np.where(result > 0, DRAW + 1 + left, np.where(result < 0, DRAW - 1 - left, DRAW)))
     return np.concatenate(tables).astype(np.uint8)
@@ -140,26 +140,26 @@ def _duel(life: int, drinks: int, its_life: int, its_drinks: int, distance: int)
 
 
 @kernel
-def _list_mines(game: GameRecord, tables: MapRecord, found: FoundRecord, me: int, pos: int) -> None:
-    """Write the nearest foreign mines into ``found.near``, with their distances from us and from the nearest enemy."""
+def _list_mines(game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, pos: int) -> None:
+    """Write the nearest foreign mines into ``features.near``, with their distances from us and from the nearest enemy."""
     count = int64(0)
     for slot in range(LISTED):
         mine = int64(tables.nearest[uintp(pos * LISTED + slot)])
         if mine == NO_MINE or count == NEAR_MINES:
             break
-        if int64(found.owner[uintp(mine)]) == me:
+        if int64(features.owner[uintp(mine)]) == me:
             continue
         rival = int64(AWAY)
         for step in range(1, 4):
             enemy = game.hero[uintp((me + step) & 3)]
             if not enemy.crashed:
                 rival = min(rival, int64(tables.to_mine[uintp(int64(enemy.pos) * MAX_MINES + mine)]))
-        found.near[uintp(count)] = mine
-        found.near_away[uintp(count)] = tables.to_mine[uintp(pos * MAX_MINES + mine)]
-        found.near_rival[uintp(count)] = rival
+        features.near[uintp(count)] = mine
+        features.near_away[uintp(count)] = tables.to_mine[uintp(pos * MAX_MINES + mine)]
+        features.near_rival[uintp(count)] = rival
         count += 1
     for slot in range(count, NEAR_MINES):
-        found.near[uintp(slot)] = NO_MINE
+        features.near[uintp(slot)] = NO_MINE
 
 
 @kernel
@@ -171,13 +171,13 @@ def _blocked(game: GameRecord, me: int, square: int, step: int) -> int:
 
 @kernel
 def add_state_objects(
-    game: GameRecord, tables: MapRecord, found: FoundRecord, me: int, total: int, rounds: int, first: int, slot: int
+    game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, total: int, rounds: int, first: int, slot: int
 ) -> None:
-    """Write the features of the position from ``found.state[slot]`` on. The number of the first feature is `first`.
+    """Write the features of the position from ``features.state[slot]`` on. The number of the first feature is `first`.
 
     `total` is the number of mines, and `rounds` are the rounds left.
     """
-    own, state = game.hero[uintp(me)], found.state
+    own, state = game.hero[uintp(me)], features.state
     pos = int64(own.pos)
     state[uintp(slot)] = first + _LIFE + min(max(int64(own.life) - 1, int64(0)), int64(MAX_LIFE - 1))
     richer, leading = int64(0), int64(0)
@@ -198,14 +198,14 @@ def add_state_objects(
     state[uintp(slot + 4)] = first + _MAP + int64(_MINE_COUNT_BIN[uintp(tables.mines)]) * 4 + size
     time = int64(_TIME_BIN[uintp(min(rounds, int64(512)))])
     state[uintp(slot + 5)] = first + _RANKS + (richer * 4 + leading) * (len(_TIMES) + 1) + time
-    _list_mines(game, tables, found, me, pos)
+    _list_mines(game, tables, features, me, pos)
 
 
 @kernel
 def add_move_objects(
     game: GameRecord,
     tables: MapRecord,
-    found: FoundRecord,
+    features: FoundRecord,
     me: int,
     richest: int,
     total: int,
@@ -216,11 +216,11 @@ def add_move_objects(
     first: int,
     slot: int,
 ) -> None:
-    """Write the features of a move from ``found.moves[slot]`` on, after `add_state_objects`. The first feature is `first`.
+    """Write the features of a move from ``features.moves[slot]`` on, after `add_state_objects`. The first feature is `first`.
 
     `kind` is the kind of the move, `square` is where we are after it, and `then` is our life after it, without thirst.
     """
-    own, moves = game.hero[uintp(me)], found.moves
+    own, moves = game.hero[uintp(me)], features.moves
     pos, life, pays, held = int64(own.pos), int64(own.life), int64(own.gold >= BEER_COST), int64(own.mines)
     target = pos + OFFSET[uintp(move)]
     before, tavern = int64(tables.to_tavern[uintp(pos)]), int64(tables.to_tavern[uintp(square)])
@@ -229,7 +229,7 @@ def add_move_objects(
     moves[uintp(slot)] = first + _TAVERN + ((way * 3 + _nearer(before, tavern)) * 10 + tenth) * 2 + pays
     nearest = int64(NO_MINE)
     for number in range(NEAR_MINES):
-        mine = int64(found.near[uintp(number)])
+        mine = int64(features.near[uintp(number)])
         moves[uintp(slot + 1 + number)] = 0
         if mine == NO_MINE:
             continue
@@ -238,10 +238,10 @@ def add_move_objects(
             away = int64(0)
         elif nearest == NO_MINE:
             nearest = mine
-        owner = int64(found.owner[uintp(mine)])
+        owner = int64(features.owner[uintp(mine)])
         whose = int64(0) if owner > 3 else (int64(2) if owner == richest else int64(1))
-        place = (int64(_WAY_BIN[uintp(away)]) * 3 + _nearer(int64(found.near_away[uintp(number)]), away)) * 3 + whose
-        place = (place * 2 + int64(int64(found.near_rival[uintp(number)]) <= away)) * 2 + int64(life - away > MINE_COST)
+        place = (int64(_WAY_BIN[uintp(away)]) * 3 + _nearer(int64(features.near_away[uintp(number)]), away)) * 3 + whose
+        place = (place * 2 + int64(int64(features.near_rival[uintp(number)]) <= away)) * 2 + int64(life - away > MINE_COST)
         moves[uintp(slot + 1 + number)] = first + _MINES + place
     drinks = pays & int64(tavern == 1)
     strikes = int64(0)

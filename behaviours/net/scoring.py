@@ -8,12 +8,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
 from behaviours.net.network import MAX_HIDDEN, NETWORKS, UNIT
 from sim.game import GAMES, STAY, Games
-from sim.kernel_types import INT64S, array_of, record
+from sim.kernel_types import INT64S, array_of, int64, record, uintp
 from sim.kernels import entry, inlined, kernel
 
 #: Memory of the kernels: the inputs of the hidden units from the position alone, and from the position and a move.
@@ -58,33 +57,33 @@ def _set_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, h
 
 
 @kernel
-def _add_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
+def _add_move(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
     """Set ``units.move`` to the hidden inputs of the position and a move, and return the linear part of the move."""
     linear = int64(0)
     for unit in range(hidden):
         units.move[uintp(unit)] = units.state[uintp(unit)]
     begin = move * MOVE_SLOTS
     for slot in range(begin, begin + MOVE_SLOTS):
-        linear += int64(network.linear[uintp(int64(found.moves[uintp(slot)]))])
+        linear += int64(network.linear[uintp(int64(features.moves[uintp(slot)]))])
     for slot in range(begin, begin + MOVE_SLOTS, TOGETHER):
-        _add_rows(network, found.moves, slot, units.move, hidden)
+        _add_rows(network, features.moves, slot, units.move, hidden)
     return linear
 
 
 @kernel
-def best_move(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, scores: NDArray[np.int64]) -> int:
+def best_move(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, scores: NDArray[np.int64]) -> int:
     """Return the move (0..4) with the largest score; the first of them if there are several.
 
-    `found` holds the features of the decision. `scores` gets the score of each move, in units of 1 / `UNIT` squared;
+    `features` holds the features of the decision. `scores` gets the score of each move, in units of 1 / `UNIT` squared;
     a move without an effect gets the smallest int64.
     """
     hidden = int64(network.hidden)
     best, choice = int64(-(1 << 62)), int64(STAY)
-    _set_state(network, found, units, hidden)
+    _set_state(network, features, units, hidden)
     for move in range(5):
         scores[move] = -(1 << 63)
-        if found.moves[uintp(move * MOVE_SLOTS)] >= 0:
-            linear = _add_move(network, found, units, hidden, move)
+        if features.moves[uintp(move * MOVE_SLOTS)] >= 0:
+            linear = _add_move(network, features, units, hidden, move)
             score = _output(network, linear, units.move, hidden)
             scores[move] = score
             if score > best:
@@ -100,22 +99,22 @@ def net_move(
     index: int,
     hero: int,
     tables_array: NDArray[np.void],
-    found: NDArray[np.void],
+    features: NDArray[np.void],
     units: NDArray[np.void],
     scores: NDArray[np.int64],
 ) -> int:
     """Return `best_move` of `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code.
 
-    `found` and `units` are arrays of one record, and `scores` is int64[5]; all three are overwritten.
+    `features` and `units` are arrays of one record, and `scores` is int64[5]; all three are overwritten.
     """
-    find_features(games[index], tables_array[0], hero, found[0])
-    return best_move(networks[number], found[0], units[0], scores)
+    find_features(games[index], tables_array[0], hero, features[0])
+    return best_move(networks[number], features[0], units[0], scores)
 
 
 @entry(types.void(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY))
-def features_in(games: Games, index: int, hero: int, tables_array: NDArray[np.void], found: NDArray[np.void]) -> None:
-    """Write the features of a decision of `hero` (0..3) in ``games[index]`` into ``found[0]``, for Python code.
+def features_in(games: Games, index: int, hero: int, tables_array: NDArray[np.void], features: NDArray[np.void]) -> None:
+    """Write the features of a decision of `hero` (0..3) in ``games[index]`` into ``features[0]``, for Python code.
 
     `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`.
     """
-    find_features(games[index], tables_array[0], hero, found[0])
+    find_features(games[index], tables_array[0], hero, features[0])

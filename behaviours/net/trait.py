@@ -37,8 +37,8 @@ class Learned(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return the votes of the net."""
-        found, units, array = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
-        net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), found, units, array)
+        features, units, array = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+        net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), features, units, array)
         scores = array.tolist()
         best, unit = max(scores), UNIT * UNIT * self.scale
         return {move: max(-1.0, (scores[move] - best) / unit) for move in view.moves}

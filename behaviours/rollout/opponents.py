@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from behaviours.common.evaluation import WEIGHT_ARRAY
-from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.rollout.playouts import DRAWS, opponent_move
-from behaviours.rollout.policy_params import POLICY_ARRAY
-from behaviours.rollout.repetition import REPEATS, effect, no_repeats, remember
-from behaviours.rollout.situations import SITUATIONS, no_situations, note_move
+from behaviours.rollout.policy import POLICY_ARRAY
+from behaviours.rollout.repetition import REPEATS, SITUATIONS, effect, no_repeats, no_situations, note_move, remember
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY, Games
+from sim.kernel_types import GameRecord, int64
 from sim.kernels import entry
 from sim.rules import play
 
@@ -41,7 +40,7 @@ def count_hits(
 
     `seen` has the positions on our turns (at least one), oldest first. A rival's move between two turns is its last direction on
     the later turn. If a round is missing between two turns, this pair of turns is skipped. `repeats` gets the heroes' repeated
-    moves (`behaviours.rollout.repetition`), `situations` the moves of their situations (`behaviours.rollout.situations`).
+    moves (`behaviours.rollout.repetition`), `situations` the moves of their situations (`behaviours.rollout.repetition`).
     """
     scratch = seen[:1].copy()
     game: GameRecord = scratch[0]

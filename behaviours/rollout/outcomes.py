@@ -11,7 +11,6 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY
-from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.rollout.playouts import (
     BATCH,
@@ -25,6 +24,7 @@ from behaviours.rollout.playouts import (
     rival_move,
 )
 from sim.game import GAMES, RUNNING, TAVERN, Games
+from sim.kernel_types import GameRecord, int64
 from sim.kernels import entry, kernel
 from sim.rules import play
 

@@ -13,18 +13,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_value
-from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
-from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
+from behaviours.common.evaluation import WEIGHT_ARRAY, WeightsRecord, net_worths, position_value
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES, MapRecord
 from behaviours.net.features import FOUND, FOUND_ARRAY, FoundRecord, find_features
 from behaviours.net.network import NETWORKS, Network, compiled_networks
 from behaviours.net.scoring import UNITS, UNITS_ARRAY, NetworkRecord, UnitsRecord, best_move
 from behaviours.rollout.plans import GOAL_MOVE
-from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
-from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
-from behaviours.rollout.repetition import REPEATS, repeated_move
-from behaviours.rollout.situations import SITUATIONS, recalled_move
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, POLICY_ARRAY, PolicyRecord, policy_move
+from behaviours.rollout.repetition import REPEATS, SITUATIONS, recalled_move, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
+from sim.kernel_types import GameRecord, int64, tuple_of, uint64, uintp
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
@@ -62,7 +60,7 @@ class Players(NamedTuple):
 
     ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
-    (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.situations`).
+    (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.repetition`).
 
     ``net[0]`` is the network that our hero follows after its goals, if the playouts have `follows_net`. `found` and `units` are
     its memory (`behaviours.net.scoring`): arrays of one record.

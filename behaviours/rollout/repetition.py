@@ -1,7 +1,11 @@
-"""Repeated moves: a model of heroes that move back and forth or are stuck.
+"""Two models of heroes that do the same again. No policy of `behaviours.rollout.policy` predicts such heroes.
 
-If a hero made the same move on its last two turns on a square, the model predicts this move there again, unless an enemy is near.
-No policy of `behaviours.rollout.policy_params` predicts such a hero.
+**Repeated moves**: if a hero made the same move on its last two turns on a square, it makes it there again, unless an enemy
+is near. So do heroes that move back and forth or are stuck.
+
+**Situations**: a hero makes the same move as the last time it was in the same situation, such as a hero that guards a tavern. The
+situation of a hero is its square and strength, and the squares and strengths of the enemies near it. The strength of a hero is
+the number of blows that kill it: its life divided by 20, rounded up. A hero without an enemy near has no situation.
 """
 
 from __future__ import annotations
@@ -10,15 +14,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from sim.game import CELLS, OFFSET, STAY, TAVERN
+from behaviours.common.map_tables import MapRecord
+from sim.game import CELLS, OFFSET, STAY, STRIDE, TAVERN
+from sim.kernel_types import GameRecord, int64, uint64, uintp
 from sim.kernels import kernel
 from sim.rules import has_effect
 
 #: The result of `effect` for a move that drinks, in any direction.
 DRINKS = 5
 #: A hero does not repeat moves if an enemy is at most this far away, in moves.
-NEAR = 2
+REPEAT_DISTANCE = 2
 #: Entry of a square where no move was made, and number added to a move that was made there only once.
 _NONE, _ONCE = -1, 8
 
@@ -61,6 +66,70 @@ def repeated_move(game: GameRecord, tables: MapRecord, repeats: NDArray[np.int8]
         return int64(_NONE)
     for step in range(1, 4):
         other = game.hero[uintp((hero + step) & 3)]
-        if other.crashed == 0 and tables.to_square[uintp(pos * CELLS + int64(other.pos))] <= NEAR:
+        if other.crashed == 0 and tables.to_square[uintp(pos * CELLS + int64(other.pos))] <= REPEAT_DISTANCE:
             return int64(_NONE)
     return move
+
+
+#: Largest distance of an enemy that is near, in moves.
+SITUATION_DISTANCE = 3
+#: Number of places per hero. A situation has one place. If two situations have the same place, the later one is kept.
+PLACES = 256
+#: Number of bits of a move, of a strength, and of a square with a strength.
+_MOVE_BITS, _STRENGTH_BITS, _HERO_BITS = 3, 3, 13
+#: Odd number with which situations are hashed: 2**64 divided by the golden ratio. The place is the upper 8 bits of the product.
+_HASH, _HASH_SHIFT = 0x9E3779B97F4A7C15, 56
+#: numba's type of the situations of four heroes.
+SITUATIONS = types.Array(types.int64, 2, "C")
+
+
+def no_situations() -> NDArray[np.int64]:
+    """Return an array for the situations and moves of four heroes, without any: int64[4, `PLACES`]."""
+    return np.zeros((4, PLACES), np.int64)
+
+
+@kernel
+def situation_of(game: GameRecord, tables: MapRecord, hero: int) -> int:
+    """Return the situation of a hero as a number above 0, or 0 if no enemy is near.
+
+    The number has 13 bits per hero, first the hero itself: ten bits for its square and three bits for its strength. They are 0
+    for an enemy that is not near.
+    """
+    own = game.hero[uintp(hero)]
+    pos = int64(own.pos)
+    situation = (pos << _STRENGTH_BITS) | ((int64(own.life) + 19) // 20)
+    near = False
+    for step in range(1, 4):
+        enemy = game.hero[uintp((hero + step) & 3)]
+        there = int64(enemy.pos)
+        situation <<= _HERO_BITS
+        # Squares that are farther apart than that many rows and columns need no look into the table, which is slow.
+        apart = abs(there // STRIDE - pos // STRIDE) + abs(there % STRIDE - pos % STRIDE)
+        if apart <= SITUATION_DISTANCE and tables.to_square[uintp(pos * CELLS + there)] <= SITUATION_DISTANCE:
+            near = True
+            situation |= (there << _STRENGTH_BITS) | ((int64(enemy.life) + 19) // 20)
+    return situation if near else int64(0)
+
+
+@kernel
+def _place_of(situation: int) -> int:
+    return uintp((uint64(situation) * uint64(_HASH)) >> uint64(_HASH_SHIFT))
+
+
+@kernel
+def note_move(situations: NDArray[np.int64], game: GameRecord, tables: MapRecord, hero: int, move: int) -> None:
+    """Store the move (0..4) of a hero for its situation."""
+    situation = situation_of(game, tables, hero)
+    if situation:
+        situations[uintp(hero), _place_of(situation)] = (situation << _MOVE_BITS) | move
+
+
+@kernel
+def recalled_move(situations: NDArray[np.int64], game: GameRecord, tables: MapRecord, hero: int) -> int:
+    """Return the move (0..4) that a hero made the last time it was in this situation. Return -1 if there is none."""
+    situation = situation_of(game, tables, hero)
+    if situation:
+        entry = situations[uintp(hero), _place_of(situation)]
+        if entry >> _MOVE_BITS == situation:
+            return int64(entry & 7)
+    return int64(_NONE)

@@ -22,8 +22,7 @@ from behaviours.net.trait import check_nets
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, NO_NET, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
-from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
 from sim.game import PLIES_PER_ROUND, STAY
 
 #: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
@@ -167,8 +166,8 @@ class Rollout(SplitBehaviour):
 
     def _plans(self, view: View) -> NDArray[np.int16]:
         limit = self._limit(view)
-        wanted = self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines
-        return view.shared(("rollout plans", wanted), lambda: plans_of(view, *wanted))
+        limits = self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines
+        return view.shared(("rollout plans", limits), lambda: plans_of(view, *limits))
 
     def _limit(self, view: View) -> int:
         """Return the largest number of plies that one part may play in its playouts."""
@@ -196,13 +195,13 @@ class Rollout(SplitBehaviour):
                 return  # there was no time for one whole scenario
             plies = int(stats["plies"].sum())
             rows.append(np.array([stats[name] for name in _FIELDS]))
-            found = np.array(rows)
-            yield found
+            statistics = np.array(rows)
+            yield statistics
             scenario += more
             halvings += 1
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
-            stages = _single_stages(found)
+            stages = _single_stages(statistics)
             order = np.argsort(-compare_plans(stages[:, _TOTAL], stages[:, _COUNT])[0], kind="stable")
 
     def _compiled_weights(self, view: View) -> NDArray[np.void]:
@@ -230,8 +229,8 @@ class Rollout(SplitBehaviour):
         if self.net is None:
             move = follow(view.games, 0, view.me, tables, weights, compiled_policies((self.params,)), 0, NO_GOAL)
         else:
-            found, units = np.zeros(1, FOUND), np.zeros(1, UNITS)
-            move = net_move(self._network, 0, view.games, 0, view.me, tables, found, units, np.zeros(5, np.int64))
+            features, units = np.zeros(1, FOUND), np.zeros(1, UNITS)
+            move = net_move(self._network, 0, view.games, 0, view.me, tables, features, units, np.zeros(5, np.int64))
         return SearchInfo({each: 0.0 if each == _effective(view, move) else -1.0 for each in view.moves}, nodes=0)
 
     def _info(

@@ -149,32 +149,32 @@ def iterative_deepening(
         pv: tuple[int, ...] = ()
         work.task["limit"] = max(nodes, 1)
         for depth in depths:
-            found: dict[int, int] = {}
+            scored: dict[int, int] = {}
             for move in order:
-                best = max(found.values(), default=-INFINITE)
+                best = max(scored.values(), default=-INFINITE)
                 alpha = max(best - params.clip, -INFINITE)
                 score = search_below(position, tables, compiled, work.works, stop, move, depth, (alpha, INFINITE))
                 if work.task["aborted"]:
                     break
-                found[move] = score
+                scored[move] = score
                 if score > best:
                     pv = (move, *work.root["pv"][: work.root["pv_length"]].tolist())
-            if not found:
+            if not scored:
                 return
-            whole = len(found) == len(order)
+            whole = len(scored) == len(order)
             if not whole and known:
                 first = order[0]
-                found |= {move: found[first] + min(0, known[move] - known[first]) for move in order if move not in found}
+                scored |= {move: scored[first] + min(0, known[move] - known[first]) for move in order if move not in scored}
             elif not whole:  # not even the first depth was finished
-                found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
-            order.sort(key=lambda move: -found[move])  # stable: moves with equal scores keep their order
-            known = found
-            lowest = max(found.values()) - params.clip  # a lower score is only a bound and may differ between runs
+                scored |= dict.fromkeys((move for move in order if move not in scored), min(scored.values()))
+            order.sort(key=lambda move: -scored[move])  # stable: moves with equal scores keep their order
+            known = scored
+            lowest = max(scored.values()) - params.clip  # a lower score is only a bound and may differ between runs
             means = {
                 move: max(score, lowest) + params.blend * (means.get(move, score) - max(score, lowest))
-                for move, score in found.items()
+                for move, score in scored.items()
             }
-            scores = tuple(found.get(move) for move in range(5))
+            scores = tuple(scored.get(move) for move in range(5))
             blended = tuple(round(means[move]) if move in means else None for move in range(5))
             yield IterationResult(depth, scores, blended, pv, int(work.task["nodes"]), whole)
             if not whole:

@@ -23,11 +23,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import WEIGHT_ARRAY, evaluate
-from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uint64, uintp
-from behaviours.common.map_tables import MAP_TABLES_ARRAY
+from behaviours.common.evaluation import WEIGHT_ARRAY, WeightsRecord, evaluate
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, MapRecord
 from behaviours.common.policy import cheap_move
-from behaviours.search.ordering import record_cutoff, sort_moves
 from behaviours.search.records import (
     BEST_REPLY,
     BEST_REPLY_PLUS,
@@ -46,8 +44,11 @@ from behaviours.search.records import (
     FrameRecord,
     TaskRecord,
     WorkRecord,
+    record_cutoff,
+    sort_moves,
 )
 from sim.game import BLOW, GAMES, RUNNING, STAY, Games
+from sim.kernel_types import GameRecord, int64, uint64, uintp
 from sim.kernels import entry, inlined, kernel
 from sim.rules import has_effect, hash_of, play, rehash, undo
 
@@ -79,8 +80,8 @@ def _key_of(game: GameRecord, position: int, deaths: int) -> int:
 @kernel
 def _squares_between(game: GameRecord, hero: int, other: int) -> int:
     """Return the distance of two heroes in squares, rows plus columns."""
-    here, there = int64(game.hero[hero].pos), int64(game.hero[other].pos)
-    return abs((here >> 5) - (there >> 5)) + abs((here & 31) - (there & 31))
+    first, second = int64(game.hero[hero].pos), int64(game.hero[other].pos)
+    return abs((first >> 5) - (second >> 5)) + abs((first & 31) - (second & 31))
 
 
 @kernel

@@ -9,9 +9,29 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.evaluation import UNIT, Weights
-from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import IterationResult, SearchParams, iterative_deepening
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID
+from sim.game import ABSENT, Games
+from sim.maps import Map
+
+#: Number of moves added to a distance from our spawn square. A death takes us to this square at once, but we seldom want to die.
+FROM_SPAWN = 3
+
+
+def active_enemies(games: Games, where: Map, me: int, moves: int, at_most: int) -> int:
+    """Return the nearest opponents of hero `me` (0..3), at most `at_most` and within `moves` moves, as a set: bit h is hero h.
+
+    Ways lead over air and through heroes. A way begins at our square, or at our spawn square with `FROM_SPAWN` moves added. The
+    shorter of these two ways counts. If two opponents are equally near, the opponent with the lower index comes first. Crashed
+    heroes never move and are left out.
+    """
+    places = games["hero"]["pos"][0].tolist()
+    crashed = games["hero"]["crashed"][0].tolist()
+    from_pos, from_spawn = where.distances[places[me]], where.distances[int(games["hero"]["spawn"][0, me])]
+    others = [hero for hero in range(4) if hero != me and places[hero] != ABSENT[hero] and not crashed[hero]]
+    away = sorted((min(int(from_pos[places[hero]]), int(from_spawn[places[hero]]) + FROM_SPAWN), hero) for hero in others)
+    return sum(1 << hero for distance, hero in away[:at_most] if distance <= moves)
+
 
 MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
 
@@ -51,10 +71,10 @@ class Search(Behaviour):
         params = self.params(view)
         last = min(self.depth, int(view.games["max_turns"].item(0)) - view.turn)
         depths = range(1, last + 1)
-        for found in iterative_deepening(
+        for result in iterative_deepening(
             view.games, view.map, params, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop
         ):
-            yield self._info(found)
+            yield self._info(result)
 
     def params(self, view: View) -> SearchParams:
         """Return the parameters of this turn's search."""
@@ -68,8 +88,8 @@ class Search(Behaviour):
             death=round(self.death * UNIT),
         )
 
-    def _info(self, found: IterationResult) -> SearchInfo:
-        scores = {move: score for move, score in enumerate(found.blended) if score is not None}
+    def _info(self, result: IterationResult) -> SearchInfo:
+        scores = {move: score for move, score in enumerate(result.blended) if score is not None}
         best, unit = max(scores.values()), self.scale * UNIT
         votes = {move: max(-1.0, (score - best) / unit) for move, score in scores.items()}
-        return SearchInfo(votes, depth=found.depth, score=best / UNIT, nodes=found.nodes, pv=found.pv)
+        return SearchInfo(votes, depth=result.depth, score=best / UNIT, nodes=result.nodes, pv=result.pv)

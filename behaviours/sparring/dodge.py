@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.sparring.exchanges import wins
+from behaviours.common.duel import wins
 from sim.game import BEER_COST
 
 

@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.duel import wins_exchange
-from behaviours.common.kernel_types import GameRecord, int64
-from behaviours.common.projection import rival
-from behaviours.sparring.exchanges import wins
+from behaviours.common.duel import wins, wins_exchange
+from behaviours.common.targets import rival
 from sim.game import AIR, BEER_COST, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
-from sim.kernel_types import FLOATS, INT64S
+from sim.kernel_types import FLOATS, INT64S, GameRecord, int64
 from sim.kernels import entry, kernel
 from sim.rules import is_present
 
@@ -53,25 +51,25 @@ def _way_costs(games: Games, index: int, me: int, goals: NDArray[np.int64], fear
     ways[pos], queue[0], queued[pos] = 0.0, pos, 1
     head, count = 0, 1
     while count:
-        here = queue[head]
+        place = queue[head]
         head, count = (head + 1) % CELLS, count - 1
-        queued[here] = 0
+        queued[place] = 0
         for direction in range(1, 5):
-            square = here + OFFSET[direction]
+            square = place + OFFSET[direction]
             cell = int64(game.cell[square])
             open_square = (cell & TILE_BITS) == AIR and cell >> HERO_SHIFT == 0
-            cost = ways[here] + 1.0 + (costs[square] if open_square else 0.0)
+            cost = ways[place] + 1.0 + (costs[square] if open_square else 0.0)
             if cost < ways[square]:
                 ways[square] = cost
-                first[square] = direction if here == pos else first[here]
+                first[square] = direction if place == pos else first[place]
                 if open_square and not queued[square]:
                     queue[(head + count) % CELLS] = square
                     queued[square] = 1
                     count += 1
-    found = np.empty(2 * len(goals), np.float64)
+    results = np.empty(2 * len(goals), np.float64)
     for number in range(len(goals)):
-        found[number], found[len(goals) + number] = ways[goals[number]], first[goals[number]]
-    return found
+        results[number], results[len(goals) + number] = ways[goals[number]], first[goals[number]]
+    return results
 
 
 class GoalScorer(Behaviour):

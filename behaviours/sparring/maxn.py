@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.evaluation import WEIGHT_ARRAY, Weights, compiled_weights, net_worth
-from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, NO_MINE, map_tables_of
+from behaviours.common.evaluation import WEIGHT_ARRAY, Weights, WeightsRecord, compiled_weights, net_worth
+from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, NO_MINE, MapRecord, map_tables_of
 from behaviours.common.policy import cheap_move
 from sim.game import AIR, BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, RUNNING, STAY, Games
-from sim.kernel_types import FLOATS
+from sim.kernel_types import FLOATS, GameRecord, int64, uintp
 from sim.kernels import entry, kernel
 from sim.rules import is_present, play, tile_at
 
@@ -226,9 +225,11 @@ class MaxN(Behaviour):
         if view.moves_left < 1 or view.game.status:
             return None
         weights = compiled_weights(Weights())
-        found = _max_n(view.games, view.me, map_tables_of(view.map), weights, self.mines, 4 * self.rounds, self.envy).tolist()
+        by_direction = _max_n(
+            view.games, view.me, map_tables_of(view.map), weights, self.mines, 4 * self.rounds, self.envy
+        ).tolist()
         values: dict[int, float] = {}
-        for direction, value in enumerate(found):
+        for direction, value in enumerate(by_direction):
             move = direction if direction in view.moves else STAY
             values[move] = max(values.get(move, -1e9), value)
         best = max(values.values())

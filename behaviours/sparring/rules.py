@@ -12,8 +12,7 @@ from pydantic import Field
 from behaviours.base import Behaviour, View, Votes
 from behaviours.common.combat_map import danger
 from behaviours.common.duel import duel, killed_by
-from behaviours.common.projection import rival
-from behaviours.common.targets import first_steps, foreign_mines, is_broke, taverns_beside
+from behaviours.common.targets import first_steps, foreign_mines, is_broke, rival, taverns_beside
 from sim.game import BEER_COST, MAX_LIFE, MINE, MINE_COST, STAY, TILE_BITS
 from sim.paths import FAR, NOTHING_BLOCKED, distances_from
 

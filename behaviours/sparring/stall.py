@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.projection import lead
-from behaviours.common.targets import first_steps, taverns_beside
+from behaviours.common.targets import first_steps, lead, taverns_beside
 from sim.game import MAX_LIFE, STAY
 
 

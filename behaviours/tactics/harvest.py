@@ -17,10 +17,9 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
 from behaviours.common.combat_map import danger
-from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.targets import directions_in, first_steps, foreign_mines, is_broke, tile_beside
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
-from sim.kernel_types import BYTES, INT64S
+from sim.kernel_types import BYTES, INT64S, GameRecord, int64
 from sim.kernels import entry, kernel
 from sim.paths import FAR, flood, spread
 
@@ -227,16 +226,16 @@ def plan(
     `mines` and `taverns` are squares. The route avoids squares that are `blocked` (uint8[1024], 1 = keep out) or have another
     hero on them. The search ends after about `nodes` nodes, and returns the best route so far. The game does not change.
     """
-    found = _plan(games, index, me, life, np.array(mines, np.int64), np.array(taverns, np.int64), blocked, nodes).tolist()
-    count = sum(mine >= 0 for mine in found[5::2])
+    numbers = _plan(games, index, me, life, np.array(mines, np.int64), np.array(taverns, np.int64), blocked, nodes).tolist()
+    count = sum(mine >= 0 for mine in numbers[5::2])
     return HarvestRoute(
-        mines=tuple(found[5::2][:count]),
-        waypoints=tuple(found[4::2][:count]),
-        ends_at_tavern=bool(found[3]),
-        first_steps=tuple(directions_in(found[2])),
-        cost=found[0],
-        nodes=found[1],
-        complete=found[1] <= nodes,
+        mines=tuple(numbers[5::2][:count]),
+        waypoints=tuple(numbers[4::2][:count]),
+        ends_at_tavern=bool(numbers[3]),
+        first_steps=tuple(directions_in(numbers[2])),
+        cost=numbers[0],
+        nodes=numbers[1],
+        complete=numbers[1] <= nodes,
     )
 
 

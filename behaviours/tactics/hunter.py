@@ -65,15 +65,15 @@ class Hunter(Behaviour):
         if solvent and int(taverns[there]) <= moves - 1:
             return {}
         steps = set(directions_in(next_steps(view.games, 0, view.me, from_enemy)))
-        found: dict[int, float] = {}
+        votes: dict[int, float] = {}
         for move in view.moves:
             wins = enemy in killed_by(view, move) or duel(view.after(move), enemy, view.me) <= 0
             if enemy in struck(view, move):
                 if wins:
-                    found[move] = 1.0
+                    votes[move] = 1.0
             elif move in steps and wins:
-                found[move] = 1.0 / walk
-        return found
+                votes[move] = 1.0 / walk
+        return votes
 
     def _closing_in(self, view: View, enemy: int, away: int) -> bool:
         """Return whether an enemy was farther away on our last turn than now."""

@@ -28,10 +28,9 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.combat_map import danger
-from behaviours.common.kernel_types import int64, tuple_of, uint64
 from behaviours.common.targets import foreign_mines
 from sim.game import AIR, BEER_COST, BEER_HEALS, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, OFFSET, TAVERN, TILE_BITS, Game, Games
-from sim.kernel_types import BYTES, FLOATS, INT64S, record
+from sim.kernel_types import BYTES, FLOATS, INT64S, int64, record, tuple_of, uint64
 from sim.kernels import entry, kernel
 from sim.paths import FAR, spread
 
@@ -258,10 +257,10 @@ _PARAMS = tuple_of(
 
 @entry(tuple_of([_INT, _INT])(_PARAMS, _INT, _INT, types.float64, FLOATS, types.Array(types.int16, 3, "C"), INT64S, INT64S))
 def _improve(
-    params: RouteParams, wanted: int, limit: int, margin: float, values: NDArray[np.float64], routes: NDArray[np.int16],
+    params: RouteParams, searched: int, limit: int, margin: float, values: NDArray[np.float64], routes: NDArray[np.int16],
     lengths: NDArray[np.int64], stop: NDArray[np.int64],
 ) -> tuple[int, int]:  # fmt: skip
-    """Search for better routes that begin with the directions in the set `wanted`, with about `limit` nodes in all.
+    """Search for better routes that begin with the directions in the set `searched`, with about `limit` nodes in all.
 
     Return the number of nodes, and the set of directions whose search is not complete. Routes worth `margin` less than the best
     one may be left out. `values`, `routes` and `lengths` have the best route of each direction so far.
@@ -271,9 +270,9 @@ def _improve(
     away = np.empty(CELLS, np.int16)
     nodes, left, unfinished = 0, 0, 0
     for move in range(5):
-        left += wanted >> move & 1
+        left += searched >> move & 1
     for move in range(5):
-        if wanted >> move & 1:
+        if searched >> move & 1:
             _start(params, move, away, states[0])
             values[move] = max(values[move], float(states[0].value))
             bests, share = (float(values[move]), values.max() - margin), (limit - nodes) // left

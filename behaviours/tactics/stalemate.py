@@ -42,22 +42,22 @@ class Stalemate(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return negative votes, or None."""
-        past = view.recent[-self.window :]
-        if len(past) == 0:
+        recent = view.recent[-self.window :]
+        if len(recent) == 0:
             return None
         votes: dict[int, float] = {}
         now = _situation(view.games, 0, view.me)
-        here = (past["hero"]["pos"][:, view.me] == view.pos).nonzero()[0].tolist()
-        same = [turn for turn in here if _situation(past, turn, view.me) == now]
+        turns_here = (recent["hero"]["pos"][:, view.me] == view.pos).nonzero()[0].tolist()
+        same = [turn for turn in turns_here if _situation(recent, turn, view.me) == now]
         if len(same) >= self.min_repeats:
             for turn in same:
-                move = _move_of(view, past, turn)
+                move = _move_of(view, recent, turn)
                 if move in view.moves:
                     votes[move] = votes.get(move, 0.0) - self.push
         if self.retake:
             for move in view.moves:
                 square = view.pos + int(OFFSET[move])
-                if move != STAY and view.cells.item(square) & TILE_BITS >= MINE and (lost := _times_lost(view, past, square)):
+                if move != STAY and view.cells.item(square) & TILE_BITS >= MINE and (lost := _times_lost(view, recent, square)):
                     votes[move] = votes.get(move, 0.0) - self.retake * lost
         return votes or None
 
@@ -71,15 +71,15 @@ def _situation(games: Games, index: int, me: int) -> tuple[Any, ...]:
     return (*near, ours.tobytes())
 
 
-def _move_of(view: View, past: Games, turn: int) -> int:
-    """Return our move on turn number `turn` of `past`. A move without an effect counts as Stay."""
-    following, index = (past, turn + 1) if turn + 1 < len(past) else (view.games, 0)
+def _move_of(view: View, recent: Games, turn: int) -> int:
+    """Return our move on turn number `turn` of `recent`. A move without an effect counts as Stay."""
+    following, index = (recent, turn + 1) if turn + 1 < len(recent) else (view.games, 0)
     move = int(following["hero"]["last_dir"][index, view.me])
     return move if move in view.moves else STAY
 
 
-def _times_lost(view: View, past: Games, square: int) -> int:
-    """Return the number of times that the mine on a square was taken from us since the first turn of `past`."""
-    owners = [int(cell) & TILE_BITS for cell in (*past["cell"][:, square], view.cells[square])]
+def _times_lost(view: View, recent: Games, square: int) -> int:
+    """Return the number of times that the mine on a square was taken from us since the first turn of `recent`."""
+    owners = [int(cell) & TILE_BITS for cell in (*recent["cell"][:, square], view.cells[square])]
     ours = MINE + 1 + view.me
     return sum(before == ours != after for before, after in itertools.pairwise(owners))

@@ -252,10 +252,10 @@ class Layout:
             yield Fill(colours["main"], [(8, middle - 8, 16, 16)])
             yield Words(12, middle, str(hero + 1), "#14110b", bold=True)
             name = self.names[hero]
-            here = self.places[hero] is not None
+            present = self.places[hero] is not None
             shown = name if len(name) <= letters else f"{name[: letters - 1]}…"
-            yield Words(32, middle, f"{shown} ★" if hero == self.me else shown, ink if here else dim)
-            if here:
+            yield Words(32, middle, f"{shown} ★" if hero == self.me else shown, ink if present else dim)
+            if present:
                 for edge, field in ((_LIFE, "life"), (_GOLD, "gold"), (_MINES, "mines")):
                     yield Words(width - edge, middle, str(record[field]), ink, end=True, bold=field == "gold")
 

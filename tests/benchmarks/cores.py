@@ -30,8 +30,8 @@ WARM_UP = 4
 #: The numbers of workers of the bots that think at the same time, by the name of the measurement.
 BOTS = {"one worker": (1,), "two workers": (2,), "two bots": (1, 1)}
 #: The traits with their parameters: alone, and beside a trait that cannot be split.
-ROLLOUT = TraitPlan("behaviours.rollout:Rollout", {"nodes": 10**12})
-SEARCH = TraitPlan("behaviours.search:Search", {"nodes": 30_000})
+ROLLOUT = TraitPlan("behaviours.rollout.trait:Rollout", {"nodes": 10**12})
+SEARCH = TraitPlan("behaviours.search.trait:Search", {"nodes": 30_000})
 
 
 def positions() -> list[Games]:

@@ -13,8 +13,7 @@ from behaviours.common.policy import policy
 from behaviours.net.features import FOUND, MOVE_SLOTS, find_features
 from behaviours.net.network import compiled_networks
 from behaviours.net.scoring import UNITS, best_move
-from behaviours.rollout.policy import NO_GOAL, policy_move
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, compiled_policies, policy_move
 from sim.game import GAME, PLIES_PER_ROUND, mover
 from sim.generator import generate
 from sim.rules import step

@@ -19,8 +19,8 @@ from behaviours import View
 from behaviours.common.evaluation import Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import cheap_move, policy
-from behaviours.search import Search
 from behaviours.search.deepening import IterationResult, iterative_deepening
+from behaviours.search.trait import Search
 from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of

@@ -13,8 +13,8 @@ import numpy as np
 
 from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
-from behaviours.rollout import Rollout
 from behaviours.rollout.plans import plans_of
+from behaviours.rollout.trait import Rollout
 from behaviours.tactics.route import Route, plan_routes
 from sim.game import Games, mover
 from sim.generator import generate

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from behaviours import View
 from behaviours.common.evaluation import Weights
-from behaviours.search import Search
 from behaviours.search.deepening import SearchParams, iterative_deepening
 from behaviours.search.records import INFINITE
+from behaviours.search.trait import Search
 from sim.board import draw
 from sim.game import ABSENT, Games, mover
 from sim.generator import generate

@@ -14,7 +14,7 @@ from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
 from behaviours.net.network import compiled_networks
 from behaviours.net.scoring import UNITS
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, compiled_policies
 from sim.game import GAME, SEATS
 from sim.generator import generate
 from vindibot.learning.collecting import (

@@ -12,8 +12,8 @@ from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS
 from behaviours.net.network import UNIT, Net, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, net_move
-from behaviours.rollout import Rollout
-from behaviours.rollout.policy_params import LIBRARY
+from behaviours.rollout.policy import LIBRARY
+from behaviours.rollout.trait import Rollout
 from sim.rules import step
 from tests.support.commands import invoke
 from tests.support.nets import random_network

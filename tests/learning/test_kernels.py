@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.cache.ownsources import own_sources
+from sim.cache.sources import own_sources
 from vindibot.learning.gradient import cross_entropy_gradient
 
 

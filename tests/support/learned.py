@@ -9,8 +9,7 @@ import numpy as np
 
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, compiled_policies, follow
 from sim.game import RUNNING, mover
 from sim.generator import generate
 from sim.rules import step

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, int64, uintp
 from behaviours.search.records import INFINITE, MAX_PLY
 from sim.game import GAMES, LAST_MINE, MINE, OFFSET, RUNNING, STAY, UNDO, UNDOS, WALL, Games
+from sim.kernel_types import GameRecord, int64, uintp
 from sim.kernels import entry
 from sim.rules import play, undo
 

@@ -123,7 +123,7 @@ class Evaluation:
         return who.gold + self._life(_plies_left(game, hero), game.mines(hero), who.life)
 
     def score(self, game: Reference, me: int, dead_ends: Mapping[Place, int]) -> float:
-        """Return the score of a hero. `dead_ends` has the moves to the mouth by square of a dead end (`sim.structure`)."""
+        """Return the score of a hero. `dead_ends` has the moves to the mouth by square of a dead end (`sim.maps`)."""
         score = self.net_worth(game, me)
         others = [self.net_worth(game, hero) for hero in present(game) if hero != me]
         if others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from behaviours.rollout.policy_params import PolicyParams
+from behaviours.rollout.policy import PolicyParams
 from tests.support.reference import STEPS, Reference
 from tests.support.reference_evaluation import AWAY, Places, wins
 
@@ -20,7 +20,7 @@ def _next(place: Place, way: str) -> Place:
 class ReferencePolicy:
     """One decision of `hero` by `params` with a goal: ("mine", place), ("tavern",), ("hero", index) or None.
 
-    `dead_ends` has the moves to the mouth by square of a dead end (`sim.structure`).
+    `dead_ends` has the moves to the mouth by square of a dead end (`sim.maps`).
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from typing import Any
 
 import vindibot
 from sim.cache import sources
-from sim.cache.ownsources import follow
+from sim.cache.sources import follow
 from vindibot.config.data_files import replaced_paths
 from vindibot.config.trait_spec import TraitSpec
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from behaviours.common.evaluation import UNIT
-from behaviours.search import Search
+from behaviours.search.trait import Search
 from sim.game import DIRECTIONS
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import say

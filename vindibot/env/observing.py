@@ -21,8 +21,7 @@ from gymnasium import spaces
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE, MapRecord
 from behaviours.net.features import FEATURES, FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, find_features
 from sim.game import (
     AIR,
@@ -42,7 +41,7 @@ from sim.game import (
     WALL,
     Games,
 )
-from sim.kernel_types import INT8S, INT64S, tuple_of
+from sim.kernel_types import INT8S, INT64S, GameRecord, int64, tuple_of, uintp
 from sim.kernels import entry, kernel
 from sim.rules import has_effect, tile_at
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.net.network import Net, NetError, compiled_networks, load_nets
-from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
+from behaviours.rollout.policy import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, SEATS
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import Map

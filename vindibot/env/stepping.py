@@ -19,15 +19,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY
-from behaviours.common.kernel_types import GameRecord, int64, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES, MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND_ARRAY, find_features
 from behaviours.net.network import NETWORKS
 from behaviours.net.scoring import UNITS_ARRAY, best_move
-from behaviours.rollout.policy import NO_GOAL, policy_move
-from behaviours.rollout.policy_params import POLICY_ARRAY
+from behaviours.rollout.policy import NO_GOAL, POLICY_ARRAY, policy_move
 from sim.game import GAME, GAMES, RUNNING, STAY, Games
-from sim.kernel_types import INT8S, INT64S, tuple_of
+from sim.kernel_types import INT8S, INT64S, GameRecord, int64, tuple_of, uint64, uintp
 from sim.kernels import entry, kernel
 from sim.maps import Map, map_of
 from sim.playout import below, next_random, random_move, random_state

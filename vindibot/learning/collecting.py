@@ -17,15 +17,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY
-from behaviours.common.kernel_types import GameRecord, int64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, find_features
 from behaviours.net.network import NETWORKS
 from behaviours.net.scoring import UNITS_ARRAY, best_move
-from behaviours.rollout.policy import NO_GOAL, policy_move
-from behaviours.rollout.policy_params import POLICY_ARRAY
+from behaviours.rollout.policy import NO_GOAL, POLICY_ARRAY, policy_move
 from sim.game import BLOW, GAMES, MAX_LIFE, PLIES_PER_ROUND, RUNNING
-from sim.kernel_types import FLOATS, INT8S, INT64S, tuple_of
+from sim.kernel_types import FLOATS, INT8S, INT64S, GameRecord, int64, tuple_of, uintp
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random
 from sim.rules import play

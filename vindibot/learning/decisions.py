@@ -17,14 +17,12 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY, Weights, compiled_weights
-from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, MapRecord, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
 from behaviours.net.move_features import DRINKS, kind_of
-from behaviours.rollout.policy import NO_GOAL, policy_move
-from behaviours.rollout.policy_params import LIBRARY, POLICY_ARRAY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, POLICY_ARRAY, compiled_policies, policy_move
 from sim.game import CELLS, CRASH, GAMES, SEATS, STAY, Games
-from sim.kernel_types import INT8S, tuple_of
+from sim.kernel_types import INT8S, GameRecord, int64, tuple_of, uintp
 from sim.kernels import entry, kernel
 from sim.rules import play
 from vindibot.base.errors import UsageError

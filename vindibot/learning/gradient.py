@@ -16,10 +16,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from sim.game import STAY
-from sim.kernel_types import FLOATS, INT8S, INT64S, tuple_of
+from sim.kernel_types import FLOATS, INT8S, INT64S, int64, tuple_of, uintp
 from sim.kernels import entry, kernel
 from vindibot.learning.collecting import PIECE_TYPE, Piece
 from vindibot.learning.network import (

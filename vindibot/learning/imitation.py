@@ -54,7 +54,7 @@ class Fit:
     - `fitted`, `held`: number of decisions for fitting, and for validation.
     - `accuracy`: share of the decisions in which the bot made the likeliest move.
     - `likelihood`: mean logarithm of the probability of the bot's move.
-    - `library`: the largest accuracy of a policy of `behaviours.rollout.policy_params.LIBRARY`.
+    - `library`: the largest accuracy of a policy of `behaviours.rollout.policy.LIBRARY`.
     """
 
     net: Net

@@ -14,7 +14,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, find_features
 from behaviours.net.network import NETWORKS, Net, Network, compiled_networks
@@ -22,7 +21,7 @@ from behaviours.net.scoring import UNITS, UNITS_ARRAY, best_move, net_move
 from behaviours.net.trait import Learned
 from sim.events import RESPAWNED
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Game, Games, mover
-from sim.kernel_types import INT8S, INT64S
+from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.maps import Map
 from sim.replay import Moves, events_of, moves_of

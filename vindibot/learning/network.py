@@ -11,11 +11,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.kernel_types import int64, uintp
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import UNIT, Net, Network
 from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
+from sim.kernel_types import int64, uintp
 from sim.kernels import inlined, kernel
 
 Floats = NDArray[np.float32]

@@ -21,7 +21,7 @@ from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import LANES, MAX_HIDDEN, Net, Network, compiled_networks
 from behaviours.net.scoring import UNITS
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
 from sim.maps import Map

@@ -24,10 +24,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import UNIT, WEIGHT_ARRAY, Weights, compiled_weights, evaluate
-from behaviours.common.kernel_types import int64
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Games
-from sim.kernel_types import INT8S
+from sim.kernel_types import INT8S, int64
 from sim.kernels import entry
 from sim.rules import play
 from vindibot.base.errors import UsageError

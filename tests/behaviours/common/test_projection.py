@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from behaviours.common.projection import lead, projected_gold, rival
+from behaviours.common.targets import lead, projected_gold, rival
 from vindibot.testing import view
 
 

@@ -13,10 +13,9 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.move_features import FEATURES, SLOTS, features_of_moves
 from behaviours.net.network import UNIT, Net, NetError, Network, save_nets
-from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import model_opponents
-from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
+from behaviours.rollout.trait import Rollout
 from sim.board import draw
 from sim.game import mover
 from sim.generator import generate

@@ -14,8 +14,7 @@ from behaviours.net.features import FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
 from behaviours.net.network import MOST, UNIT, Net, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, features_in, net_move
-from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import compiled_policies
+from behaviours.rollout.policy import NO_GOAL, compiled_policies, follow
 from sim.game import Games, mover
 from sim.maps import Map, map_of
 from tests.support.nets import random_network

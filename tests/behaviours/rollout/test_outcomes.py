@@ -13,7 +13,7 @@ from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.outcomes import play_outcomes
 from behaviours.rollout.plans import plans_of_moves
 from behaviours.rollout.playouts import ROLLOUT_PARAMS, Batch, Players
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
+from behaviours.rollout.policy import LIBRARY, compiled_policies
 from behaviours.rollout.trait import Rollout
 from sim.generator import generate
 from sim.replay import play_moves

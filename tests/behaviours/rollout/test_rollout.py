@@ -16,15 +16,12 @@ from behaviours.common.map_tables import NO_MINE, map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import Net, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, net_move
-from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import count_hits, model_opponents
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import PLAN_STATS, Batch, play_plans
-from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
-from behaviours.rollout.repetition import no_repeats
-from behaviours.rollout.situations import no_situations
-from behaviours.rollout.trait import compare_plans
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
+from behaviours.rollout.repetition import no_repeats, no_situations
+from behaviours.rollout.trait import Rollout, compare_plans
 from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from behaviours import Budget, SearchInfo, View
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.playouts import PLAN_STATS, Batch, Players, play_plans
-from behaviours.rollout.policy_params import LIBRARY, compiled_policies
-from behaviours.rollout.trait import _FIELDS
+from behaviours.rollout.policy import LIBRARY, compiled_policies
+from behaviours.rollout.trait import _FIELDS, Rollout
 from sim.game import mover
 from sim.generator import generate
 from sim.rules import step

@@ -9,10 +9,10 @@ import pytest
 
 from behaviours import RECENT_TURNS, STAY, Budget, View
 from behaviours.common.evaluation import Weights, compiled_weights
-from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import model_opponents
-from behaviours.rollout.policy_params import PolicyParams, compiled_policies
-from behaviours.rollout.situations import NEAR
+from behaviours.rollout.policy import PolicyParams, compiled_policies
+from behaviours.rollout.repetition import SITUATION_DISTANCE
+from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND, Game
 from sim.maps import map_of
 from tests.support.paths import DATA
@@ -36,7 +36,7 @@ def described(game: Game, hero: int) -> tuple[Any, ...] | None:
     heroes, steps = game.hero, map_of(np.array([game])).distances
     parts = [
         (int(heroes[each].pos), -(-int(heroes[each].life) // 20))
-        if each == hero or steps[heroes[hero].pos, heroes[each].pos] <= NEAR
+        if each == hero or steps[heroes[hero].pos, heroes[each].pos] <= SITUATION_DISTANCE
         else (0, 0)
         for each in [(hero + step) % 4 for step in range(4)]
     ]

@@ -16,11 +16,10 @@ from hypothesis import given, settings
 from behaviours.common.evaluation import Weights, compiled_weights, score
 from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
-from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import IterationResult, SearchParams, Workspace, iterative_deepening
 from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, INFINITE, PARANOID
-from behaviours.search.trait import MODES
+from behaviours.search.trait import MODES, active_enemies
 from sim.board import draw, parse
 from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from behaviours.rollout import Rollout
-from behaviours.search import Search
+from behaviours.rollout.trait import Rollout
+from behaviours.search.trait import Search
 from tests.support.puzzles import Puzzle, proven, read_puzzles
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped_folder
