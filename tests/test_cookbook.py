@@ -13,7 +13,7 @@ from tests.support.paths import TOP
 from vindibot.testing import check_trait
 
 BLOCKS = [block.text for block in blocks((TOP / "docs" / "cookbook.md").read_text(), "python")]
-NAMES = ["Thirsty", "Camper", "Miner", "Uncontested", "Robber", "Careful", "Roomy", "Explorer", "Greedy", "Centre"]
+NAMES = ["Thirsty", "Uncontested", "Careful", "Explorer", "Greedy", "Centre"]
 
 
 def test_traits_do_what_their_boards_show() -> None:
