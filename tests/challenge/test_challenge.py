@@ -24,6 +24,7 @@ from vindibot.cli.playing.challenge import challenge_command
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
+from vindibot.games.position import LETTERS
 from vindibot.games.protocol import Player
 
 
@@ -81,7 +82,9 @@ async def test_a_person_plays_to_the_end_and_gets_the_votes(tmp_path: Path) -> N
         assert public.json()["ending"] == "finished"
     assert host.notes[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
     moves = public.json()["moves"]
-    assert [int(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
+    assert [LETTERS.index(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], (
+        "what was decided was played"
+    )
     assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
     found = {(turn["hero"], turn["turn"]): turn for turn in turns}
     recorded_games = [read_recording(path) for path in recordings(tmp_path)]

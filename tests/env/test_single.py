@@ -55,7 +55,7 @@ def test_bots_play(rivals):
             pass
         games.append(env.unwrapped.record())
     assert games[0].moves == games[1].moves == games[3].moves
-    assert games[0].map == games[1].map == games[3].map
+    assert games[0].start == games[1].start == games[3].start
     assert games[2].moves != games[0].moves
     assert sorted(games[0].names) == sorted(("learner", *rivals, *rivals)[:4])
     for env in envs:

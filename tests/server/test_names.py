@@ -53,7 +53,7 @@ async def test_a_name_with_an_unseen_character_is_refused_wherever_it_comes_from
             assert answer.status_code == 400
             assert says in answer.text
         assert len(server.lobby.users) == 0
-    with pytest.raises(UsageError, match=r"(line 1|entry 2): Name"):
+    with pytest.raises(UsageError, match=r"(line \d|entry 2): Name"):
         roster_from_csv(f'name,key\n"{name}",k3yk3yk3\n') if "\n" not in name else roster_from_list(["good", name])
     file = tmp_path / "cup.league.json"
     League.create("cup", LeagueSettings(), roster_from_list(["good", "fine"]), file).save()

@@ -111,7 +111,8 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
     def record(self) -> GameRecord:
         """Return the game up to now, for `vindibot replay`, `vindibot review` and `vindibot.games`."""
         run, now = self.table.running, datetime.now(UTC)
-        first = self.table.maps.starts[int(run.where[0])].reshape(1)
+        first = self.table.maps.starts[int(run.where[0])].reshape(1).copy()
+        first["max_turns"] = run.games["max_turns"][0]
         names = ["learner" if player == LEARNER else self._name(int(player)) for player in run.seats[0].tolist()]
         moves = run.moves[0, : int(run.games["turn"][0])].tolist()
         return GameRecord.of(

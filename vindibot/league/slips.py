@@ -56,8 +56,8 @@ def write_slips(page: str, league: str, path: Path) -> None:
 
     Raises `UsageError` if there is another file, and `VindibotError` if the disk refuses the page.
     """
-    mark = f'<meta name="generator" content="vindibot league slips {league}">'
-    Output(path, mark, f"vindibot league slips {league}", "--out names another file", mode=0o600).write(page)
+    made_by = f"slips of the league {league}, made by vindibot league slips"
+    Output(path, f'<meta name="generator" content="{made_by}">', made_by, "--out names another file", mode=0o600).write(page)
 
 
 def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
