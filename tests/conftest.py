@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import sys
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ from vindibot import learning
 
 #: A variable that says that tests must not be skipped because there is no browser.
 REQUIRED = "TESTS_REQUIRE_BROWSER"
+
+# Containers often set this. Without their compiled files, each of the processes that the tests begin would compile all sources.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # An example may take as long as it takes: the machine may be busy with other things.
 settings.register_profile("unhurried", deadline=None)
