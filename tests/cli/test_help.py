@@ -75,3 +75,22 @@ def test_no_command_is_printed_without_quotes() -> None:
     for path in (TOP / "vindibot").rglob("*.py"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             assert not unquoted.search(line), f"{path.name}, line {number}: {line.strip()}"
+
+
+@pytest.mark.parametrize("words", ["arena", "challenge", "play", "serve", "tune play"])
+def test_a_command_has_at_most_25_options(words: str) -> None:
+    """What only experts change is a key of the configuration."""
+    shown = CliRunner().invoke(main, [*words.split(), "--help"]).output
+    assert 0 < len(re.findall(r"^  (?:-\w, )?--", shown, re.MULTILINE)) <= 25
+
+
+@pytest.mark.parametrize(("command", "key"), [("arena", "max_forfeits"), ("play", "time.margin_ms"), ("serve", "max_games")])
+def test_config_shows_what_has_no_option(command: str, key: str) -> None:
+    assert f"--{key.rpartition('.')[2].replace('_', '-')}" not in CliRunner().invoke(main, [command, "--help"]).output
+    assert f"{key} = " in CliRunner().invoke(main, ["config", "--for", command]).output
+
+
+def test_the_help_shows_the_default_of_the_command() -> None:
+    """The default of a table of settings may differ from that of its fields."""
+    shown = CliRunner().invoke(main, ["arena", "--help"], env={"COLUMNS": "200"}).output
+    assert re.search(r"--log-level.*[^]]*\[default:\s+warning\]", shown)

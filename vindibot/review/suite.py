@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,26 +40,6 @@ TRIED, CHOSEN = 6, 1
 FIRST_ROUND = 5
 
 
-@dataclass(frozen=True)
-class SuiteRequest:
-    """The arguments of ``vindibot positions make``. Fields have the names of the options.
-
-    `output` is the beginning of the names of the two files. `margin` is the largest difference of two heroes in expected gold at
-    the end of a game of `rounds` rounds. `nodes` is the number of plies that are played out per position.
-    """
-
-    output: Path
-    files: tuple[Path, ...]
-    reviewer: str
-    count: int
-    margin: float
-    rounds: int
-    nodes: int
-    theme: str
-    seed: int
-    most: int | None
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A position that may be chosen: its game, the turn, the state, and the phase."""
@@ -75,22 +55,41 @@ class Candidate:
         return int(self.games["size"].item(0)), self.phase
 
 
-def make_suite(console: Console, request: SuiteRequest) -> None:
-    """Choose positions from the games of the files, and write them to two files. Raises `VindibotError`."""
-    development, end = (request.output.with_name(f"{request.output.name}{what}.jsonl") for what in ("", "-end"))
+def make_suite(
+    console: Console,
+    output: Path,
+    files: Sequence[Path],
+    *,
+    reviewer: str,
+    count: int,
+    margin: float,
+    rounds: int,
+    nodes: int,
+    theme: str,
+    seed: int,
+    most: int | None,
+) -> None:
+    """Choose `count` positions from the games of the files, at most `most` per file, and write them to two files.
+
+    `output` names the files. `margin` is the largest difference of two heroes in expected gold at the end of a game of `rounds`
+    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is "" or the kind of positions. Raises
+    `VindibotError`.
+    """
+    stem = output.with_suffix("") if output.suffix == ".jsonl" else output
+    development, end = (stem.with_name(f"{stem.name}{what}.jsonl") for what in ("", "-end"))
     for path in (development, end):
         suite_output(path).check()
-    bot = load_bot(request.reviewer)
-    valuer = Valuer(rollout_of(bot), request.nodes, 40)
-    records = [(path, record) for path in request.files for record in many_games(path, request.most).records]
+    bot = load_bot(reviewer)
+    valuer = Valuer(rollout_of(bot), nodes, 40)
+    records = [(path, record) for path in files for record in many_games(path, most).records]
     if len({(path, record.id) for path, record in records}) < 2:
         raise UsageError(f"the two files need positions of different games, and there is {counted(len(records), 'game')} here")
     warm(console)
-    rng = np.random.default_rng(request.seed)
-    groups = _groups(records, request, rng)
-    chosen, tried = _choose(console, groups, request, valuer)
+    rng = np.random.default_rng(seed)
+    groups = _groups(records, theme, rng)
+    chosen, tried = _choose(console, groups, count, lambda games: _expected(games, rounds, valuer), margin, theme)
     if not chosen:
-        raise UsageError(f"none of {counted(tried, 'position')} is balanced within {request.margin:g} gold: raise --margin")
+        raise UsageError(f"none of {counted(tried, 'position')} is balanced within {margin:g} gold: raise --margin")
     halves = _halves(chosen)
     if not all(halves):
         raise UsageError("all balanced positions are of one game, and the two files need two: give more games, or raise --margin")
@@ -108,18 +107,18 @@ def make_suite(console: Console, request: SuiteRequest) -> None:
         console,
         f"{short(development)} has {len(halves[0])} of them for development, {short(end)} has {len(halves[1])} for the end",
     )
-    if len(chosen) < request.count:
-        say(console, f"fewer than {request.count}: give more games, or raise --margin", "yellow")
+    if len(chosen) < count:
+        say(console, f"fewer than {count}: give more games, or raise --margin", "yellow")
 
 
 def _groups(
-    records: Sequence[tuple[Path, GameRecord]], request: SuiteRequest, rng: np.random.Generator
+    records: Sequence[tuple[Path, GameRecord]], theme: str, rng: np.random.Generator
 ) -> dict[tuple[int, str], list[Candidate]]:
     """Return the candidates of all games, in a random order, by the size of the map and the phase."""
     found = defaultdict[tuple[int, str], list[Candidate]](list)
     for path, record in records:
         game = f"{path.name.partition('.')[0]} {record.id}"
-        for one in _candidates(game, GameHistory.of(record), request.theme, rng):
+        for one in _candidates(game, GameHistory.of(record), theme, rng):
             found[one.group].append(one)
     for group in found.values():
         rng.shuffle(group)
@@ -170,10 +169,16 @@ def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
 
 
 def _choose(
-    console: Console, groups: dict[tuple[int, str], list[Candidate]], request: SuiteRequest, valuer: Valuer
+    console: Console,
+    groups: dict[tuple[int, str], list[Candidate]],
+    count: int,
+    expected: Callable[[Games], Sequence[float]],
+    margin: float,
+    theme: str,
 ) -> tuple[list[SuitePosition], int]:
-    """Return balanced positions, a position of each group in turn, and the number of positions that were valued.
+    """Return `count` balanced positions, a position of each group in turn, and the number of positions that were valued.
 
+    `expected` returns the expected gold of each hero. In a balanced position, no two heroes differ by more than `margin`.
     The candidates that were tried are removed from `groups`.
     """
     chosen: list[SuitePosition] = []
@@ -181,10 +186,10 @@ def _choose(
     per_game = Counter[tuple[str, str]]()
     tried = 0
     with progress_bar(console) as progress:
-        task = progress.add_task("choosing positions", total=request.count)
-        while len(chosen) < request.count and any(groups.values()):
+        task = progress.add_task("choosing positions", total=count)
+        while len(chosen) < count and any(groups.values()):
             for group in [group for group, left in groups.items() if left]:
-                if len(chosen) >= request.count:
+                if len(chosen) >= count:
                     break
                 while groups[group]:
                     one = groups[group].pop()
@@ -192,12 +197,12 @@ def _choose(
                     if digest in seen or per_game[one.game, one.phase] >= CHOSEN:
                         continue
                     tried += 1
-                    gold = _expected(one.games, request.rounds, valuer)
-                    if max(gold) - min(gold) > request.margin:
+                    gold = expected(one.games)
+                    if max(gold) - min(gold) > margin:
                         continue
                     seen.add(digest)
                     per_game[one.game, one.phase] += 1
-                    chosen.append(_position(one, gold, request.theme))
+                    chosen.append(_position(one, gold, theme))
                     progress.advance(task)
                     break
     return chosen, tried

@@ -68,9 +68,6 @@ def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: An
       vindibot arena --match mybot seed --positions mysuite.jsonl --rounds 80
     """
     from vindibot.base.output.console import terminal
-    from vindibot.review.suite import SuiteRequest, make_suite
+    from vindibot.review.suite import make_suite
 
-    make_suite(
-        terminal(),
-        SuiteRequest(output.with_suffix("") if output.suffix == ".jsonl" else output, files, theme=theme or "", **options),
-    )
+    make_suite(terminal(), output, files, theme=theme or "", **options)

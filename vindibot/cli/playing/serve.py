@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
-#: Settings without an option for the value, because every user of the machine could read a key on the command line.
-HIDDEN = {"admin_key", "keys"}
+#: Settings without an option for the value: keys, because every user of the machine could read them on the command line, and the
+#: limits of the server, which only experts change.
+HIDDEN = {"admin_key", "keys"} | {
+    key
+    for key in ServerSettings.model_fields
+    if key.startswith("max_") or key.endswith(("_per_key", "_per_address", "_per_minute", "_seconds"))
+}
 ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
 ANY_ADDRESS = (ALL_INTERFACES, "::")
