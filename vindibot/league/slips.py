@@ -56,7 +56,8 @@ def write_slips(page: str, league: str, path: Path) -> None:
 
     Raises `UsageError` if there is another file, and `VindibotError` if the disk refuses the page.
     """
-    made_by = f"slips of the league {league}, made by vindibot league slips"
+    command = "vindibot league slips"
+    made_by = f"{command} {league}"
     Output(path, f'<meta name="generator" content="{made_by}">', made_by, "--out names another file", mode=0o600).write(page)
 
 
