@@ -141,18 +141,18 @@ def _begin(table: TrainingGames, guests: Guests, number: int) -> None:
     for seat in range(4):
         table.seats[number, seat], table.leads[number, seat] = LEARNER, 0.0
     state = next_random(state)
-    draw, wanted = below(state, 1000), int64(0)
+    draw, missing = below(state, 1000), int64(0)
     for count in range(3):
-        if len(guests.drawn) and wanted == 0:
-            wanted = int64(count + 1) if draw < guests.parts[count] else int64(0)
+        if len(guests.drawn) and missing == 0:
+            missing = int64(count + 1) if draw < guests.parts[count] else int64(0)
             draw -= guests.parts[count]
-    while wanted:
+    while missing:
         state = next_random(state)
         seat = below(state, 4)
         if table.seats[number, seat] == LEARNER:
             state = next_random(state)
             table.seats[number, seat] = guests.drawn[below(state, len(guests.drawn))]
-            wanted -= 1
+            missing -= 1
     table.states[number] = state
 
 
@@ -236,7 +236,7 @@ def collect(
     guests: Guests,
     parameters: Floats,
     hidden: int,
-    found_array: NDArray[np.void],
+    features_array: NDArray[np.void],
     units_array: NDArray[np.void],
     piece: Piece,
     discount: float,
@@ -246,9 +246,9 @@ def collect(
     """Play a piece of every game, fill `piece`, and add to `statistics` (float64, see `STATISTICS`).
 
     `parameters` are those of the net (`vindibot.learning.network`). `discount` is the discount of rewards per round, and `trace`
-    the decay of GAE per round. `found_array` and `units_array` are arrays of one record, which are overwritten.
+    the decay of GAE per round. `features_array` and `units_array` are arrays of one record, which are overwritten.
     """
-    found, integers = found_array[0], np.zeros(5, np.int64)
+    features, integers = features_array[0], np.zeros(5, np.int64)
     units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
     lives = np.zeros(4, np.int64)
     for number in range(len(table.games)):
@@ -262,17 +262,19 @@ def collect(
                 if player != LEARNER and player < len(guests.policies):
                     move = int64(policy_move(game, tables, guests.weights[0], guests.policies[player], seat, int64(NO_GOAL)))
                 else:
-                    find_features(game, tables, seat, found)
+                    find_features(game, tables, seat, features)
                     if player != LEARNER:
-                        move = int64(best_move(guests.networks[player - len(guests.policies)], found, units_array[0], integers))
+                        move = int64(
+                            best_move(guests.networks[player - len(guests.policies)], features, units_array[0], integers)
+                        )
                 piece.chosen[slot] = -1
                 if player == LEARNER:
                     lead = lead_of(game, seat)
                     if not begun:
                         piece.reward[slot - 4] = (lead - leads[seat]) / mines
                         leads[seat] = lead
-                    piece.state[slot, :] = found.state
-                    piece.moves[slot, :] = found.moves
+                    piece.state[slot, :] = features.state
+                    piece.moves[slot, :] = features.moves
                     table.states[number], move, entropy = _decide(
                         piece, slot, parameters, hidden, units, scores, odds, table.states[number]
                     )
@@ -300,6 +302,6 @@ def collect(
         for seat in range(4):
             first, after = number * PIECE * 4 + seat, 0.0
             if piece.chosen[first + 4 * (PIECE - 1)] >= 0 and not piece.ends[first + 4 * (PIECE - 1)]:
-                find_features(game, table.tables[table.where[number]], seat, found)
-                after = float(value_output(parameters, network_size(hidden), found.state, found.moves, units, hidden))
+                find_features(game, table.tables[table.where[number]], seat, features)
+                after = float(value_output(parameters, network_size(hidden), features.state, features.moves, units, hidden))
             statistics[1] += _estimate(piece, first, after, discount, trace)

@@ -86,8 +86,8 @@ class Sample:
     @property
     def validation(self) -> NDArray[np.bool_]:
         """Whether each item is for validation only: bool[n]."""
-        found: NDArray[np.bool_] = np.isin(self.maps, self.held)
-        return found
+        held: NDArray[np.bool_] = np.isin(self.maps, self.held)
+        return held
 
     def part(self, chosen: NDArray[np.bool_]) -> Self:
         """Return the items that `chosen` (bool[n]) selects."""
@@ -150,18 +150,18 @@ def read_games(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) 
     if not games:
         raise UsageError("these files have no finished game without a crash or a forfeit")
     maps: dict[str, int] = {}
-    found = []
+    chosen = []
     for (path, _), record in games.items():
         if not bots or set(bots) & set(record.names):
             try:
                 GameHistory.of(record)
             except GameRecordError as problem:
                 raise UsageError(f"{short(path)}: {problem.message}") from None
-            found.append((record, maps.setdefault(record.game_map().digest, len(maps))))
+            chosen.append((record, maps.setdefault(record.game_map().digest, len(maps))))
     if len(maps) < 2:
         raise UsageError("these games are on one map: a fit needs games on at least two maps, one of them for validation")
     order = [maps[digest] for digest in sorted(maps, key=lambda digest: digest_number(digest.encode()))]
-    return RecordedGames(tuple(found), np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)]))
+    return RecordedGames(tuple(chosen), np.array(order[: min(max(1, round(holdout * len(maps))), len(maps) - 1)]))
 
 
 def decisions_of(paths: Iterable[Path], holdout: float, bots: Sequence[str] = ()) -> dict[str, MoveDecisions]:
@@ -204,13 +204,13 @@ def _decisions_in(record: RecordedGame, plies: Sequence[int]) -> Columns:
 
 
 @kernel
-def _effective(found: FoundRecord, move: int) -> int:
+def _effective(features: FoundRecord, move: int) -> int:
     """Return the move itself, `STAY` for a move without an effect, and the first drink for any drink."""
-    if move > STAY and found.moves[uintp(move * MOVE_SLOTS)] < 0:
+    if move > STAY and features.moves[uintp(move * MOVE_SLOTS)] < 0:
         return int64(STAY)
-    if kind_of(int64(found.moves[uintp(move * MOVE_SLOTS)])) == DRINKS:
+    if kind_of(int64(features.moves[uintp(move * MOVE_SLOTS)])) == DRINKS:
         for other in range(1, move):
-            if kind_of(int64(found.moves[uintp(other * MOVE_SLOTS)])) == DRINKS:
+            if kind_of(int64(features.moves[uintp(other * MOVE_SLOTS)])) == DRINKS:
                 return int64(other)
     return int64(move)
 
@@ -233,24 +233,24 @@ def find_decisions(
     tables_array: NDArray[np.void],
     weights: NDArray[np.void],
     policies: NDArray[np.void],
-    found: NDArray[np.void],
+    features: NDArray[np.void],
     columns: Columns,
 ) -> None:
     """Play the moves `played` in ``games[0]``, and write decisions into the rows of `columns`, one after the other.
 
-    Decisions are the plies for which `used` has 1. `found` is an array of one record, which is overwritten.
+    Decisions are the plies for which `used` has 1. `features` is an array of one record, which is overwritten.
     """
     game, tables, count = games[0], tables_array[0], int64(0)
     for ply in range(len(played)):
         hero, move = int64(game.turn) & 3, int64(played[ply])
         if used[ply]:
-            find_features(game, tables, hero, found[0])
-            columns.state[count, :] = found[0].state
-            columns.moves[count, :] = found[0].moves
-            columns.chosen[count] = _effective(found[0], move)
+            find_features(game, tables, hero, features[0])
+            columns.state[count, :] = features[0].state
+            columns.moves[count, :] = features[0].moves
+            columns.chosen[count] = _effective(features[0], move)
             for policy in range(len(policies)):
                 other = policy_move(game, tables, weights[0], policies[policy], hero, int64(NO_GOAL))
-                columns.library[count, policy] = _effective(found[0], other)
+                columns.library[count, policy] = _effective(features[0], other)
             columns.near[count] = _is_near(game, tables, hero)
             count += 1
         play(game, move, None)

@@ -8,7 +8,7 @@ pass it measures the net on decisions that it does not fit, and it stops when th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,26 +105,31 @@ def run_imitation(
     files.check()
     console = terminal()
     warm(console)
-    fits: list[Fit] = []
-    interrupted = False
     say(console, "reading the games", "dim")
     decisions = decisions_of(records, holdout, only)
-    try:
-        for name in sorted(decisions):
-            fit = fit_net(name, decisions.pop(name), hidden, near, lambda text: say(console, text, "dim"))
-            fits.append(fit)
-    except KeyboardInterrupt:
-        interrupted = True
+    fits = fit_all(decisions, hidden, near, lambda text: say(console, text, "dim"))
     if fits:
         console.print(fit_table(fits))
         text = playing_text(fits, files) if loaded is None else modelling_text(loaded, label, known, fits, files)
         files.write([fit.net for fit in fits], text)
         say(console, f"nets: {short(files.nets)}", "dim")
         say(console, f"bot: {short(files.bot)}")
-    if interrupted:
+    if len(fits) < len(decisions):
         say(console, "interrupted: the other bots have no net", "yellow")
         return interrupts.INTERRUPTED
     return 0
+
+
+def fit_all(decisions: Mapping[str, MoveDecisions], hidden: int, near: float, note: Callable[[str], None]) -> list[Fit]:
+    """Return a fit per bot, as `fit_net` does. After Ctrl-C, only those that are ready."""
+    fits: list[Fit] = []
+    try:
+        for name, part in decisions.items():
+            fit = fit_net(name, part, hidden, near, note)
+            fits.append(fit)
+    except KeyboardInterrupt:
+        pass
+    return fits
 
 
 def models_of(bot: Bot, trait: str, files: ModelFiles) -> list[str]:
@@ -132,10 +137,10 @@ def models_of(bot: Bot, trait: str, files: ModelFiles) -> list[str]:
 
     Raises `UsageError` if the bot has no trait with this label and the parameter `learned`, and if `files` are files of the bot.
     """
-    found = {spec.label: behaviour for spec, behaviour in bot.build() if "learned" in type(behaviour).model_fields}
-    if trait not in found:
+    traits = {spec.label: behaviour for spec, behaviour in bot.build() if "learned" in type(behaviour).model_fields}
+    if trait not in traits:
         raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the parameter learned")
-    known = [Path(path) for path in getattr(found[trait], "learned", ())]
+    known = [Path(path) for path in getattr(traits[trait], "learned", ())]
     if files.bot.resolve() == Path(bot.path) or files.nets.resolve() in known:
         raise UsageError(f"{files.option}: {bot.name} uses {short(files.bot)} or {short(files.nets)} itself; name another file")
     return [name_of_file(path, files.bot.parent) for path in known]
@@ -257,8 +262,8 @@ def _fit_linear(decisions: MoveDecisions, weights: _Doubles, progress: Callable[
     limits = [(-LARGEST / UNIT, LARGEST / UNIT)] * FEATURES
     options = {"maxiter": _ITERATIONS}
     start = np.zeros(FEATURES)
-    found: _Doubles = minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B", callback=count, options=options).x
-    return found
+    best: _Doubles = minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B", callback=count, options=options).x
+    return best
 
 
 def _probabilities(scores: _Doubles, features: NDArray[np.int32], allowed: NDArray[np.bool_]) -> _Doubles:
@@ -290,11 +295,11 @@ def _fit_hidden(
             cross_entropy_gradient(state, moves, chosen, factors, numbers, parameters, hidden, gradient, sums)
             steps += 1
             adam_step(parameters, mean, square, gradient / np.float32(len(numbers)), size, steps)
-        found = _means(parameters, hidden, others)[0]
-        note(f"pass {passed + 1} of at most {_PASSES}, log likelihood {sums[0] / len(order):.3f}, on other maps {found:.3f}")
+        likelihood = _means(parameters, hidden, others)[0]
+        note(f"pass {passed + 1} of at most {_PASSES}, log likelihood {sums[0] / len(order):.3f}, on other maps {likelihood:.3f}")
         waited += 1
-        if found > best:
-            best, stored, waited = found, parameters.copy(), 0
+        if likelihood > best:
+            best, stored, waited = likelihood, parameters.copy(), 0
         if waited == _FUTILE_PASSES:
             break
     return stored

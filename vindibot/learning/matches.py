@@ -77,8 +77,8 @@ class NetMatch:
 
     def won_interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the share of games won."""
-        found = estimate_share((self.each * self.won).tolist(), [self.each] * len(self.won))
-        return found.low, found.high
+        share = estimate_share((self.each * self.won).tolist(), [self.each] * len(self.won))
+        return share.low, share.high
 
     def deaths_interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the deaths per game. There must be at least two blocks."""
@@ -139,21 +139,21 @@ def play_against_net(game: Game, where: Map, net: Network, rival: Network, seat:
     """Play a game to its end, and return all moves. `net` has one seat, and `rival` all others."""
     moves, players = np.zeros(game["max_turns"].item(0), np.int8), np.ones(SEATS, np.int64)
     players[seat] = 0
-    networks, found, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
-    play_nets(game, map_tables_of(where), networks, players, found, units, moves)
+    networks, features, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
+    play_nets(game, map_tables_of(where), networks, players, features, units, moves)
     return moves
 
 
 def play_against_bot(game: Game, where: Map, net: Network, rival: Bot, seat: int, seed: int, nodes: int) -> Moves:
     """Play a game to its end, and return all moves. `net` has one seat, and the bot `rival` all others."""
     tables, networks = map_tables_of(where), compiled_networks([net])
-    found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    features, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
     voters, moves = in_process_voters(rival), []
     agents = [Agent(voters, hero, seed + hero, nodes=nodes) for hero in range(SEATS)]
     while game["status"][0] == RUNNING:
         hero = mover(game)
         if hero == seat:
-            move = net_move(networks, 0, game, 0, hero, tables, found, units, scores)
+            move = net_move(networks, 0, game, 0, hero, tables, features, units, scores)
         else:
             move = agents[hero].decide_now(game, None).direction
         step(game, 0, move)
@@ -187,17 +187,17 @@ def rivals_of(texts: Sequence[str]) -> list[MatchRival]:
 
     Raises `UsageError` if a bot or a file cannot be read.
     """
-    found = []
+    rivals = []
     for text in texts:
         if text.endswith(".npz"):
             path = given_path(text)
             nets = read_nets(path)
             names = [_label(path)] if len(nets) == 1 else [net.name or _label(path) for net in nets]
-            found += [MatchRival(f"{name} (net)", net.policy) for name, net in zip(names, nets, strict=True)]
+            rivals += [MatchRival(f"{name} (net)", net.policy) for name, net in zip(names, nets, strict=True)]
         else:
             bot = load_bot(text)
-            found.append(MatchRival(bot.name, bot))
-    return found
+            rivals.append(MatchRival(bot.name, bot))
+    return rivals
 
 
 def run_matches(nets: Sequence[str], against: Sequence[str], blocks: int, seed: int, nodes: int) -> int:
@@ -252,7 +252,7 @@ def play_nets(
     tables_array: NDArray[np.void],
     networks: NDArray[np.void],
     seats: NDArray[np.int64],
-    found: NDArray[np.void],
+    features: NDArray[np.void],
     units: NDArray[np.void],
     moves: Moves,
 ) -> None:
@@ -260,8 +260,8 @@ def play_nets(
     game, scores, ply = games[0], np.zeros(5, np.int64), int64(0)
     while game.status == RUNNING:
         hero = int64(game.turn) & 3
-        find_features(game, tables_array[0], hero, found[0])
-        move = best_move(networks[seats[hero]], found[0], units[0], scores)
+        find_features(game, tables_array[0], hero, features[0])
+        move = best_move(networks[seats[hero]], features[0], units[0], scores)
         moves[ply] = move
         ply += 1
         play(game, move, None)

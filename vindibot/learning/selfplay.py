@@ -190,11 +190,11 @@ class Selfplay:
             rivals.append((MatchRival("last snapshot", trainer.snapshots[-1]), SNAPSHOT_BLOCKS))
         if rival is not None:
             rivals.append((MatchRival(rival.name, rival), BOT_BLOCKS))
-        policy, found = trainer.net("", {}).policy, {}
-        for one, blocks in rivals:
-            if result := one.meet(policy, trainer.settings.seed, blocks, stopped):
-                found[one.name] = [float(result.won.mean()), *result.won_interval()]
-        return found
+        policy, results = trainer.net("", {}).policy, {}
+        for opponent, blocks in rivals:
+            if result := opponent.meet(policy, trainer.settings.seed, blocks, stopped):
+                results[opponent.name] = [float(result.won.mean()), *result.won_interval()]
+        return results
 
     def save(self) -> None:
         """Save the run and its net. Raises `VindibotError` if the disk refuses a file.

@@ -94,7 +94,7 @@ class TrainingThread:
             np.zeros(MAPS, MAP_TABLES),
             np.ones(MAPS, np.int8),
         )
-        self.piece, self.found, self.units = new_piece(), np.zeros(1, FOUND), np.zeros(1, UNITS)
+        self.piece, self.features, self.units = new_piece(), np.zeros(1, FOUND), np.zeros(1, UNITS)
 
     def draw_maps(self, places: Sequence[int]) -> None:
         """Make the maps at these places, from their numbers in `maps`."""
@@ -193,36 +193,36 @@ class Trainer:
         for player in self.players:
             player.renew(self.iteration)
         sums = list(self._threads.map(self._collect, self.players))
-        found = [np.flatnonzero(player.piece.chosen >= 0) for player in self.players]
-        self._normalise(found)
+        decisions = [np.flatnonzero(player.piece.chosen >= 0) for player in self.players]
+        self._normalise(decisions)
         loss = Loss(settings.clip, settings.entropy * falling, settings.value)
         for passed in range(settings.passes):
-            self._learn(found, passed, loss, settings.step * falling, means)
-        for one in sums:
-            means.add(STATISTICS, one)
-        self.decisions += sum(map(len, found))
+            self._learn(decisions, passed, loss, settings.step * falling, means)
+        for statistics in sums:
+            means.add(STATISTICS, statistics)
+        self.decisions += sum(map(len, decisions))
         self.iteration += 1
 
     def _collect(self, player: TrainingThread) -> NDArray[np.float64]:
         sums, settings = np.zeros(len(STATISTICS)), self.settings
         collect(
-            player.table, self._guests, self.parameters, settings.hidden, player.found, player.units, player.piece,
+            player.table, self._guests, self.parameters, settings.hidden, player.features, player.units, player.piece,
             settings.discount, settings.trace, sums,
         )  # fmt: skip
         return sums
 
-    def _normalise(self, found: Sequence[NDArray[np.int64]]) -> None:
+    def _normalise(self, decisions: Sequence[NDArray[np.int64]]) -> None:
         """Give the advantages of all threads together the mean 0 and the standard deviation 1."""
-        advantages = np.concatenate([player.piece.advantage[own] for player, own in zip(self.players, found, strict=True)])
+        advantages = np.concatenate([player.piece.advantage[own] for player, own in zip(self.players, decisions, strict=True)])
         mean, deviation = advantages.mean(dtype=np.float64), advantages.std(dtype=np.float64)
-        for player, own in zip(self.players, found, strict=True):
+        for player, own in zip(self.players, decisions, strict=True):
             player.piece.advantage[own] = (player.piece.advantage[own] - mean) / (deviation + 1e-8)
 
-    def _learn(self, found: Sequence[NDArray[np.int64]], passed: int, loss: Loss, step: float, means: Means) -> None:
+    def _learn(self, decisions: Sequence[NDArray[np.int64]], passed: int, loss: Loss, step: float, means: Means) -> None:
         """Make one pass over the decisions, in steps of about ``settings.batch`` decisions of each thread."""
         shuffled = [
             np.random.default_rng([self.settings.seed, 3, self.iteration, passed, player.number]).permutation(own)
-            for player, own in zip(self.players, found, strict=True)
+            for player, own in zip(self.players, decisions, strict=True)
         ]
         steps = max(1, round(max(map(len, shuffled)) / self.settings.batch))
         parts = [np.array_split(order, steps) for order in shuffled]
@@ -232,8 +232,8 @@ class Trainer:
             count = sum(map(len, chosen))
             if count:
                 self._step(sum(self._gradients[1:], self._gradients[0]) / np.float32(count), step)
-            for one in errors:
-                means.add(ERRORS, one)
+            for thread_errors in errors:
+                means.add(ERRORS, thread_errors)
             means.trained += count
 
     def _differentiate(self, number: int, chosen: NDArray[np.int64], loss: Loss) -> NDArray[np.float64]:
@@ -288,14 +288,14 @@ class Trainer:
         """Return the run whose `state` these arrays are. Raises `KeyError` or `ValueError` for arrays of something else."""
         if len(arrays["parameters"]) != len(first_parameters(settings.hidden, settings.seed)):
             raise ValueError("the run has other features than this vindibot; begin a new run with --from and the net of this run")
-        found: dict[str, list[Network]] = {"model": [], "snapshot": []}
-        for kind, networks in found.items():
+        stored: dict[str, list[Network]] = {"model": [], "snapshot": []}
+        for kind, networks in stored.items():
             while f"{kind}.{len(networks)}.out" in arrays:
                 networks.append(Network(*(arrays[f"{kind}.{len(networks)}.{name}"] for name in ("rows", "linear", "out"))))
-        trainer = cls(settings, found["model"], arrays["parameters"].copy())
+        trainer = cls(settings, stored["model"], arrays["parameters"].copy())
         trainer.mean[:], trainer.square[:] = arrays["mean"], arrays["square"]
         trainer.iteration, trainer.steps, trainer.decisions = arrays["counters"].tolist()
-        trainer.snapshots = found["snapshot"]
+        trainer.snapshots = stored["snapshot"]
         trainer._guests = trainer._guests_now()
         for player in trainer.players:
             for name in ("games", "where", "seats", "states", "leads", "open"):

@@ -151,8 +151,8 @@ def fit_weights(positions: Positions, weights: Weights) -> Weights:
     def solved(ridge: float, left_out: int | None = None) -> _Doubles:
         used = [fold for fold in range(len(parts)) if fold != left_out]
         matrix = sum(products[fold] for fold in used) + ridge * len(positions) * np.eye(len(FITTED))
-        found: _Doubles = np.linalg.solve(matrix, sum(sums[fold] for fold in used))
-        return found
+        changes: _Doubles = np.linalg.solve(matrix, sum(sums[fold] for fold in used))
+        return changes
 
     def loss(ridge: float) -> float:
         return sum(float(((missed - part @ solved(ridge, fold)) ** 2).sum()) for fold, (part, missed) in enumerate(parts))
@@ -198,11 +198,11 @@ def positions_of(games: RecordedGames, weights: Weights, every: int) -> Position
     for record, place in games.games:
         scores, gold, left = _scores_in(record, compiled, every)
         final = gold[-1]
-        found = scores[:-1].reshape(-1, len(variants)) / UNIT
+        values = scores[:-1].reshape(-1, len(variants)) / UNIT
         rounds = np.repeat(left[:-1], SEATS)
         gained = (np.tile(final, len(left) - 1) - gold[:-1].ravel()) / UNIT
-        missed = np.tile(final, len(left) - 1) / UNIT - found[:, 0]
-        features = (found[:, 2::2] - found[:, 1::2]) / spans / rounds[:, None]
+        missed = np.tile(final, len(left) - 1) / UNIT - values[:, 0]
+        features = (values[:, 2::2] - values[:, 1::2]) / spans / rounds[:, None]
         parts.append(PositionColumns(missed / rounds, gained / rounds, features.astype(np.float32)))
         maps += [place] * len(rounds)
     return Positions(PositionColumns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(maps), games.held)
