@@ -134,13 +134,9 @@ def test_a_net_is_trained_and_measured_as_the_page_on_learning_says(tmp_path: Pa
     rows = printed["vindibot learn match learned mynet/net.npz --against seed --against malvert --blocks 2"].splitlines()[-6:]
     rivals = ("seed", "malvert", "all")
     assert [row.split()[:2] for row in rows] == [[net, rival] for rival in rivals for net in ("learned", "mynet")]
-    value = page.partition("## Value")[2]
-    value = (
-        re.sub(r"--blocks \d+", "--blocks 8", value)
-        .replace("--nodes 300", "--nodes 20")
-        .replace("cup.games.jsonl", "cup.games.jsonl --every 1")
-    )
-    assert len(follow(value, tmp_path, around)) == 3
+    value = re.sub(r"--blocks \d+", "--blocks 8", page.partition("## Value")[2]).replace("--nodes 300", "--nodes 20")
+    value = value.replace("cup.games.jsonl", "cup.games.jsonl --every 1")
+    assert len(follow(value, tmp_path, environment(shims(tmp_path / "more"), VINDIBOT_ROUNDS="40"))) == 3
     assert "[traits.search.weights]" in (tmp_path / "searcher-fitted.toml").read_text()
 
 

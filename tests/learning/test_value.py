@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
 from vindibot.learning.decisions import digest_number, read_games
-from vindibot.learning.value import FITTED, PositionColumns, Positions, fit_value, fit_weights, positions_of
+from vindibot.learning.value import FITTED, PositionColumns, Positions, fit_weights, positions_of, unit_of
 
 WEIGHTS = Weights(leader=0.4, rivals=0.9)
 
@@ -27,55 +28,55 @@ def searched(path: Path) -> Weights:
 
 
 def drawn(seed: int, changes: np.ndarray, noise: float) -> Positions:
-    """Return positions with random features: `changes` (in spreads) is what the evaluation misses, but for the noise."""
+    """Return positions with random features: `changes` (in units) is what the evaluation misses, but for the noise."""
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(5000, len(FITTED))).astype(np.float32)
-    missed = features @ changes + noise * rng.normal(size=5000)
-    return Positions(PositionColumns(missed, missed, features), np.arange(5000) // 500, np.arange(7, 10))
+    features = rng.normal(size=(5000, len(FITTED)))
+    columns = PositionColumns(features @ changes + noise * rng.normal(size=5000), features)
+    return Positions(columns, np.arange(5000) // 500, np.arange(7, 10))
 
 
 def test_positions_are_those_of_recorded_games(games: Path) -> None:
     """Against the evaluation of the states of each game's history."""
     found, row = positions_of(read_games([games], 0.3), WEIGHTS, 7), 0
     movers = set()
-    reach = [compiled_weights(WEIGHTS.model_copy(update={"reach": value})) for value in (0.3, 0.24, 0.36)]
+    weights = [compiled_weights(WEIGHTS.model_copy(update={"reach": value})) for value in (0.3, 0.3 + unit_of("reach"))]
     for record in read_records(games):
         history, tables = GameHistory.of(record), map_tables_of(record.game_map())
-        final = history.last["hero"]["gold"][0].astype(float)
-        for ply in range(digest_number(bytes(record.moves)) % 29, 360, 29):
-            state = history.state(ply)
-            movers.add(ply % SEATS)
-            left = 90 - ply // SEATS
-            now = state["hero"]["gold"][0].astype(float)
+        gold = history.last["hero"]["gold"][0].astype(float)
+        plies = range(digest_number(bytes(record.moves)) % 29, 360, 29)
+        movers |= {ply % SEATS for ply in plies}
+        missed, features = np.zeros((2, len(plies), SEATS))
+        for number, ply in enumerate(plies):
             for hero in range(SEATS):
-                value, low, high = (score(state, 0, hero, tables, weights) / 100 for weights in reach)
-                end, gold = (
-                    each[hero] - 0.9 * np.delete(each, hero).mean() - 0.4 * np.delete(each, hero).max() for each in (final, now)
-                )
-                assert found.columns.missed[row] == pytest.approx((end - value) / left, abs=0.02)
-                assert found.columns.gained[row] == pytest.approx((end - gold) / left, abs=0.02)
-                assert found.columns.features[row, FITTED.index("reach")] == pytest.approx((high - low) / 2 / left, abs=0.02)
-                row += 1
+                value, more = (score(history.state(ply), 0, hero, tables, each) / 100 for each in weights)
+                end = gold[hero] - 0.9 * np.delete(gold, hero).mean() - 0.4 * np.delete(gold, hero).max()
+                missed[number, hero], features[number, hero] = (end - value), (more - value)
+        left = np.array([[90 - ply // SEATS] for ply in plies])
+        rows = slice(row, row + missed.size)
+        for expected, column in ((missed, found.columns.missed), (features, found.columns.features[:, FITTED.index("reach")])):
+            within = expected / left - (expected / left).mean(axis=0)
+            assert np.abs(column[rows] - within.ravel()).max() < 0.02
+        row = rows.stop
     assert row == len(found)
     assert movers == {0, 1, 2, 3}
 
 
 def test_known_weights_are_found_again() -> None:
     changes = np.zeros(len(FITTED))
-    changes[[FITTED.index(name) for name in ("reach", "danger", "keep")]] = 2, -1.5, 0.5
+    changes[[FITTED.index(name) for name in ("reach", "danger", "life")]] = 2, -1.5, 0.5
     fitted = fit_weights(drawn(1, changes, 1.0), WEIGHTS)
-    assert fitted.reach == pytest.approx(0.3 + 2 * 0.06, rel=0.03)
-    assert fitted.danger == pytest.approx(0.25 - 1.5 * 0.05, rel=0.05)
-    assert fitted.keep == pytest.approx(70 + 0.5 * 14, rel=0.03)
-    assert (fitted.leader, fitted.rivals) == (0.4, 0.9)
+    assert fitted["reach"] == pytest.approx(0.3 + 2 * unit_of("reach"), rel=0.05)
+    assert fitted["danger"] == pytest.approx(0.25 - 1.5 * unit_of("danger"), abs=0.01)
+    assert fitted["life"] == pytest.approx(35 + 0.5 * unit_of("life"), rel=0.05)
+    assert set(fitted) == set(FITTED)
 
 
 def test_noise_changes_little_and_weights_stay_within_their_limits() -> None:
     fitted = fit_weights(drawn(2, np.zeros(len(FITTED)), 5.0), WEIGHTS)
-    assert fitted.reach == pytest.approx(0.3, abs=0.02)
-    fitted = fit_weights(drawn(2, np.full(len(FITTED), -90.0), 1.0), WEIGHTS)
-    assert Weights.model_validate(fitted.model_dump()).keep == 1
-    assert fitted.tavern == 0
+    assert fitted["reach"] == pytest.approx(0.3, abs=0.02)
+    fitted = fit_weights(drawn(2, np.full(len(FITTED), 90.0), 1.0), WEIGHTS)
+    assert (fitted["frailty"], fitted["reach"]) == (1, 3)
+    Weights.model_validate(fitted)
 
 
 def test_maps_for_validation_are_not_used_for_the_fit(games: Path) -> None:
@@ -90,13 +91,13 @@ def test_command_writes_a_bot_with_the_fitted_weights(games: Path, tmp_path: Pat
     words = ["learn", "value", "searcher", games, "--every", 2]
     code, said = invoke(tmp_path, *words, "--out", "sub/mine.toml")
     assert code == 0, said
-    before = searched(Path("searcher"))
-    fit = fit_value(read_games([games], 0.3), before, 2)
-    assert fit.after.r2 > fit.before.r2 + 0.03, "two of the bots always stand still or make random moves"
-    assert f"{fit.before.r2:.3f} before, {fit.after.r2:.3f} fitted" in said
-    fitted = searched(tmp_path / "sub" / "mine.toml")
-    assert fitted == fit.weights
-    assert (fitted.rivals, fitted.leader) == (before.rivals, before.leader)
+    before, fitted = searched(Path("searcher")), searched(tmp_path / "sub" / "mine.toml")
+    positions = positions_of(read_games([games], 0.3), before, 2)
+    expected = fit_weights(positions.divided("positions")[0], before)
+    assert fitted == before.model_copy(update=expected)
+    errors = re.search(r"error on other maps, in gold per round left: (\S+) before, (\S+) fitted", said)
+    assert errors is not None
+    assert float(errors[2]) < float(errors[1])
     content = (tmp_path / "sub" / "mine.toml").read_bytes()
     code, said = invoke(tmp_path, *words, "--out", "sub/mine.toml")
     assert code == 0, said

@@ -1,14 +1,14 @@
-"""``vindibot learn value``: the weights of an evaluation (`behaviours.common.evaluation`), fitted to recorded games.
+"""``vindibot learn value``: weights of an evaluation (`behaviours.common.evaluation`), fitted to recorded games.
 
 **Target.** The evaluation of a position estimates, in gold, what it says at the end of the game: the gold of the hero minus the
 weighted gold of its rivals. The weights of the rivals say what the bot wants, so they stay as they are.
 
-**Features.** The feature of a weight is the change of the evaluation, in gold, if the weight grows by its spread (`_spread`). For
-most weights the evaluation is linear, so the change is exact. For the others it is a difference, and the fit is done again at the
-weights found.
+**Features.** The feature of a weight is the change of the evaluation, in gold, if the weight grows by a twentieth of its range.
+Weights in which the evaluation is not linear (rounds, discounts, scales) stay as they are.
 
-**Fit.** A ridge regression of what the evaluation misses on these features, with errors in gold per round left. It draws all
-weights towards those of the bot. A cross-validation on the maps for fitting chooses the ridge.
+**Fit.** A ridge regression of what the evaluation misses on these features. Both are divided by the number of rounds left, and
+both lose their mean over the positions of a hero in a game. So what a bot gains because it is stronger does not count. The ridge
+draws all weights towards those of the bot. A cross-validation on the maps for fitting chooses it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 
 from behaviours.common.evaluation import UNIT, WEIGHT_ARRAY, Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
-from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Games
-from sim.kernel_types import INT8S, int64
+from sim.game import GAMES, PLIES_PER_ROUND, SEATS, Games
+from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.rules import play
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say, terminal
-from vindibot.base.output.text import counted
 from vindibot.base.writing import Output, short
 from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.engine.warmup import warm
@@ -43,27 +42,22 @@ from vindibot.tuning.bot_files import head, reference
 #: The command that fits weights. Its bots name it.
 COMMAND = "vindibot learn value"
 #: The weights that are fitted.
-FITTED = tuple(name for name in Weights.model_fields if name not in ("rivals", "leader"))
-#: Number of times that the fit is done.
-_PASSES = 3
-#: The ridges that are tried, as shares of the positions for fitting.
+FITTED = ("life", "frailty", "reach", "tavern", "loss", "danger", "prey", "dead_end", "spawn")
+#: The ridges that are tried, per position for fitting.
 _RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 _Doubles = NDArray[np.float64]
 
 
 class PositionColumns(NamedTuple):
-    """The columns of n positions, each for one hero. Gold is gold minus the weighted gold of the rivals.
+    """The columns of n positions, each for one hero, as the fit uses them.
 
-    - `missed`: what the evaluation misses of the gold at the end. `gained`: the gold at the end minus the gold in the position.
-    - `features` (n x `FITTED`): how the evaluation changes if a weight grows by its spread.
-
-    All of them are in gold per round left.
+    - `missed`: what the evaluation misses of its value at the end of the game.
+    - `features` (n x `FITTED`): how the evaluation changes with the weights.
     """
 
     missed: _Doubles
-    gained: _Doubles
-    features: NDArray[np.float32]
+    features: _Doubles
 
 
 @dataclass(frozen=True)
@@ -72,20 +66,9 @@ class Positions(Sample):
 
     columns: PositionColumns
 
-    @property
-    def r2(self) -> float:
-        """The share of the variance of the gains until the end of the game that the evaluation explains."""
-        return float(1 - (self.columns.missed**2).sum() / max(1e-12, (self.columns.gained**2).sum()))
-
-
-@dataclass(frozen=True)
-class WeightsFit:
-    """Weights fitted to positions. `before` and `after` have the positions for validation, by the old and the new weights."""
-
-    weights: Weights
-    before: Positions
-    after: Positions
-    fitted: int
+    def error(self, changes: Sequence[float]) -> float:
+        """Return the root mean squared error of the evaluation, if its weights change by these numbers of units."""
+        return float(np.sqrt(((self.columns.missed - self.columns.features @ np.array(changes)) ** 2).mean()))
 
 
 def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, every: int, holdout: float) -> None:
@@ -104,33 +87,26 @@ def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, e
     warm(console)
     say(console, "reading the games", "dim")
     games = read_games(records, holdout)
-    fit = fit_value(games, weights, every)
+    fitting, validation = positions_of(games, weights, every).divided("positions")
+    fitted = fit_weights(fitting, weights)
     table = plain_table("weight", "before", "fitted", left=("weight",))
-    for name in FITTED:
-        table.add_row(name, f"{getattr(weights, name):g}", f"{getattr(fit.weights, name):g}")
+    for name, value in fitted.items():
+        table.add_row(name, f"{getattr(weights, name):g}", f"{value:g}")
     console.print(table)
-    sizes = f"{counted(len(games.games), 'game')}, {fit.fitted} positions for fitting, {len(fit.before)} for validation"
-    quality = f"R2 on maps that the fit did not use: {fit.before.r2:.3f} before, {fit.after.r2:.3f} fitted"
+    changes = [(value - getattr(weights, name)) / unit_of(name) for name, value in fitted.items()]
+    before, after = validation.error([0.0] * len(FITTED)), validation.error(changes)
+    sizes = f"{len(games.games)} games, {len(fitting)} positions for fitting, {len(validation)} for validation"
+    quality = f"error on other maps, in gold per round left: {before:.3f} before, {after:.3f} fitted"
     say(console, f"{sizes}\n{quality}")
     content = {
         "name": f"{loaded.name}-fitted"[:LONGEST_NAME],
         "version": loaded.version,
         "extends": reference(loaded, output.path),
-        "traits": {trait: {"weights": {name: getattr(fit.weights, name) for name in FITTED}}},
+        "traits": {trait: {"weights": fitted}},
     }
-    comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes}.", f"{quality}."]
+    comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
     output.write(head(comments, MARK) + tomli_w.dumps(content))
     say(console, f"bot: {short(output.path)}")
-
-
-def fit_value(games: RecordedGames, weights: Weights, every: int) -> WeightsFit:
-    """Fit weights to games, beginning with `weights`. For `every` see `positions_of`. Raises `UsageError` for too few games."""
-    fitted, (fitting, before) = weights, positions_of(games, weights, every).divided("positions")
-    after = before
-    for _ in range(_PASSES):
-        fitted = fit_weights(fitting, fitted)
-        fitting, after = positions_of(games, fitted, every).divided("positions")
-    return WeightsFit(fitted, before, after, len(fitting))
 
 
 def weights_of(bot: Bot, trait: str) -> Weights:
@@ -141,121 +117,90 @@ def weights_of(bot: Bot, trait: str) -> Weights:
     raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the weights of an evaluation, as search has")
 
 
-def fit_weights(positions: Positions, weights: Weights) -> Weights:
-    """Return the weights that fit best to positions, which `positions_of` found with `weights`."""
-    columns, folds = positions.columns, folds_of(positions.maps)
-    features = columns.features.astype(np.float64)
-    parts = [(features[folds == fold], columns.missed[folds == fold]) for fold in range(folds.max() + 1)]
-    products, sums = [part.T @ part for part, _ in parts], [part.T @ missed for part, missed in parts]
+def _limits(name: str) -> list[float]:
+    """Return the smallest and the largest value of a weight."""
+    limits = Weights.model_fields[name].metadata
+    return [next(float(getattr(limit, side)) for limit in limits if hasattr(limit, side)) for side in ("ge", "le")]
 
-    def solved(ridge: float, left_out: int | None = None) -> _Doubles:
-        used = [fold for fold in range(len(parts)) if fold != left_out]
-        matrix = sum(products[fold] for fold in used) + ridge * len(positions) * np.eye(len(FITTED))
-        changes: _Doubles = np.linalg.solve(matrix, sum(sums[fold] for fold in used))
+
+def unit_of(name: str) -> float:
+    """Return the unit of the changes of a weight: a twentieth of its range."""
+    low, high = _limits(name)
+    return (high - low) / 20
+
+
+def fit_weights(positions: Positions, weights: Weights) -> dict[str, float]:
+    """Return the weights of `FITTED` that fit best to positions, which `positions_of` found with `weights`."""
+    (missed, features), folds = positions.columns, folds_of(positions.maps)
+    parts = [(features[folds == fold], missed[folds == fold]) for fold in range(folds.max() + 1)]
+    products, sums = np.array([part.T @ part for part, _ in parts]), np.array([part.T @ target for part, target in parts])
+
+    def solved(ridge: float, left_out: int = -1) -> _Doubles:
+        used = np.arange(len(parts)) != left_out
+        matrix = products[used].sum(axis=0) + ridge * len(positions) * np.eye(len(FITTED))
+        changes: _Doubles = np.linalg.solve(matrix, sums[used].sum(axis=0))
         return changes
 
     def loss(ridge: float) -> float:
-        return sum(float(((missed - part @ solved(ridge, fold)) ** 2).sum()) for fold, (part, missed) in enumerate(parts))
+        return sum(float(((target - part @ solved(ridge, fold)) ** 2).sum()) for fold, (part, target) in enumerate(parts))
 
-    changes = dict(zip(FITTED, solved(min(_RIDGES, key=loss)).tolist(), strict=True))
-    return weights.model_copy(update={name: _moved(weights, name, change) for name, change in changes.items()})
-
-
-def _limits(name: str) -> tuple[float, float]:
-    """Return the smallest and the largest value of a weight."""
-    low, high = (
-        next(getattr(limit, side) for limit in Weights.model_fields[name].metadata if hasattr(limit, side))
-        for side in ("ge", "le")
-    )
-    return float(low), float(high)
-
-
-def _spread(weights: Weights, name: str) -> float:
-    """Return the unit in which a weight is fitted: a fifth of its value, at least 1 % and at most 10 % of its range."""
-    low, high = _limits(name)
-    value: float = getattr(weights, name)
-    return min(max(value / 5, (high - low) / 100), (high - low) / 10)
-
-
-def _moved(weights: Weights, name: str, change: float) -> float:
-    """Return a weight changed by a number of spreads, within its limits."""
-    low, high = _limits(name)
-    return float(f"{min(max(getattr(weights, name) + change * _spread(weights, name), low), high):.4g}")
+    changes, fitted = solved(min(_RIDGES, key=loss)).tolist(), {}
+    for name, change in zip(FITTED, changes, strict=True):
+        low, high = _limits(name)
+        fitted[name] = float(f"{min(max(getattr(weights, name) + change * unit_of(name), low), high):.4g}")
+    return fitted
 
 
 def positions_of(games: RecordedGames, weights: Weights, every: int) -> Positions:
     """Return positions of all games with the evaluation by `weights`. `every` is the number of rounds from one to the next.
 
-    Each position counts for all four heroes. A digest of the game selects the first position.
+    Each position counts for all four heroes.
     """
-    ends = [(_moved(weights, name, -1), _moved(weights, name, 1)) for name in FITTED]
-    variants = [weights]
-    for name, pair in zip(FITTED, ends, strict=True):
-        variants += [weights.model_copy(update={name: value}) for value in pair]
-    spans = np.array([(high - low) / _spread(weights, name) for name, (low, high) in zip(FITTED, ends, strict=True)])
-    compiled = np.concatenate([compiled_weights(variant) for variant in variants])
+    variants = [weights.model_copy(update={name: getattr(weights, name) + unit_of(name)}) for name in FITTED]
+    compiled = np.concatenate([compiled_weights(variant) for variant in (weights, *variants)])
     parts, maps = [], []
     for record, place in games.games:
-        scores, gold, left = _scores_in(record, compiled, every)
-        final = gold[-1]
-        values = scores[:-1].reshape(-1, len(variants)) / UNIT
-        rounds = np.repeat(left[:-1], SEATS)
-        gained = (np.tile(final, len(left) - 1) - gold[:-1].ravel()) / UNIT
-        missed = np.tile(final, len(left) - 1) / UNIT - values[:, 0]
-        features = (values[:, 2::2] - values[:, 1::2]) / spans / rounds[:, None]
-        parts.append(PositionColumns(missed / rounds, gained / rounds, features.astype(np.float32)))
-        maps += [place] * len(rounds)
+        scores, left = _scores_in(record, compiled, every)
+        if not left.size:  # a short game
+            continue
+        missed = (scores[-1, :, 0] - scores[:-1, :, 0]) / left[:, None]
+        features = (scores[:-1, :, 1:] - scores[:-1, :, :1]) / left[:, None, None]
+        columns = (missed - missed.mean(axis=0)).ravel(), (features - features.mean(axis=0)).reshape(-1, len(FITTED))
+        parts.append(PositionColumns(*columns))
+        maps += [place] * missed.size
     return Positions(PositionColumns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(maps), games.held)
 
 
-def _scores_in(
-    record: GameRecord, weights: NDArray[np.void], every: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], _Doubles]:
-    """Return the evaluations of positions, their gold, and their numbers of rounds left. The last position is the end.
+def _scores_in(record: GameRecord, weights: NDArray[np.void], every: int) -> tuple[_Doubles, _Doubles]:
+    """Return evaluations in gold (float64[positions + 1, heroes, weights]), and the number of rounds left in each position.
 
-    Scores are int64[positions, heroes, weights], and gold is int64[positions, heroes], both in hundredths of gold.
+    The last evaluation is that of the end. A digest of the moves selects the first position.
     """
-    moves, step = np.array(record.moves, np.int8), PLIES_PER_ROUND * every + 1  # one more, so that each hero is to move at times
-    first = digest_number(bytes(record.moves)) % step
-    count = len(range(first, len(moves), step)) + 1
-    scores, gold = np.zeros((count, SEATS, len(weights)), np.int64), np.zeros((count, SEATS), np.int64)
-    left = np.zeros(count)
-    find_scores(record.first(), moves, first, step, map_tables_of(record.game_map()), weights, scores, gold, left)
-    return scores, gold, left
+    game, moves = record.first(), np.array(record.moves, np.int8)
+    step = PLIES_PER_ROUND * every + 1  # one more, so that each hero is to move at times
+    plies = np.arange(digest_number(bytes(record.moves)) % step, len(moves), step)
+    left = -((game["turn"].item(0) + plies - game["max_turns"].item(0)) // PLIES_PER_ROUND)
+    scores = np.zeros((len(plies) + 1, SEATS, len(weights)))
+    find_scores(game, moves, np.append(plies, len(moves)), map_tables_of(record.game_map()), weights, scores)
+    return scores, left.astype(np.float64)
 
 
-@entry(
-    types.void(
-        GAMES, INT8S, types.int64, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, types.Array(types.int64, 3, "C"),
-        types.Array(types.int64, 2, "C"), types.Array(types.float64, 1, "C"),
-    )
-)  # fmt: skip
+@entry(types.void(GAMES, INT8S, INT64S, MAP_TABLES_ARRAY, WEIGHT_ARRAY, types.Array(types.float64, 3, "C")))
 def find_scores(
     games: Games,
     moves: NDArray[np.int8],
-    first: int,
-    step: int,
+    plies: NDArray[np.int64],
     tables_array: NDArray[np.void],
     weights: NDArray[np.void],
-    scores: NDArray[np.int64],
-    gold: NDArray[np.int64],
-    left: _Doubles,
+    scores: _Doubles,
 ) -> None:
-    """Play `moves` in ``games[0]``. Write the scores of every `step`-th position, from `first` on, and of the end.
-
-    `scores`, `gold` and `left` are those of `_scores_in`.
-    """
-    game, tables, row = games[0], tables_array[0], int64(0)
+    """Play `moves` in ``games[0]``. Write the evaluations before the plies `plies` (`scores`: as `_scores_in` returns them)."""
+    game, row = games[0], int64(0)
     for ply in range(len(moves) + 1):
-        if ply == len(moves) or (ply >= first and (ply - first) % step == 0):
-            turn = int64(game.turn)
-            left[row] = (int64(game.max_turns) - turn + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND
+        if ply == plies[row]:
             for hero in range(SEATS):
                 for number in range(len(weights)):
-                    scores[row, hero, number] = evaluate(game, tables, weights[number], hero)
-                game.turn = game.max_turns  # with no round left, only gold counts
-                gold[row, hero] = evaluate(game, tables, weights[0], hero)
-                game.turn = turn
+                    scores[row, hero, number] = evaluate(game, tables_array[0], weights[number], hero) / UNIT
             row += 1
-        if ply < len(moves) and game.status == RUNNING:
+        if ply < len(moves):
             play(game, moves[ply], None)

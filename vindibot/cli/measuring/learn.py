@@ -218,12 +218,10 @@ def value(bot: str, records: tuple[Path, ...], trait: str, out: Path | None, eve
     """Fit the weights of the evaluation of BOT to the results of the games in RECORDS.
 
     RECORDS are files of game records, for example cup.games.jsonl of vindibot arena; take a thousand games or more. The command
-    writes a bot that extends BOT, and has the fitted weights. The weights rivals and leader stay as they are, because they say
-    what the bot wants.
+    writes a bot that extends BOT, and has the fitted weights: those that multiply a feature of the position.
 
-    R2 is the share of the variance of what a hero gains until the end, per round left, that the evaluation explains. It is
-    measured on maps that the fit did not use, with the weights of BOT and with the fitted ones. Only games can show whether the
-    bot plays better: vindibot arena BOT BOT-fitted.toml --match.
+    The table has the weights before and after the fit. The error is that of the evaluation as an estimate of the end of the game,
+    on maps that the fit did not use. Only games can show whether the bot plays better (docs/learn.md).
 
     \b
     Examples:
