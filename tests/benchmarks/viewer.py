@@ -34,7 +34,7 @@ SIZE, PLIES, SPEED = 28, 1200, 16
 #: The targets, in milliseconds and bytes.
 MEDIAN_MS, P99_MS, OPEN_MS, PAGE_BYTES = 8, 25, 1000, 3_000_000
 #: Numbers of plies that are played before the trace, and during it.
-FROM, TRACED = 100, sized(500, 20)
+FROM, TRACED = 100, 500
 _TRACE = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"]
 #: Names in the trace: the end of the main thread's part of a frame, and a task.
 _FRAME, _TASK = "Commit", "RunTask"
