@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import threading
@@ -17,14 +18,15 @@ from hypothesis import given, strategies as st
 from sim.game import CRASH, equal
 from sim.generator import generate
 from tests.support.recorded import record, record_of, states_of
-from tests.support.serving import match_of_four, playing, serving
+from tests.support.serving import match_of_four, playing, rounds_of_the_loop, serving
 from tests.support.terminals import TerminalProgram
+from tests.support.waiting import until
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
-from vindibot.terminal.keyboard import keys_in
+from vindibot.terminal.keyboard import keyboard, keys_in
 from vindibot.terminal.lines import ending_text, lines_of
 from vindibot.terminal.stream import GameAddress, Watcher, events
 from vindibot.terminal.watch import FASTEST, SLOWEST, Playback
@@ -86,6 +88,23 @@ def test_keys_as_terminals_send_them() -> None:
     assert list(keys_in("q \x1b[C\x1bOD\x1b[A\x1b[B\x1b[H\x1b[F\x1b[1~\x1b[4~\x1b[5~+-")) == [
         *["q", " ", "right", "left", "up", "down", "home", "end", "home", "end", "+", "-"]
     ]
+
+
+async def test_a_key_that_comes_in_pieces_is_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    pressed: list[str] = []
+
+    async def stopping() -> None: ...
+
+    with os.fdopen(theirs) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        with keyboard(pressed.append, stopping, lambda: None) as has_keys:
+            assert has_keys
+            for piece, keys in ((b"q\x1b", ["q"]), (b"[", ["q"]), (b"Bn", ["q", "down", "n"])):
+                os.write(ours, piece)
+                await until(lambda keys=keys: pressed == keys)
+                await rounds_of_the_loop()
+    os.close(ours)
 
 
 def test_playback_runs_pauses_and_steps() -> None:

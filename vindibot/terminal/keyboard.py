@@ -18,6 +18,8 @@ from typing import Any
 
 _SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "1~": "home", "4~": "end"}
 _KEY = re.compile(r"\x1b[\[O]([A-DHF]|[14]~)|\x1b\[[0-9;]*[@-~]|(.)", re.DOTALL)
+#: The beginning of an escape sequence at the end of what was read: a slow connection may deliver a sequence in pieces.
+_CUT = re.compile(r"\x1b([\[O][0-9;]*)?\Z")
 #: Seconds between two attempts to get the terminal back while the program runs in the background.
 _BACKGROUND_SECONDS = 0.5
 
@@ -83,6 +85,7 @@ class _Keys:
         self._loop = asyncio.get_running_loop()
         self._retry: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._cut = ""  # the beginning of an escape sequence whose rest is still to come
 
     def begin(self) -> None:
         self._loop.add_signal_handler(signal.SIGTSTP, self._stop_soon)
@@ -142,7 +145,10 @@ class _Keys:
             data = b""
         if not data:
             self._loop.remove_reader(self._number)
-        for key in keys_in(data.decode(errors="ignore")):
+        text = self._cut + data.decode(errors="ignore")
+        cut = _CUT.search(text)
+        self._cut = cut[0] if cut is not None else ""
+        for key in keys_in(text.removesuffix(self._cut)):
             self._press(key)
 
     # ---- Ctrl-Z ----
