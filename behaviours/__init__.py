@@ -46,6 +46,7 @@ def _check_packages() -> None:
         if parent not in location.parents:
             hides = location.parent if location.name == "__init__.py" else location
             raise ImportError(f"{hides} hides the package {name!r} of vindibot: give it another name")
+    import_module("sim")  # which says what to do if all of this lies in a zip file
 
 
 _check_packages()

@@ -23,6 +23,10 @@ _BOARD, _LEAST_SIDE, _MOST_SIDE = 480, 12, 32
 LEAST_WIDTH = 300
 #: The height of a row of the table, and the size of its letters, in pixels.
 ROW, LETTERS = 22, 13
+#: The height of the table.
+TABLE_HEIGHT = ROW * (SEATS + 1) + 6
+#: The width of a letter, at most on average, and the space for the title of the first column.
+_LETTER, _LIFE_TITLE = LETTERS * 0.6, 38
 #: The right edges of the columns of the table, measured from the right edge of the picture.
 _LIFE, _GOLD, _MINES = 118, 58, 10
 #: Smallest side, in pixels, of a square on which tufts of grass are drawn.
@@ -73,6 +77,11 @@ class Words:
 Part = Fill | Placed | Words
 
 
+def side_of(size: int) -> int:
+    """Return the side of a square, in pixels, that suits a board with `size` rows."""
+    return max(_LEAST_SIDE, min(_MOST_SIDE, _BOARD // size))
+
+
 class Layout:
     """The layout of a picture of the game ``games[index]``.
 
@@ -92,11 +101,11 @@ class Layout:
     ) -> None:
         self.game: Any = games[index]
         self.size = int(self.game["size"])
-        side = max(_LEAST_SIDE, min(_MOST_SIDE, _BOARD // self.size)) if side is None else side
+        side = side_of(self.size) if side is None else side
         self.side, self.me, self.theme = side, me, theme
         self.names = [*names, *(f"hero {hero}" for hero in range(len(names) + 1, SEATS + 1))]
         self.width = max(LEAST_WIDTH, self.size * side)
-        self.height = self.size * side + ROW * (SEATS + 1) + 6
+        self.height = self.size * side + TABLE_HEIGHT
         self._tiles: list[list[int]] = (board_of(games, index) & TILE_BITS).tolist()
         self._land = LANDS[theme]
         self._table = _TABLE[theme]
@@ -240,12 +249,15 @@ class Layout:
         ink, dim = self._table["ink"], self._table["dim"]
         top, width = self.size * self.side + 3, self.width
         turn, turns = int(self.game["turn"]), int(self.game["max_turns"])
-        now = min(turn // PLIES_PER_ROUND + 1, -(-turns // PLIES_PER_ROUND))
+        rounds = -(-turns // PLIES_PER_ROUND)
         middle = top + ROW / 2
-        yield Words(8, middle, f"turn {turn} of {turns} · round {now}", ink, bold=True)
+        heading, longest = f"turn {turn} of {turns}", f"turn {turns} of {turns} · round {rounds}"
+        if 8 + len(longest) * _LETTER <= width - _LIFE - _LIFE_TITLE:  # the same form during the whole game
+            heading += f" · round {min(turn // PLIES_PER_ROUND + 1, rounds)}"
+        yield Words(8, middle, heading, ink, bold=True)
         for edge, title in ((_LIFE, "life"), (_GOLD, "gold"), (_MINES, "mines")):
             yield Words(width - edge, middle, title, dim, end=True)
-        letters = int((width - _LIFE - 70) / (LETTERS * 0.6))
+        letters = int((width - _LIFE - _LIFE_TITLE - 32) / _LETTER)
         for hero, record in enumerate(self.game["hero"]):
             middle += ROW
             colours = HERO_COLOURS[hero]

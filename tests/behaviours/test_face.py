@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -107,3 +108,13 @@ def test_the_lead_and_the_enemies_near() -> None:
         assert here.near(reach) == sorted((enemy for enemy in steps if steps[enemy] <= reach), key=steps.__getitem__)
     assert here.lead == 7 - 11
     assert View(here.games, 2).lead == 11 - 7
+
+
+@pytest.mark.parametrize("module", ["sim.rules", "behaviours", "vindibot.cli.main"])
+def test_an_import_from_a_zip_file_says_what_to_do(module: str, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "all.zip", "w") as packed:
+        for path in (path for folder in ("sim", "behaviours", "vindibot") for path in (TOP / folder).rglob("*.py")):
+            packed.write(path, path.relative_to(TOP))
+    words = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'all.zip'); import {module}"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert re.search(r"\nImportError: .*all\.zip: vindibot does not run from a zip file.*install it with pip", done.stderr)

@@ -10,13 +10,17 @@ import threading
 
 import gymnasium
 import numpy as np
+import pettingzoo
 import psutil
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.wrappers import AddRenderObservation
 
 import vindibot.env
 from sim.board import draw, parse
 from sim.game import PLIES_PER_ROUND, RUNNING, SEATS
+from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
@@ -119,7 +123,31 @@ def test_pictures():
     pixels.step(int(np.flatnonzero(pixels.unwrapped.action_masks())[-1]))
     assert (pixels.render() != first).any()
     with pytest.raises(UsageError, match="render_mode: 'film'"):
-        VindiniumEnv(render_mode="film", **SMALL).render()
+        VindiniumEnv(render_mode="film", **SMALL)
+
+
+@pytest.mark.parametrize("kind", ["single", "vector", "aec", "parallel"])
+def test_all_pictures_of_an_environment_have_one_size(kind):
+    options = {"render_mode": "rgb_array", "maps": [generate(1, size=size) for size in (8, 14, 22, 28)]}
+    shapes, sizes = set(), set()
+    if kind == "vector":
+        envs = gymnasium.make_vec(ID, num_envs=4, **options)
+        envs.reset(seed=1)
+        shapes |= {picture.shape for picture in envs.render()}
+        sizes |= set(envs.unwrapped.table.running.games["size"].tolist())
+    else:
+        env = gymnasium.make(ID, **options) if kind == "single" else pettingzoo.make(kind, ID, **options)
+        for seed in range(6):
+            env.reset(seed=seed)
+            shapes.add(env.render().shape)
+            sizes.add(int(env.unwrapped.game["size"][0]))
+    assert len(sizes) > 1
+    assert len(shapes) == 1
+
+
+def test_pictures_can_be_observations():
+    env = AddRenderObservation(gymnasium.make(ID, render_mode="rgb_array", map_count=8), render_only=True)
+    assert all(env.observation_space.contains(env.reset(seed=seed)[0]) for seed in range(8))
 
 
 def test_a_person_sees_the_game_in_the_terminal(capsys):
@@ -174,8 +202,9 @@ def test_wrong_calls_are_named():
     with pytest.raises(UsageError, match="make has one learner"):
         VindiniumEnv(learners=2)
     env = gymnasium.make(ID, rounds=1, map_count=1).unwrapped
-    with pytest.raises(UsageError, match="call reset first"):
-        env.step(0)
+    for call in (lambda: env.step(0), env.render, env.action_masks, env.record, env.watch):
+        with pytest.raises(ResetNeeded, match="before reset"):
+            call()
     env.reset()
     env.step(0)
     with pytest.raises(UsageError, match="the game is over"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pettingzoo
@@ -166,8 +167,18 @@ def test_wrong_calls_are_named():
     with pytest.raises(UsageError, match="rivals: not an option here"):
         TurnEnv(rivals=["random"])
     for env in (TurnEnv(map_count=1, max_cycles=1), RoundEnv(map_count=1, max_cycles=1)):
-        with pytest.raises(UsageError, match="call reset first"):
-            env.step({} if isinstance(env, RoundEnv) else 0)
+        action: Any = {} if isinstance(env, RoundEnv) else 0
+        calls = {"step": lambda env=env, action=action: env.step(action), "render": env.render, "state": env.state}
+        if isinstance(env, TurnEnv):
+            calls["observe"] = lambda env=env: env.observe("hero_0")
+        for name, call in calls.items():
+            with pytest.raises(AssertionError, match=rf"reset\(\) needs to be called before {name}"):  # PettingZoo's own error
+                call()
+        env.reset()
+        while env.agents:
+            env.step(None if isinstance(env, TurnEnv) and env.terminations[env.agent_selection] else action)
+        with pytest.raises(UsageError, match="the game is over"):
+            env.step(action)
     env = TurnEnv(maps="m1", max_cycles=1)
     env.reset()
     with pytest.raises(UsageError, match="hero_0 is None"):

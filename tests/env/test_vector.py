@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from hypothesis import given, settings, strategies as st
@@ -204,6 +205,7 @@ def test_any_other_number_is_stay():
         ({"size": 10, "mines": 100}, "no map of size 10"),
         ({"hero": 1, "learners": 2}, "one learner"),
         ({"num_envs": 0}, "at least 1"),
+        ({"render_mode": "human"}, "render_mode: 'human' is unknown here; there are ansi, rgb_array"),
     ],
 )
 def test_wrong_options_are_named(options, words):
@@ -213,8 +215,14 @@ def test_wrong_options_are_named(options, words):
 
 def test_wrong_calls_are_named():
     env = VindiniumVectorEnv(2, autoreset_mode="Disabled", map_count=1, rounds=1)
+    for call in (
+        lambda: env.step(np.zeros(2, int)),
+        env.render,
+        lambda: env.reset(options={"reset_mask": np.array([True, False])}),
+    ):
+        with pytest.raises(ResetNeeded, match="before reset"):
+            call()
     for call, words in (
-        (lambda: env.step(np.zeros(2, int)), "call reset first"),
         (lambda: env.reset(seed=[1]), "1 seeds for 2 games"),
         (lambda: env.reset(options={"reset_mask": np.zeros(2, bool)}), "reset_mask"),
     ):

@@ -7,11 +7,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from PIL import Image, ImageSequence
+from PIL import Image, ImageFont, ImageSequence
 
 from sim.board import parse
 from sim.game import EAST, STAY
 from sim.maps import parse_map
+from sim.pictures.layout import LETTERS, Layout, Words
 from tests.support.recorded import record, record_of, states_of
 from tests.viewer.test_replay import replay
 from vindibot.games.game_record import dumps
@@ -59,6 +60,18 @@ def test_known_squares_have_known_colours(reduced: bool) -> None:
 def test_letters_that_the_font_lacks_are_replaced() -> None:
     games = parse(BOARD)
     assert Painter(games, names=["日本"]).paint(games).tobytes() == Painter(games, names=["??"]).paint(games).tobytes()
+
+
+@pytest.mark.parametrize("rounds", [300, 5000])
+@pytest.mark.parametrize("size", [4, 8, 10, 12, 16, 28])
+def test_the_heading_does_not_reach_the_titles_of_the_columns(size: int, rounds: int) -> None:
+    games = parse_map("@1  @2\n" + "\n" * (size - 2) + f"@3{' ' * (2 * size - 4)}@4").new_game(max_turns=4 * rounds)
+    font = ImageFont.load_default(LETTERS)
+    for turn in (0, 1000, 4 * rounds):
+        games["turn"] = turn
+        heading, life, *_ = (part for part in Layout(games).table() if isinstance(part, Words))
+        assert heading.text.startswith(f"turn {turn} of {4 * rounds}")
+        assert heading.x + font.getlength(heading.text) + 8 < life.x - font.getlength(life.text)
 
 
 def game_file(path: Path, rounds: int) -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from sim.board import draw
-from sim.game import Games
+from sim.pictures.layout import side_of
 from vindibot.base.errors import UsageError
+from vindibot.env.table import GameTable
 from vindibot.games.game_record import GameRecord
 from vindibot.viewer.painting import Painter
 from vindibot.viewer.replay import record_page
@@ -21,16 +23,25 @@ MODES = ["ansi", "rgb_array", "human"]
 _CLEAR = "\x1b[H\x1b[J"
 
 
-def frame(game: Games, mode: str, hero: int | None = None) -> Any:
-    """Return a picture of a game: a text for ``ansi``, uint8[height, width, 3] for ``rgb_array``.
+def known_mode(mode: str | None, modes: Sequence[str]) -> str | None:
+    """Return a mode of rendering. Raises `UsageError` for an unknown mode."""
+    if mode is not None and mode not in modes:
+        raise UsageError(f"render_mode: {mode!r} is unknown here; there are {', '.join(modes)}")
+    return mode
 
-    ``human`` prints the text in the terminal, over the last one, and returns None. `hero` (0..3) gets a ring in pixels. Raises
-    `UsageError` for an unknown mode.
+
+def frame(table: GameTable, row: int, mode: str | None, hero: int) -> Any:
+    """Return a picture of a game: a text for ``ansi``, uint8[height, width, 3] for ``rgb_array``, None for None.
+
+    The pictures of all games of a table have the same size. ``human`` prints the text in the terminal, over the last one, and
+    returns None. `hero` (0..3) gets a ring in pixels.
     """
-    if mode not in MODES:
-        raise UsageError(f"render_mode: {mode!r} is unknown; there are {', '.join(MODES)}")
+    if mode is None:
+        return None
+    game = table.running.games[row : row + 1]
     if mode == "rgb_array":
-        return np.asarray(Painter(game, me=hero).paint(game).convert("RGB"))
+        board = max(size * side_of(size) for size in set(table.maps.starts["size"].tolist()))
+        return np.asarray(Painter(game, me=hero, board=board).paint(game))
     if mode == "ansi":
         return draw(game)
     sys.stdout.write((_CLEAR if sys.stdout.isatty() else "") + draw(game))

@@ -14,11 +14,11 @@ from sim.game import mover
 from sim.rules import step
 from vindibot.base.errors import UsageError
 from vindibot.engine.agent import Agent, in_process_voters
-from vindibot.env.frames import MODES, Page, frame
+from vindibot.env.frames import MODES, Page, frame, known_mode
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, GO_ON, LEARNER, MOVE, PROGRAM
 from vindibot.env.table import GameTable
-from vindibot.env.vector import Info, Observation, observation_space
+from vindibot.env.vector import Info, Observation, check_reset, observation_space
 from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
 
@@ -35,13 +35,12 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
         self.options = EnvOptions.of(options)
         if self.options.learners != 1:
             raise UsageError("learners: gymnasium.make has one learner; make_vec or PettingZoo have several")
-        self.render_mode = render_mode
+        self.render_mode = known_mode(render_mode, MODES)
         self.table = GameTable(self.options, 1, logged=True)
         self.action_space = spaces.Discrete(5)
         self.observation_space: spaces.Space[Observation] = observation_space(self.options)  # type: ignore[assignment]
         self._voters = [in_process_voters(bot) for bot in self.table.rivals.bots]
         self._agents: dict[int, Agent] = {}
-        self._begun = False
 
     def __getstate__(self) -> object:
         """Return the state for a copy or a pickle. Raises `UsageError` if bots are among the rivals."""
@@ -63,9 +62,8 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed)
         if seed is not None:
             self.table.seed([0], [seed])
-        elif not self._begun:
+        elif not self.table.begun:
             self.table.seed([0], [int(self.np_random.integers(2**63))])
-        self._begun = True
         for voters in self._voters:
             voters.begin_game()
         self._agents = {}
@@ -74,8 +72,9 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
 
     def step(self, action: int | np.integer[Any]) -> tuple[Observation, float, bool, bool, Info]:
         """Make a move, and play until it is the turn of the learned hero again, or until the game is over."""
-        if not self._begun or self.table.running.ended[0]:
-            raise UsageError("call reset first" if not self._begun else "the game is over: call reset")
+        check_reset(self.table, "step")
+        if self.table.running.ended[0]:
+            raise UsageError("the game is over: call reset")
         self._advance(MOVE, int(action))
         run = self.table.running
         return self.table.seen.one(0), float(run.rewards[0]), bool(run.ended[0]), False, self._info()
@@ -105,11 +104,13 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the mask as bools, as `sb3_contrib.MaskablePPO` asks for it."""
+        check_reset(self.table, "action_masks")
         masks: NDArray[np.bool_] = self.table.seen.masks.astype(np.bool_)[0]
         return masks
 
     def record(self) -> GameRecord:
         """Return the game up to now, for `vindibot replay`, `vindibot review` and `vindibot.games`."""
+        check_reset(self.table, "record")
         run, now = self.table.running, datetime.now(UTC)
         first = self.table.maps.starts[int(run.where[0])].reshape(1).copy()
         first["max_turns"] = run.games["max_turns"][0]
@@ -131,9 +132,8 @@ class VindiniumEnv(gymnasium.Env[Observation, np.int64]):
 
     def render(self) -> Any:
         """Return a picture of the game, by `render_mode`; see `vindibot.env.frames.frame`."""
-        if self.render_mode is None:
-            return None
-        return frame(self.game, self.render_mode, int(self.table.running.heroes[0]))
+        check_reset(self.table, "render")
+        return frame(self.table, 0, self.render_mode, int(self.table.running.heroes[0]))
 
     def close(self) -> None:
         """End the threads of the bots."""

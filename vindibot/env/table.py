@@ -17,12 +17,15 @@ from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_s
 
 
 class GameTable:
-    """`count` games with the same options. `running` has their states. With `logged`, it also has room for all moves."""
+    """`count` games with the same options. `running` has their states. With `logged`, it also has room for all moves.
+
+    `begun` says whether there are games.
+    """
 
     def __init__(self, options: EnvOptions, count: int, logged: bool = False) -> None:
         if count < 1:
             raise UsageError(f"the number of games must be at least 1, not {count}")
-        self.options, self.rules = options, options.rules
+        self.options, self.rules, self.begun = options, options.rules, False
         self.maps, self.rivals = options.map_pool(), options.rival_pool()
         self.seen = Observations(options.lookout, count)
         self.running = Running(
@@ -53,6 +56,7 @@ class GameTable:
         maps, rivals, rules = self.maps, self.rivals.pool, self.rules
         advance_games(self.running, maps, rivals, rules, self._order, tasks, moves, self._found, self._units)
         if (tasks == BEGIN).any():
+            self.begun = True
             self._order = np.argsort(self.running.where, kind="stable")
 
     def look(self, rows: NDArray[np.bool_] | None = None) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.env_logger import EnvLogger
 
 from sim.game import PLIES_PER_ROUND, SEATS, mover
 from vindibot.base.errors import UsageError
-from vindibot.env.frames import MODES, frame
+from vindibot.env.frames import MODES, frame, known_mode
 from vindibot.env.observing import ALL, MASK, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, REWARDS, worths_in
@@ -38,12 +39,12 @@ class FourHeroes:
         if unfit := {"rivals", "hero", "learners", "rounds", "nodes"} & set(options):
             raise UsageError(f"{', '.join(sorted(unfit))}: not an option here; max_cycles is the number of rounds")
         self.options = EnvOptions.of({**options, "learners": SEATS, "rounds": max_cycles})
-        self.render_mode, self.max_cycles = render_mode, max_cycles
+        self.render_mode, self.max_cycles = known_mode(render_mode, MODES), max_cycles
         self.possible_agents, self.agents = AGENTS[:], list[str]()
         self.table = GameTable(self.options, 1, logged=True)
         self._four = Observations(self.options.lookout, SEATS)
         heroes, zeros = np.arange(SEATS), np.zeros(SEATS, np.int64)
-        self._rows, self._begun = Rows(heroes, zeros, zeros.copy(), heroes, np.zeros(SEATS, np.int8)), False
+        self._rows = Rows(heroes, zeros, zeros.copy(), heroes, np.zeros(SEATS, np.int8))
         self.worths, self._kind = np.zeros((1, SEATS)), REWARDS.index(self.options.reward)
         self.spaces = {agent: (observation_space(self.options), spaces.Discrete(5)) for agent in AGENTS}
         self.state_space = spaces.Box(0, 255, (self.game.itemsize,), np.uint8)
@@ -68,9 +69,8 @@ class FourHeroes:
 
     def begin(self, seed: int | None) -> None:
         """Begin a game."""
-        if seed is not None or not self._begun:
+        if seed is not None or not self.table.begun:
             self.table.seed([0], [int(np.random.default_rng().integers(2**63)) if seed is None else seed])
-        self._begun = True
         self.table.advance(np.full(1, BEGIN, np.int8))
         self._rows.where[:] = self.table.running.where[0]
         worths_in(self.game, self._kind, self.worths)
@@ -95,11 +95,15 @@ class FourHeroes:
 
     def state(self) -> NDArray[np.uint8]:
         """Return the bytes of the game, as the observation ``record`` has them."""
+        if not self.table.begun:
+            EnvLogger.error_state_before_reset()
         return self.game.view(np.uint8).copy()
 
     def render(self) -> Any:
         """Return a picture of the game, by `render_mode`; see `vindibot.env.frames.frame`."""
-        return None if self.render_mode is None else frame(self.game, self.render_mode, mover(self.game))
+        if not self.table.begun:
+            EnvLogger.error_render_before_reset()
+        return frame(self.table, 0, self.render_mode, mover(self.game))
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -133,6 +137,8 @@ class TurnEnv(FourHeroes, AECEnv[str, Observation, int]):
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent sees now; its mask is that of a move now."""
+        if not self.table.begun:
+            EnvLogger.error_observe_before_reset()
         hero = AGENTS.index(agent)
         if not self._seen >> hero & 1:
             self._seen |= 1 << hero
@@ -141,8 +147,10 @@ class TurnEnv(FourHeroes, AECEnv[str, Observation, int]):
 
     def step(self, action: int | None) -> None:
         """Make the move of ``agent_selection``; None for an agent whose game is over."""
+        if not self.table.begun:
+            EnvLogger.error_step_before_reset()
         if not self.agents:
-            raise UsageError("call reset first")
+            raise UsageError("the game is over: call reset")
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -180,8 +188,10 @@ class RoundEnv(FourHeroes, ParallelEnv[str, Observation, int]):
         self, actions: dict[str, int]
     ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]:
         """Play a round. An agent without an action stays."""
+        if not self.table.begun:
+            EnvLogger.error_step_before_reset()
         if not self.agents:
-            raise UsageError("call reset first")
+            raise UsageError("the game is over: call reset")
         rewards = np.zeros(SEATS)
         for _ in range(PLIES_PER_ROUND):
             rewards += self.move(int(actions.get(AGENTS[mover(self.game)], 0)))

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from vindibot.base.errors import UsageError
-from vindibot.env.frames import MODES, frame
+from vindibot.env.frames import MODES, frame, known_mode
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, SKIP
 from vindibot.env.table import GameTable
@@ -24,6 +25,12 @@ Observation = dict[str, NDArray[Any]]
 def observation_space(options: EnvOptions) -> spaces.Dict:
     """Return the space of one observation: ``observation`` and ``action_mask``."""
     return spaces.Dict({"observation": options.lookout.space(), "action_mask": spaces.Box(0, 1, (5,), np.int8)})
+
+
+def check_reset(table: GameTable, method: str) -> None:
+    """Raise Gymnasium's error for a call of this method before the first `reset`."""
+    if not table.begun:
+        raise ResetNeeded(f"cannot call {method} before reset")
 
 
 class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
@@ -45,7 +52,8 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
         copy: bool = True,
         **options: Any,
     ) -> None:
-        self.options, self.num_envs, self.render_mode, self._copy = EnvOptions.of(options), num_envs, render_mode, copy
+        self.options, self.num_envs, self._copy = EnvOptions.of(options), num_envs, copy
+        self.render_mode = known_mode(render_mode, self.metadata["render_modes"])
         self.table = GameTable(self.options, num_envs)
         if self.table.rivals.bots:
             names = ", ".join(bot.name for bot in self.table.rivals.bots)
@@ -57,7 +65,6 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._tasks, self._all = np.zeros(num_envs, np.int8), np.ones(num_envs, np.bool_)
-        self._begun = False
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -68,15 +75,14 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
             super().reset(seed=None if seed is None else int(seed))
             if seed is not None:
                 self.table.seed(range(self.num_envs), [int(seed) + row for row in range(self.num_envs)])
-            elif not self._begun:
+            elif not self.table.begun:
                 self.table.seed(range(self.num_envs), self.np_random.integers(2**63, size=self.num_envs).tolist())
         elif len(seed) != self.num_envs:
             raise UsageError(f"seed: {len(seed)} seeds for {self.num_envs} games; give one for each")
         else:
-            drawn = [one if one is not None or self._begun else int(self.np_random.integers(2**63)) for one in seed]
+            drawn = [one if one is not None or self.table.begun else int(self.np_random.integers(2**63)) for one in seed]
             known = [(row, one) for row, one in enumerate(drawn) if one is not None]
             self.table.seed([row for row, _ in known], [one for _, one in known])
-        self._begun = True
         self.table.advance(np.where(rows, BEGIN, SKIP).astype(np.int8))
         self.table.look(rows)
         return self._observations(), self._infos(rows)
@@ -86,8 +92,9 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Make one move in each game, and return after the moves of the rivals. A game that ended begins anew, by the mode."""
         moves = np.ascontiguousarray(actions, np.int64)
-        if moves.shape != (self.num_envs,) or not self._begun:
-            raise UsageError("call reset first" if not self._begun else f"{moves.shape} actions for {self.num_envs} games")
+        check_reset(self.table, "step")
+        if moves.shape != (self.num_envs,):
+            raise UsageError(f"{moves.shape} actions for {self.num_envs} games")
         run = self.table.running
         self._tasks[:] = MOVE
         if self._mode is AutoresetMode.NEXT_STEP:
@@ -112,6 +119,8 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
             return self._all
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
             raise UsageError(f"reset_mask: must be an array of {self.num_envs} bools with at least one True")
+        if not mask.all():
+            check_reset(self.table, "reset with a reset_mask")
         return mask
 
     def _observations(self) -> Observation:
@@ -144,7 +153,9 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of each game, by `render_mode`."""
+        check_reset(self.table, "render")
         if self.render_mode is None:
             return None
-        run = self.table.running
-        return tuple(frame(run.games[row : row + 1], self.render_mode, int(run.heroes[row])) for row in range(self.num_envs))
+        return tuple(
+            frame(self.table, row, self.render_mode, hero) for row, hero in enumerate(self.table.running.heroes.tolist())
+        )

@@ -10,7 +10,7 @@ from functools import cache, cached_property, partial
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from sim.game import SEATS, Games
-from sim.pictures.layout import LETTERS, Fill, Layout, Part, Placed, Words
+from sim.pictures.layout import LEAST_WIDTH, LETTERS, TABLE_HEIGHT, Fill, Layout, Part, Placed, Words
 from sim.pictures.sprites import SPRITES, Colours, Shape
 
 #: Sprites are painted larger by this factor and then reduced, so that their edges are smooth.
@@ -29,10 +29,12 @@ Point = tuple[float, float]
 
 class Painter:
     """A painter for the pictures of one game. `games` is any state of the game, `names` are the names of heroes 1..4, `me` is our
-    hero (0..3)."""
+    hero (0..3). `board` is the side of the board in pixels, None for a side that suits this board. With equal `board`, the
+    pictures of all games have the same size."""
 
-    def __init__(self, games: Games, *, names: Sequence[str] = (), me: int | None = None) -> None:
-        self._look = partial(Layout, names=names, me=me)
+    def __init__(self, games: Games, *, names: Sequence[str] = (), me: int | None = None, board: int | None = None) -> None:
+        self._board = board
+        self._look = partial(Layout, names=names, me=me, side=board and board // int(games["size"][0]))
         self._first = self._look(games)
         self._sprites: dict[tuple[str, str, int], Image.Image] = {}
 
@@ -50,7 +52,11 @@ class Painter:
         layout, picture = self._look(games), self._land.copy()
         self._draw(picture, layout.things(), layout)
         self._draw(picture, layout.table(), layout)
-        return picture
+        if self._board is None:
+            return picture
+        canvas = Image.new("RGB", (max(LEAST_WIDTH, self._board), self._board + TABLE_HEIGHT), layout.paper)
+        canvas.paste(picture, ((canvas.width - picture.width) // 2, 0))
+        return canvas
 
     @cached_property
     def palette(self) -> Image.Image:
