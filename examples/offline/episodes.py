@@ -21,7 +21,8 @@ from sim.rules import step
 from vindibot.env.observing import ALL, Lookout, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import REWARDS, worths_in
-from vindibot.games.game_record import GameRecord, map_before, read_records
+from vindibot.games.files.game_files import read_records
+from vindibot.games.game_record import GameRecord, map_before
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Trains a net with Stable-Baselines3: the vector environment as a `VecEnv`, and a policy of MaskablePPO that becomes a bot.
 
-    python train.py mine.npz --steps 1000000    trains, and writes mine.npz and the bot mine.toml
+python train.py mine.npz --steps 1000000    trains, and writes mine.npz and the bot mine.toml
 """
 
 import argparse
@@ -19,7 +19,7 @@ from torch import nn
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from vindibot.env import export
-from vindibot.env.vector import VindiniumVectorEnv, observation_space
+from vindibot.env.gymnasium_envs import VindiniumVectorEnv, observation_space
 
 
 class Sb3Env(VecEnv):

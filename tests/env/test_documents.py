@@ -8,7 +8,6 @@ import pytest
 
 from behaviours.net.features import MOVE_SLOTS, STATE_SLOTS
 from sim.game import GAME
-from tests.env.test_export import recorded
 from tests.support.documents import TOP, blocks
 from vindibot.env.observing import COMPACT, PLANES, SLOTS
 from vindibot.env.options import POLICIES, EnvOptions
@@ -20,21 +19,10 @@ GYMNASIUM = (TOP / "docs" / "environments-gymnasium.md").read_text()
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_programs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    recorded(tmp_path / "cup.games.jsonl")
     programs = [block.text for block in blocks(page.read_text(), "python")]
     assert programs
     for program in programs:
-        if "sb3" in program:
-            continue  # the next test
         exec(program.replace("num_envs=256", "num_envs=8"), {})
-
-
-def test_the_program_of_stable_baselines(tmp_path, monkeypatch):
-    pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
-    monkeypatch.chdir(tmp_path)
-    (program,) = (block.text for block in blocks((TOP / "docs" / "environments.md").read_text(), "python") if "sb3" in block.text)
-    exec(program.replace("Sb3Env(64", "Sb3Env(4").replace("100_000", "128"), {})
-    assert (tmp_path / "mine.toml").exists()
 
 
 def test_the_table_of_options():

@@ -1,8 +1,6 @@
-"""Policies of other tools play as bots, and recorded games are data for offline learning."""
+"""Policies of other tools play as bots."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import gymnasium
 import numpy as np
@@ -11,17 +9,10 @@ import pytest
 import vindibot.env
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import load_nets
-from sim.game import RUNNING, mover
-from sim.rules import step
-from tests.env import reference
-from tests.support.recorded import record_of, states_of
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, in_process_voters
-from vindibot.env.vector import VindiniumVectorEnv
-from vindibot.games.files.game_files import read_records
-from vindibot.games.game_record import dumps, map_before
-from vindibot.games.outcome import Reason
+from vindibot.env.gymnasium_envs import VindiniumVectorEnv
 
 
 def policy(seed=0, hidden=32, scale=0.2):
@@ -118,71 +109,3 @@ def test_wrong_policies_are_named(change, words, tmp_path):
         vindibot.env.export(weights, tmp_path / "mine.npz")
     with pytest.raises(UsageError, match=r"must end in \.npz"):
         vindibot.env.export(policy(), tmp_path / "mine.net")
-
-
-# ---- Recorded games ----
-
-
-def recorded(path, plies=80):
-    """A file with two games of random moves; in the second, hero 1 crashes."""
-    lines = []
-    for seed in range(2):
-        states = states_of(seed, plies)
-        played = [int(after["hero"]["last_dir"][0, mover(before)]) for before, after in pairwise(states)]
-        if seed:
-            played[4:] = [5, *(move if ply % 4 else 0 for ply, move in enumerate(played[5:], 5))]
-        record = record_of(map_before(states[0]), played, id=f"game{seed}", max_turns=plies, ending=Reason.FINISHED)
-        lines.append(dumps(record))
-    path.write_bytes(b"\n".join(lines) + b"\n")
-    return path
-
-
-@pytest.mark.parametrize("reward", ["lead", "gold", "place", "win"])
-def test_episodes_are_what_the_heroes_saw_and_did(reward, tmp_path):
-    path = recorded(tmp_path / "cup.games.jsonl")
-    found = list(vindibot.env.episodes(path, reward=reward))
-    assert [(one.game, one.hero) for one in found] == [
-        *(("game0", hero) for hero in range(4)),
-        *(("game1", n) for n in (1, 2, 3)),
-    ]
-    records = {record.id: record for record in read_records(path)}
-    for one in found:
-        record = records[one.game]
-        game, worth = record.first(), None
-        place = 0
-        for move in record.moves:
-            if mover(game) == one.hero:
-                now = reference.worth(game, one.hero, reward)
-                assert np.array_equal(one.observations[place], reference.features(game, one.hero))
-                assert np.array_equal(one.masks[place], reference.mask(game, one.hero))
-                assert one.actions[place] == move
-                if worth is not None:
-                    assert one.rewards[place - 1] == pytest.approx(now - worth)
-                worth, place = now, place + 1
-            step(game, 0, move)
-        assert np.array_equal(one.observations[place], reference.features(game, one.hero))
-        assert one.rewards[-1] == pytest.approx(reference.worth(game, one.hero, reward) - worth)
-        assert len(one.rewards) == len(one.actions) == place == len(one.observations) - 1
-        assert one.ended == (game["status"][0] != RUNNING)
-
-
-def test_only_some_players(tmp_path):
-    path = recorded(tmp_path / "cup.games.jsonl")
-    assert {one.name for one in vindibot.env.episodes(path, names=["seed"])} == {"seed"}
-    with pytest.raises(UsageError, match="observation: must be"):
-        next(vindibot.env.episodes(path, observation="picture"))
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning:minari")  # recorded games have no environment that made them
-def test_a_data_set_of_minari(tmp_path, monkeypatch):
-    pytest.importorskip("h5py", reason="minari[hdf5] is not installed")
-    minari = pytest.importorskip("minari", reason="minari[hdf5] is not installed")
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    found = list(vindibot.env.episodes(recorded(tmp_path / "cup.games.jsonl")))
-    vindibot.env.to_minari(found, "vindinium/cup-v0")
-    read = list(minari.load_dataset("vindinium/cup-v0"))
-    assert len(read) == len(found)
-    for one, other in zip(found, read, strict=True):
-        assert np.array_equal(other.actions, one.actions)
-        assert np.array_equal(other.observations["observation"], one.observations)
-        assert np.allclose(other.rewards, one.rewards)

@@ -26,7 +26,7 @@ from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, in_process_voters
-from vindibot.env.single import VindiniumEnv
+from vindibot.env.gymnasium_envs import VindiniumEnv
 from vindibot.games.game_record import dumps, loads
 
 ID = vindibot.env.ID

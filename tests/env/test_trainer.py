@@ -14,7 +14,7 @@ import pytest
 
 import vindibot.env
 from tests.support.paths import TOP
-from vindibot.env.frames import Page
+from vindibot.env.table import Page
 
 TRAINER, NOTEBOOK = TOP / "examples" / "trainer" / "ppo.py", TOP / "examples" / "notebooks" / "first.ipynb"
 

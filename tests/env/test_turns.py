@@ -19,7 +19,7 @@ from sim.rules import step
 from tests.env import reference
 from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
-from vindibot.env.turns import AGENTS, RoundEnv, TurnEnv
+from vindibot.env.pettingzoo_envs import AGENTS, RoundEnv, TurnEnv
 from vindibot.games.game_record import map_before
 from vindibot.games.protocol import read_game, to_games
 

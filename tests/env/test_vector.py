@@ -17,8 +17,8 @@ from sim.rules import step
 from tests.env import reference
 from tests.support.nets import random_network
 from vindibot.base.errors import UsageError
+from vindibot.env.gymnasium_envs import VindiniumVectorEnv
 from vindibot.env.stepping import LEARNER
-from vindibot.env.vector import VindiniumVectorEnv
 
 gymnasium.register_envs(vindibot.env)
 SMALL = {"map_count": 4, "rounds": 6}

@@ -9,7 +9,6 @@ try:
 except ImportError as problem:
     raise ImportError(f"{problem}: the environments need more packages: pip install 'vindibot[rl]'") from None
 
-from vindibot.env.episodes import Episode as Episode, episodes as episodes, to_minari as to_minari
 from vindibot.env.export import export as export
 
 #: The name of the environments in the registries of Gymnasium and PettingZoo.
@@ -18,8 +17,8 @@ ID = "vindibot/Vindinium-v0"
 if ID not in gymnasium.registry:
     gymnasium.register(
         ID,
-        entry_point="vindibot.env.single:VindiniumEnv",
-        vector_entry_point="vindibot.env.vector:VindiniumVectorEnv",
+        entry_point="vindibot.env.gymnasium_envs:VindiniumEnv",
+        vector_entry_point="vindibot.env.gymnasium_envs:VindiniumVectorEnv",
     )
-    pettingzoo.register("aec", ID, entry_point="vindibot.env.turns:TurnEnv")
-    pettingzoo.register("parallel", ID, entry_point="vindibot.env.turns:RoundEnv")
+    pettingzoo.register("aec", ID, entry_point="vindibot.env.pettingzoo_envs:TurnEnv")
+    pettingzoo.register("parallel", ID, entry_point="vindibot.env.pettingzoo_envs:RoundEnv")

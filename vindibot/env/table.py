@@ -1,19 +1,27 @@
-"""Many games of one environment in arrays that are made once: they begin, go on by a move, and are observed."""
+"""Many games of one environment: arrays that are made once, in which games begin, go on and are observed; and their pictures."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.net.features import FOUND
 from behaviours.net.scoring import UNITS
+from sim.board import draw
 from sim.game import GAME, SEATS
+from sim.pictures.layout import side_of
 from vindibot.base.errors import UsageError
 from vindibot.env.observing import ALL, NOTHING, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_state
+from vindibot.games.game_record import GameRecord
+from vindibot.viewer.painting import Painter
+from vindibot.viewer.replay import record_page
 
 
 class GameTable:
@@ -64,3 +72,49 @@ class GameTable:
         wanted = np.full(len(self._rows), ALL, np.int8) if rows is None else np.where(rows, ALL, NOTHING).astype(np.int8)
         run = self.running
         self.seen.look(run.games, self.maps.tables, Rows(self._order, self._rows, run.where, run.heroes, wanted))
+
+
+#: The modes of `frame`.
+MODES = ["ansi", "rgb_array", "human"]
+#: Move the cursor to the top left, and clear what is below.
+_CLEAR = "\x1b[H\x1b[J"
+
+
+def known_mode(mode: str | None, modes: Sequence[str]) -> str | None:
+    """Return a mode of rendering. Raises `UsageError` for an unknown mode."""
+    if mode is not None and mode not in modes:
+        raise UsageError(f"render_mode: {mode!r} is unknown here; there are {', '.join(modes)}")
+    return mode
+
+
+def frame(table: GameTable, row: int, mode: str | None, hero: int) -> Any:
+    """Return a picture of a game: a text for ``ansi``, uint8[height, width, 3] for ``rgb_array``, None for None.
+
+    The pictures of all games of a table have the same size. ``human`` prints the text in the terminal, over the last one, and
+    returns None. `hero` (0..3) gets a ring in pixels.
+    """
+    if mode is None:
+        return None
+    game = table.running.games[row : row + 1]
+    if mode == "rgb_array":
+        board = max(size * side_of(size) for size in set(table.maps.starts["size"].tolist()))
+        return np.asarray(Painter(game, me=hero, board=board).paint(game))
+    if mode == "ansi":
+        return draw(game)
+    sys.stdout.write((_CLEAR if sys.stdout.isatty() else "") + draw(game))
+    sys.stdout.flush()
+    return None
+
+
+class Page(str):
+    """The viewer's page of a game. A notebook shows it in a frame inside the cell."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, record: GameRecord) -> Page:
+        """Return the page of a recorded game."""
+        return cls(record_page(record))
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self)}" width="100%" height="640" style="border:0" title="a game"></iframe>'

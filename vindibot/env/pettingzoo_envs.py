@@ -16,12 +16,11 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from sim.game import PLIES_PER_ROUND, SEATS, mover
 from vindibot.base.errors import UsageError
-from vindibot.env.frames import MODES, frame, known_mode
+from vindibot.env.gymnasium_envs import Info, Observation, observation_space
 from vindibot.env.observing import ALL, MASK, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, MOVE, REWARDS, worths_in
-from vindibot.env.table import GameTable
-from vindibot.env.vector import Info, Observation, observation_space
+from vindibot.env.table import MODES, GameTable, frame, known_mode
 
 #: The agents: heroes 0..3 in the order of their turns.
 AGENTS = [f"hero_{hero}" for hero in range(SEATS)]
