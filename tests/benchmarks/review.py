@@ -85,7 +85,7 @@ def rows() -> list[Row]:
     bot = load_bot("versions/strong-1")
     few, many = Reviewer(bot, NODES, ROUNDS, Thresholds(), SEED), Reviewer(bot, NODES * TIMES, ROUNDS, Thresholds(), SEED + 1)
     with tempfile.TemporaryDirectory() as folder:
-        games = new_tournament(Path(folder), bots=BOTS, blocks=1, seed=7, rounds=GAME_ROUNDS)
+        games = new_tournament(Path(folder), bots=BOTS, blocks=1, seed=7, rounds=GAME_ROUNDS, **sized({}, {"limits.nodes": 1000}))
         games.play(Reporter())
         places = spaced(records_path(games.store.path), POSITIONS)
     pairs = [(review_turn(position, few), review_turn(position, many)) for position in places]
