@@ -21,7 +21,7 @@ from vindibot.base.writing import LineFile
 from vindibot.config.load import Config
 from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import is_review_line, read_review
-from vindibot.review import run as reviewing
+from vindibot.review import review_run as reviewing
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.study import begin, resume
 

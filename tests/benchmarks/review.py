@@ -29,8 +29,7 @@ from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.review import values
-from vindibot.review.positions import TurnPosition, positions
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.turns import Reviewer, TurnPosition, positions, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED
 
 #: The classes, from the largest losses.

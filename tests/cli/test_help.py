@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.support.paths import TOP
 from vindibot.cli.main import main
-from vindibot.review.run import where
+from vindibot.review.review_run import where
 
 #: Prints the help of all commands, and the descriptions of traits.
 PRINTS = """

@@ -17,9 +17,9 @@ from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.games.files.game_files import records_path
 from vindibot.games.files.review import read_review, read_reviews
-from vindibot.review import run
+from vindibot.review import review_run
 from vindibot.review.command import ReviewRequest, run_review
-from vindibot.review.profile import many_games
+from vindibot.review.report import many_games
 from vindibot.testing import best_moves, view
 
 #: Number of plies that are played out per turn.
@@ -53,7 +53,7 @@ def test_a_second_call_reviews_nothing_again(recording: Path, console: Console, 
     review(console, recording)
     output = recording.with_name("game.review.jsonl")
     before = output.read_bytes()
-    monkeypatch.setattr(run, "review_turn", lambda *_: pytest.fail("reviewed again"))
+    monkeypatch.setattr(review_run, "review_turn", lambda *_: pytest.fail("reviewed again"))
     review(console, recording, nodes=None)
     assert output.read_bytes() == before
     review(console, output, nodes=None)
@@ -66,7 +66,7 @@ def test_a_second_call_reviews_nothing_again(recording: Path, console: Console, 
 
 def test_an_interrupted_review_goes_on(recording: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    real = run.review_turn
+    real = review_run.review_turn
 
     def interrupted(*arguments: Any) -> Any:
         asked.append(1)
@@ -74,7 +74,7 @@ def test_an_interrupted_review_goes_on(recording: Path, console: Console, monkey
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(run, "review_turn", interrupted)
+    monkeypatch.setattr(review_run, "review_turn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         review(console, recording)
     output = recording.with_name("game.review.jsonl")

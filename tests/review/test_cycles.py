@@ -17,9 +17,8 @@ from vindibot.config.bots import load_bot
 from vindibot.games.files.review import Thresholds
 from vindibot.games.game_record import GameRecord, loads
 from vindibot.games.history import GameHistory
-from vindibot.review.kinds import STANDOFF_ROUNDS, SWAPS, Cycle, kind_of
-from vindibot.review.positions import TurnPosition, positions
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.mistakes import STANDOFF_ROUNDS, SWAPS, Cycle, kind_of
+from vindibot.review.turns import Reviewer, TurnPosition, positions, review_turn
 
 RECORDED = TOP.parent / "shared" / "standoffs" / "games.jsonl"
 #: Heroes 1 and 2 strike each other, each beside a tavern. Hero 3 owns mines.

@@ -20,9 +20,8 @@ from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
-from vindibot.review.diff import DiffRequest, run_diff
-from vindibot.review.differences import Game, ask_both, chosen_turns
-from vindibot.review.situations import SITUATIONS, phase_of
+from vindibot.review.diff import DiffRequest, Game, ask_both, chosen_turns, run_diff
+from vindibot.review.turns import SITUATIONS, phase_of
 
 REVIEWER = "versions/strong-1"
 #: Options that make the command fast.

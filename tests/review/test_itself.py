@@ -12,8 +12,7 @@ from vindibot.config.bots import load_bot
 from vindibot.devtools.trials.asking import best_moves
 from vindibot.games.files.review import Thresholds
 from vindibot.games.history import GameHistory
-from vindibot.review.positions import positions
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.turns import Reviewer, positions, review_turn
 
 #: Number of nodes per move of the bot and of the reviewer, and number of plies of the game.
 NODES, PLIES = 20_000, 200

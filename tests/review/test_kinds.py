@@ -10,8 +10,7 @@ from sim.game import GAME
 from tests.support.planted import PLANTED, WAITED, Planted
 from vindibot.config.bots import load_bot
 from vindibot.games.files.review import Thresholds
-from vindibot.review.positions import TurnPosition
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.turns import Reviewer, TurnPosition, review_turn
 
 #: Number of plies that are played out per turn.
 NODES = 300_000

@@ -13,8 +13,7 @@ from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
 from vindibot.games.history import GameHistory
-from vindibot.review.positions import positions
-from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.turns import Reviewer, positions, review_turn
 from vindibot.review.values import NODES, ROUNDS
 
 #: Games of `strong` (three heroes) and `seed`, 60,000 nodes per move.

@@ -18,7 +18,7 @@ from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import Player
-from vindibot.session.continuing import rivals_of
+from vindibot.session.play_report import rivals_of
 
 #: A bot whose trait votes with the number of turns that it remembers.
 MINE = 'name = "mine"\nextends = "malvert"\n\n[traits.memory]\nuse = "memory:Memory"\nweight = 0.001\n'

@@ -20,11 +20,9 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, Thresholds, review_path
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.review.again import NODES_AGAIN, ask_again, compare, write_tests
-from vindibot.review.profile import bots_of, many_games, show_profile
-from vindibot.review.report import show_review
-from vindibot.review.run import review_games, where
-from vindibot.review.store import ReviewFile
+from vindibot.review.regression import NODES_AGAIN, ask_again, compare, write_tests
+from vindibot.review.report import bots_of, many_games, show_profile, show_review
+from vindibot.review.review_run import ReviewFile, review_games, where
 from vindibot.review.turns import Reviewer
 from vindibot.review.values import NODES, ROUNDS
 

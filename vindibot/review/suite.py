@@ -25,9 +25,8 @@ from vindibot.engine.warmup import warm
 from vindibot.games.files.review import PHASES
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.review.profile import many_games
-from vindibot.review.report import progress_bar
-from vindibot.review.situations import NEAR_STEPS, phase_of
+from vindibot.review.report import many_games, progress_bar
+from vindibot.review.turns import NEAR_STEPS, phase_of
 from vindibot.review.values import Valuer, rollout_of
 
 #: The themes of positions besides "": heroes that hold each other in place, and heroes that are about to fight.

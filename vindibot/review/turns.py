@@ -1,31 +1,128 @@
-"""The review of one turn: the values of all moves, the loss of the played move, its class and kind, and the expected lines."""
+"""The turns of a game that can be reviewed, and the review of one turn: the values of all moves, the loss of the played move, its
+class and kind, and the expected lines."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import struct
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from behaviours.base import RECENT_TURNS, Budget, View
 from sim import kernels
-from sim.game import DIRECTIONS
+from sim.game import BLOW, CRASH, DIRECTIONS, GAME, MINE, OFFSET, PLIES_PER_ROUND, RUNNING, STAY, TAVERN, TILE_BITS, Games
 from vindibot.config.bots import Bot, name_to_load
 from vindibot.config.signature import build, digest_of
 from vindibot.devtools.trials.asking import best_moves
-from vindibot.games.files.review import LONGEST_LINE, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.games.files.review import LONGEST_LINE, PHASES, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.games.history import GameHistory
+from vindibot.games.position import write_moves
 from vindibot.processes.inside import Owner
 from vindibot.processes.tasks import serve_tasks
-from vindibot.review.kinds import kind_of
-from vindibot.review.positions import TurnPosition
+from vindibot.review.mistakes import CYCLE_KINDS, Cycle, CycleFinder, kind_of
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
+
+#: All heroes.
+HEROES = (0, 1, 2, 3)
+
+#: The numbers of a turn as bytes: the number of its state, the turn, the hero, the move, the kind of its cycle (-1: none) and the
+#: rival in it.
+_HEAD = struct.Struct("<6i")
+
+
+@dataclass(frozen=True, eq=False)
+class TurnPosition:
+    """A turn of one hero.
+
+    - `number`: the number of the state in the history. `turn`: the turn of the protocol. `me`: the hero, 0..3.
+    - `games`: the state. `recent`: the states on the hero's earlier turns, oldest first, at most `RECENT_TURNS`.
+    - `move`: the direction that was played, 0..4. A direction without an effect counts as Stay.
+    - `cycle`: the cycle in which the hero is, None if it is in none.
+    """
+
+    number: int
+    turn: int
+    me: int
+    move: int
+    games: Games = field(repr=False)
+    recent: Games = field(repr=False)
+    cycle: Cycle | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the turn as bytes."""
+        cycle = (-1, 0) if self.cycle is None else (CYCLE_KINDS.index(self.cycle.kind), self.cycle.rival)
+        return _HEAD.pack(self.number, self.turn, self.me, self.move, *cycle) + self.games.tobytes() + self.recent.tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> TurnPosition:
+        """Return the turn that `to_bytes` has written."""
+        games = np.frombuffer(data, GAME, offset=_HEAD.size)
+        number, turn, me, move, kind, rival = _HEAD.unpack_from(data)
+        cycle = None if kind < 0 else Cycle(CYCLE_KINDS[kind], rival)
+        return cls(number, turn, me, move, games[:1], games[1:], cycle)
+
+    def view(self, nodes: int | None = None) -> View:
+        """Return the view of the hero on this turn, with a search budget of `nodes` nodes, None for no limit."""
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes))
+
+
+def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterator[TurnPosition]:
+    """Yield the turns of `heroes` (0..3) in order, without turns of crashed heroes and turns whose move is unknown."""
+    before: list[list[Games]] = [[] for _ in HEROES]
+    cycles = CycleFinder(history)
+    for ply in history:
+        games = ply.before
+        me = int(games["turn"].item(0)) % PLIES_PER_ROUND
+        move = ply.move
+        if move is None and ply.number in history.ballots:
+            move = history.ballots[ply.number].direction
+        crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
+        if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
+            recent = np.concatenate(before[me]) if before[me] else np.zeros(0, GAME)
+            here, cycle = View(games, me), cycles.cycle_of(ply.number, me)
+            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, cycle)
+        before[me] = [*before[me][1 - RECENT_TURNS :], games]
+
+
+#: Largest number of steps to an enemy that is near, and largest life of a weak hero: two blows kill it.
+NEAR_STEPS, WEAK_LIFE = 3, 2 * BLOW
+
+
+def _tiles_beside(view: View) -> list[int]:
+    return [int(view.cells[view.pos + int(offset)]) & TILE_BITS for offset in OFFSET[1:]]
+
+
+def _beside_mine(view: View) -> bool:
+    return any(tile >= MINE and tile != MINE + 1 + view.me for tile in _tiles_beside(view))
+
+
+#: The situations in the order in which they are tried, each with its rule. The first rule that applies gives the situation.
+_RULES: tuple[tuple[str, Callable[[View], bool]], ...] = (
+    ("enemy beside it", lambda view: bool(view.enemies_beside(view.pos))),
+    ("enemy within 3 steps", lambda view: bool(view.near(NEAR_STEPS))),
+    ("life at most 40", lambda view: view.life <= WEAK_LIFE),
+    ("beside a tavern", lambda view: TAVERN in _tiles_beside(view)),
+    ("beside a mine to take", _beside_mine),
+)
+#: The names of all situations.
+SITUATIONS = (*(name for name, _ in _RULES), "on its way")
+
+
+def situation_of(view: View) -> str:
+    """Return the situation of the view's hero: the first of `SITUATIONS` that applies."""
+    return next((name for name, applies in _RULES if applies(view)), SITUATIONS[-1])
+
+
+def phase_of(turn: int, max_turns: int) -> str:
+    """Return the phase of a turn in a game of `max_turns` plies: the third of the game."""
+    return PHASES[min(len(PHASES) - 1, len(PHASES) * turn // max(1, max_turns))]
+
 
 #: Smallest loss, in gold and in standard errors, for which the reviewing bot is asked for its own move.
 ASK_GOLD, ASK_ERRORS = 2.0, 2.0
-
-#: The letters of the directions 0..4 in an expected line.
-LETTERS = ".NSEW"
 
 
 #: The function of a process that reviews turns.
@@ -143,4 +240,4 @@ def _typical(gold: NDArray[np.float64]) -> int:
 
 
 def _text(line: NDArray[np.int8]) -> str:
-    return "".join(LETTERS[move] for move in line[:LONGEST_LINE].tolist() if move >= 0)
+    return write_moves(move for move in line[:LONGEST_LINE].tolist() if move >= 0)

@@ -27,7 +27,7 @@ from behaviours.rollout.trait import Rollout
 from sim.game import PLIES_PER_ROUND
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import Bot
-from vindibot.review.kinds import FAR
+from vindibot.review.mistakes import FAR
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.
 NODES, ROUNDS = 750_000, 40

@@ -43,9 +43,8 @@ from vindibot.server.game_server import GameServer
 from vindibot.server.lobby import RANDOM_BOT
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
-from vindibot.session.advice import next_steps
-from vindibot.session.continuing import rivals_of, show_comparison
 from vindibot.session.pacing import GamePace
+from vindibot.session.play_report import next_steps, rivals_of, show_comparison
 from vindibot.session.player import GamePlayer, Report, finish_opponents, start_voters
 from vindibot.terminal.board import Frame
 from vindibot.terminal.display import Display, fitting_lines

@@ -27,8 +27,8 @@ from vindibot.games.files.review import Review, ReviewedTurn
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
-from vindibot.review.positions import positions
 from vindibot.review.report import progress_bar
+from vindibot.review.turns import positions
 
 #: Default budget of a bot that is asked again, in nodes.
 NODES_AGAIN = 100_000

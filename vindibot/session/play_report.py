@@ -1,8 +1,10 @@
-"""Games of `vindibot play` that go on from a turn of an earlier game: the rivals, and the comparison with the earlier game."""
+"""Games of `vindibot play` that go on from a turn of an earlier game, and what the terminal prints after the last game."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -11,6 +13,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted, printable
 from vindibot.config.bots import Bot, bot_of_player, load_bot
+from vindibot.config.files import short
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.lobby import RANDOM_BOT
 from vindibot.session.player import Report
@@ -75,3 +78,25 @@ def show_comparison(console: Console, start: Continuation, rivals: Sequence[Bot 
 
 def _interval(low: float, high: float) -> str:
     return "" if np.isnan(low) else f"{low:.1f} .. {high:.1f}"
+
+
+#: The folder in which ``last`` is the newest recording.
+_USUAL = Path("recordings")
+
+
+def next_steps(recording: Path) -> Iterator[str]:
+    """Yield the lines of advice after the first game of a user, whose file is `recording`.
+
+    There are no lines if the folder of the recording has other recordings too: this is not the first game.
+    """
+    if len(list(recording.parent.glob("*.jsonl"))) > 1:
+        return
+    file = "last" if recording.parent.resolve() == _USUAL.resolve() else short(str(recording))
+    advice = {
+        shlex.join(["vindibot", "replay", file, "--open"]): "this game in the browser, with all votes",
+        shlex.join(["vindibot", "review", file]): "its worst moves",
+        "vindibot init mybot": "a bot of your own",
+    }
+    width = max(map(len, advice))
+    yield "next:"
+    yield from (f"  {command:{width}}   {what}" for command, what in advice.items())
