@@ -31,7 +31,6 @@ pytestmark = pytest.mark.timeout(600)
 PLACES = {
     **dict.fromkeys(
         (
-            "vindibot/arena/checks/lines.py",
             "vindibot/arena/seats/child_seat.py",
             "vindibot/arena/seats/programs.py",
             "vindibot/arena/seats/seat.py",
@@ -43,7 +42,7 @@ PLACES = {
         ),
         "runs with child processes only",
     ),
-    "vindibot/arena/hosts.py": "the name of the processor comes from Python",
+    "vindibot/arena/results.py": "the name of the processor comes from Python",
     "vindibot/base/interrupts.py": "Ctrl-C may come while a command says its last line",
     "vindibot/base/keys.py": "a key file has no mode",
     "vindibot/base/orphans.py": "does nothing",
@@ -267,8 +266,7 @@ async def test_a_server_and_a_game_on_it(tmp_path: Path, system: str) -> None:
 def test_the_doctor_says_what_is_missing(tmp_path: Path, system: str) -> None:
     done = run_on(system, tmp_path, "doctor")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "note   processes: this system cannot run traits in processes of their own" in done.stdout
-    assert "workers: the traits run in this process" in done.stdout
+    assert "; traits run in the process of the command" in done.stdout
 
 
 @pytest.mark.slow

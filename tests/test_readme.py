@@ -147,7 +147,7 @@ def test_its_commands_work_one_after_the_other(tmp_path: Path) -> None:
                 printed[words] = reader.type(words)
     assert len(printed) >= 20
     names = {word for words in printed for word in words.split()}
-    assert {"init", "play", "replay", "explain", "turn", "watch", "bench", "doctor", "arena", "league"} <= names
+    assert {"init", "play", "replay", "explain", "turn", "bench", "doctor", "arena", "league"} <= names
     assert len(list((tmp_path / "recordings").glob("*-mybot-*.jsonl"))) == 1
     assert "vindibot replay last --open" in printed[".venv/bin/vindibot play"], "the first game ends with advice"
     assert "vindibot init mybot" not in printed[".venv/bin/vindibot play --bot mybot --against sparring/hunter"]

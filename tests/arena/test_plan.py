@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from tests.support.arenagames import SEATINGS, made_up
 from vindibot.arena.report.plan import to_halve
+from vindibot.arena.report.summary import match_scores
 from vindibot.arena.results import GameLine
-from vindibot.arena.scores import match_scores
 from vindibot.cli.main import main
 from vindibot.statistics.sprt import expected_blocks
 

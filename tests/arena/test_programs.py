@@ -15,9 +15,8 @@ from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from sim.rules import step
 from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from tests.support.documents import blocks
-from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.results import read_results
-from vindibot.arena.schedule import Schedule
+from vindibot.arena.schedule import Schedule, read_map_set
 from vindibot.arena.seats.entrants import Limits, read_entrants
 from vindibot.arena.seats.hosting import environment
 from vindibot.arena.seats.seat import InProcessSeat

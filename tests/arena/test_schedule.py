@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 
 from sim.game import SEATS
 from tests.support.arenabots import line_bot, schedule
-from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.schedule import rotations, seatings
+from vindibot.arena.schedule import read_map_set, rotations, seatings
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sim.game import square
-from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds
+from vindibot.arena.referee import SHORTEST, SIDE, stalled_rounds
 
 Place = tuple[int, int]
 

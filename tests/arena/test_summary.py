@@ -14,8 +14,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.report.live import ConsoleReporter, GameRate, duration
-from vindibot.arena.report.reporter import Reporter, TournamentInfo
+from vindibot.arena.report.live import GameRate, Reporter, TournamentInfo, duration
 from vindibot.arena.report.summary import Pair, Summary, summarise
 from vindibot.arena.report.table import figures, percent, points, progress_lines, show, signed
 from vindibot.arena.results import GameLine
@@ -106,7 +105,7 @@ def test_labels_are_cut_where_figures_need_their_place() -> None:
     games = [game_line(names, (9_000_000, 8_000_000, 3, 2), block=block) for block in range(20)]
     rows = shown(summarise(games, resamples=200)).splitlines()
     assert max(map(len, rows)) <= 80
-    assert any(row.startswith("a-sixteen-le") and row.split()[0].endswith("…") and "9000000" in row for row in rows)
+    assert any(row.startswith("a-sixteen-let…") and "9000000" in row for row in rows)
 
 
 def test_labels_with_markup_are_text() -> None:
@@ -204,7 +203,7 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 
 
 def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0, bots: str = "abcd", **more: Any) -> None:
-    reporter.begin(TournamentInfo("a test", tuple(bots), len(games), 20, 2, games[:before], **more))
+    reporter.begin(TournamentInfo("a test", tuple(bots), len(games), 20, games[:before], **more))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
@@ -215,20 +214,20 @@ def test_plain_lines_have_the_progress() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
     games[30] = forfeited(games[30], 2, Reason.TIMEOUT)
     out = io.StringIO()
-    run(ConsoleReporter(Console(file=out, width=60)), games, before=10)
+    run(Reporter(Console(file=out, width=60)), games, before=10)
     lines = out.getvalue().splitlines()
-    assert lines[0] == "a test: 80 games in 20 blocks, 2 at once: a, b, c, d; 10 of them are there already"
+    assert lines[0] == "a test: 80 games in 20 blocks; 10 of them are there already"
     assert "a worker was started anew [red]" in lines
     assert any(line.startswith("block 7, game 2: @3 ") and line.endswith("timeout") for line in lines)
     assert lines[-1].startswith("80/80 games")
-    assert lines[-1].split(" · ")[-1].startswith("a +")
+    assert " · a +" in lines[-1]
     assert "\x1b" not in out.getvalue()
 
 
 def test_the_ratings_so_far_have_the_zero_of_the_final_ones() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
     out = io.StringIO()
-    run(ConsoleReporter(Console(file=out, width=60)), games, anchor="d")
+    run(Reporter(Console(file=out, width=60)), games, anchor="d")
     last = out.getvalue().splitlines()[-1]
     assert last.endswith(", d +0")
     assert " · a +" in last
@@ -238,7 +237,7 @@ def test_a_match_shows_its_test_while_it_runs() -> None:
     games = ab(made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 30, np.random.default_rng(2)))
     for games_so_far, verdict in ((games[:60], False), (games, True)):
         out = io.StringIO()
-        run(ConsoleReporter(Console(file=out, width=60)), games_so_far, bots="ab", sprt=SprtSettings())
+        run(Reporter(Console(file=out, width=60)), games_so_far, bots="ab", sprt=SprtSettings())
         text = out.getvalue()
         assert re.search(
             r"^  LLR \+\d\.\d\d in -\d\.\d\d \.\. \+\d\.\d\d after \d+ blocks · LOS of a >?\d+%$", text, re.MULTILINE
@@ -246,7 +245,7 @@ def test_a_match_shows_its_test_while_it_runs() -> None:
         assert ("a is stronger than b" in text) == verdict
         drawn = io.StringIO()
         console = Console(file=drawn, force_terminal=True, width=80, height=30)
-        run(ConsoleReporter(console), games_so_far, len(games_so_far), bots="ab", sprt=SprtSettings())
+        run(Reporter(console), games_so_far, len(games_so_far), bots="ab", sprt=SprtSettings())
         assert "LLR +" in drawn.getvalue()
         assert "LOS of a" in drawn.getvalue()
 
@@ -258,7 +257,7 @@ def test_no_number_is_minus_zero() -> None:
 def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(3))
     out = io.StringIO()
-    run(ConsoleReporter(Console(file=out, force_terminal=True, width=100, height=30)), games)
+    run(Reporter(Console(file=out, force_terminal=True, width=100, height=30)), games)
     text = out.getvalue()
     assert "40/40 games" in text
     assert "rating" in text
@@ -269,10 +268,9 @@ def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
 def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
     games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)]
     out = io.StringIO()
-    run(ConsoleReporter(Console(file=out, width=60)), games)
+    run(Reporter(Console(file=out, width=60)), games)
     notes = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
-    assert len(notes) == 5 + 3
-    assert "(number 80)" in notes[-1]
+    assert len(notes) == 5
     assert "100 forfeits" in out.getvalue()
 
 
@@ -288,8 +286,8 @@ def check_a_terminal_that_is_gone() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    run(ConsoleReporter(Console(file=Gone(), width=60)), [game_line("abcd", (1, 2, 3, 4))])
-    run(ConsoleReporter(Console(file=Gone(), width=60, force_terminal=True)), [game_line("abcd", (1, 2, 3, 4))])
+    run(Reporter(Console(file=Gone(), width=60)), [game_line("abcd", (1, 2, 3, 4))])
+    run(Reporter(Console(file=Gone(), width=60, force_terminal=True)), [game_line("abcd", (1, 2, 3, 4))])
 
 
 def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +299,7 @@ def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyP
             free.wait()
             return len(text)
 
-    run(ConsoleReporter(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
+    run(Reporter(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
     free.set()
 
 

@@ -113,7 +113,7 @@ async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
     check(written)
     check(written[written.index("game 1: finished") :])
     (path,) = (tmp_path / "recordings").glob("*.jsonl")
-    for words in (["watch", "--lines", str(path)], ["explain", str(path), "--turn", "8"]):
+    for words in (["explain", str(path), "--turn", "8"],):
         code, written = await asyncio.to_thread(in_a_terminal, tmp_path, *words)
         assert code == 0, written
         check(written)

@@ -18,7 +18,7 @@ from rich.console import Console
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
 from vindibot.arena.referee import GameRun, line_of, play
-from vindibot.arena.report.reporter import Reporter
+from vindibot.arena.report.live import Reporter
 from vindibot.arena.report.summary import Summary, summarise
 from vindibot.arena.report.table import interval, points, show
 from vindibot.arena.results import read_results

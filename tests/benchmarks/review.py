@@ -22,7 +22,7 @@ from pathlib import Path
 from sim.kernels import warm
 from tests.benchmarks import Row, sized
 from tests.benchmarks.arena import new_tournament
-from vindibot.arena.report.reporter import Reporter
+from vindibot.arena.report.live import Reporter
 from vindibot.arena.store import records_path
 from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records

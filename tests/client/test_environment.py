@@ -14,18 +14,18 @@ from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
 from vindibot.client.proxies import proxy_for
 
-URL = "http://example.invalid/abcd1234"
-TLS = "https://example.invalid/abcd1234"
+URL = "http://example.invalid"
+TLS = "https://example.invalid"
 SECRET = "us3r:s3cret"
 
 
-async def watch(folder: Path, url: str, **more: str) -> tuple[int | None, str, str]:
-    """Run `vindibot watch` and return its exit code, standard output and standard error."""
+async def play(folder: Path, url: str, **more: str) -> tuple[int | None, str, str]:
+    """Run `vindibot play --server` and return its exit code, standard output and standard error."""
     clean = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"), "")
     process = await asyncio.create_subprocess_exec(
-        *command("watch", url),
+        *command("play", "--server", url, "--bot", "stay", "--in-process", "--display", "none"),
         cwd=folder,
-        env=environment(**{**clean, **more}),
+        env=environment(**{**clean, "VINDIBOT_KEY": "abcd1234", **more}),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -67,10 +67,10 @@ async def proxy(status: str) -> AsyncIterator[str]:
 )
 async def test_a_wrong_variable_is_named_in_one_line(url: str, name: str, value: str, words: str, tmp_path: Path) -> None:
     if name.isupper() and name.endswith("PROXY"):
-        code, _, err = await watch(tmp_path, url, **{name: value, name.lower(): value})
+        code, _, err = await play(tmp_path, url, **{name: value, name.lower(): value})
         name = name.lower()
     else:
-        code, _, err = await watch(tmp_path, url, **{name: value})
+        code, _, err = await play(tmp_path, url, **{name: value})
     assert (code, err.count("\n")) == (2, 1), err
     assert f"environment variable {name} " in err
     assert words in err
@@ -82,12 +82,12 @@ async def test_a_wrong_variable_is_named_in_one_line(url: str, name: str, value:
 async def test_messages_name_the_proxy_and_its_status(url: str, tmp_path: Path) -> None:
     async with proxy("407 Proxy Authentication Required") as address:
         variables = {f"{url.partition(':')[0]}_proxy": f"http://{SECRET}@{address}"}
-        code, out, err = await watch(tmp_path, url, **variables)
+        code, out, err = await play(tmp_path, url, **variables)
     assert code == 1
     assert f"through the proxy http://{address} ({next(iter(variables))})" in err
     assert "407" in err
     assert "s3cret" not in out + err
-    code, out, err = await watch(tmp_path, url, **variables)
+    code, out, err = await play(tmp_path, url, **variables)
     assert code == 1
     assert f"through the proxy http://{address} " in err
     assert "is the proxy running there?" in err

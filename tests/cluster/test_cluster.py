@@ -16,10 +16,8 @@ from rich.console import Console
 
 from tests.support.arenabots import line_bot
 from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
-from vindibot.arena.hosts import MachineStatus
-from vindibot.arena.report.live import ConsoleReporter
-from vindibot.arena.report.reporter import TournamentInfo
-from vindibot.arena.results import MachineLine, read_results
+from vindibot.arena.report.live import Reporter, TournamentInfo
+from vindibot.arena.results import MachineLine, MachineStatus, read_results
 from vindibot.base.errors import VindibotError
 from vindibot.cli.main import main
 from vindibot.config.signature import build
@@ -146,10 +144,10 @@ def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_p
 def test_the_terminal_shows_the_machines() -> None:
     states = [MachineStatus("alpha", 8, 41, 12.4), MachineStatus("beta", 0, 3, 0.0, "gone for 40 s")]
     console = Console(file=io.StringIO(), width=100, force_terminal=True)
-    reporter = ConsoleReporter(console)
+    reporter = Reporter(console)
     reporter.begin(TournamentInfo("cup", ("seed", "stay"), 100, 25, machines=lambda: states))
     shown = ["  alpha: 12 games/min, 8 at once, 41 games", "  beta: gone for 40 s"]
-    assert reporter.lines()[-2:] == shown
+    assert reporter.status_lines()[-2:] == shown
     reporter.end()
     console.print(reporter._picture())
     assert all(line in console.file.getvalue() for line in shown)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +15,8 @@ from tests.support.paths import TOP
 from vindibot.base.output.console import terminal
 from vindibot.cli.main import main
 from vindibot.config.load import load_play
-from vindibot.devtools.doctor import Finding, check_processes, examine
+from vindibot.devtools.doctor import Finding, examine
 from vindibot.devtools.scaffold import write_project
-from vindibot.processes.requests import Needs
 from vindibot.server.embedded import EmbeddedServer
 
 
@@ -46,20 +42,7 @@ def test_all_is_well_with_a_new_project(project: Path) -> None:
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ready to play" in done.stdout
-    for what in (
-        "machine",
-        "kernels",
-        "recordings",
-        "traits",
-        "processes",
-        "temporary files",
-        "punctuality",
-        "server",
-        "time",
-        "workers",
-        "trait coward",
-        "moves",
-    ):
+    for what in ("machine", "time", "trait coward", "moves"):
         assert f" {what}: " in done.stdout, what
     assert "broken" not in done.stdout
 
@@ -81,12 +64,11 @@ async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     assert found["trait stay"].level == "ok"
 
 
-async def test_a_bot_that_cannot_be_built_does_not_end_the_examination(project: Path) -> None:
+async def test_a_bot_that_cannot_be_built_is_broken(project: Path) -> None:
     (project / "sick.toml").write_text("[traits.tavern-findr]\n")
     found = await findings(bot="sick.toml")
     assert found["bot"].level == "broken"
     assert "did you mean 'tavern-finder'?" in found["bot"].words
-    assert found["server"].level == "ok"
 
 
 @pytest.mark.slow
@@ -95,7 +77,6 @@ async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
         found = await findings(server=server.url, bot="stay")
         assert found["server"].level == "ok"
         assert server.url in found["server"].words
-        assert found["key"].words == "there is one; it was not sent"
         url = server.url
     found = await findings(server=url, bot="stay", time__limit_ms="150")
     assert found["server"].level == "broken"
@@ -104,45 +85,11 @@ async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
     assert "secret42" not in str(found)
 
 
-@pytest.mark.slow
-async def test_recordings_that_cannot_be_written_are_found(project: Path) -> None:
-    (project / "file").write_text("")
-    found = await findings(bot="stay", recording__folder="file")
-    assert found["recordings"].level == "broken"
-    assert "--recordings" in found["recordings"].advice
-
-
-async def test_processes_that_cannot_start_are_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No memory to share, no file descriptors left, no process, and a module that ends the process that imports it."""
-
-    def refuses(*_: object) -> int:
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "memfd_create", refuses)
-        assert check_processes(Needs(), 1).words == "shared memory: Cannot allocate memory"
-    used, hard = len(os.listdir("/proc/self/fd")), resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, hard[1]))
-    try:
-        found = check_processes(Needs(), 8)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, hard)
-    assert found.level == "broken"
-    assert re.fullmatch(r"8 workers need \d+ more file descriptors", found.words)
-    with monkeypatch.context() as patch:
-        patch.setattr("vindibot.devtools.doctor.START_SECONDS", 0.0)
-        patch.setattr("vindibot.processes.child.Child.send", lambda *_: None)  # else a fast child may answer in no time
-        assert check_processes(Needs(), 1).words == "the start of a process: no answer in 0 s"
-    (project / "quits.py").write_text("import posix\nposix._exit(0)\n")
-    assert check_processes(Needs((str(project),), ("quits",)), 1).level == "note"
-    assert check_processes(Needs((str(project),), ("coward",)), 1) == Finding("processes", "ok", "they start, answer and end")
-
-
 def test_something_broken_is_exit_code_1(project: Path) -> None:
     (project / "sick.toml").write_text("[traits.tavern-findr]\n")
     done = CliRunner().invoke(main, ["doctor", "sick.toml"])
     assert done.exit_code == 1, done.output
-    assert "1 thing is broken" in done.output
+    assert "1 thing to repair before a game" in done.output
     assert CliRunner().invoke(main, ["doctor", "nowhere.toml"]).exit_code == 2
 
 

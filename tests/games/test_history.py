@@ -188,9 +188,7 @@ def test_a_notebook_shows_the_board_and_the_gold(tmp_path: Path) -> None:
     shown = history._repr_html_()
     board, curves = re.findall(r"<svg.*?</svg>", shown, re.DOTALL)
     assert "turn 120 of 120" in board
-    lines = [
-        line.get("points", "").split() for line in ElementTree.fromstring(curves).iter("{http://www.w3.org/2000/svg}polyline")
-    ]
+    lines = [line.get("points", "").split() for line in ElementTree.fromstring(curves).iter("polyline")]
     assert [len(points) for points in lines] == [121] * 4
     highest = [min(float(point.split(",")[1]) for point in points) for points in lines]
     gold = history.last["hero"]["gold"][0].tolist()

@@ -41,7 +41,6 @@ def test_last_is_the_newest_recording(newest: Path) -> None:
     [
         ["replay", "last"],
         ["explain", "last", "--turn", "12"],
-        ["watch", "last", "--lines"],
         ["turn", "last", "--turn", "12", "--bot", "stay"],
         ["tree", "last", "--turn", "12", "--bot", "searcher", "--depth", "2"],
         ["bench", "stay", "last"],
@@ -54,7 +53,7 @@ def test_the_commands_take_it(newest: Path, words: list[str]) -> None:
     assert "abcd1234" in done.output or newest.name in done.output or words[0] in ("bench", "tree"), done.output
 
 
-@pytest.mark.parametrize("words", [["replay", "last"], ["watch", "last"], ["explain", "last", "--turn", "12"]])
+@pytest.mark.parametrize("words", [["replay", "last"], ["explain", "last", "--turn", "12"]])
 def test_without_a_recording(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(main, words)

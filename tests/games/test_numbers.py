@@ -110,7 +110,7 @@ def test_decoded_json_has_finite_numbers_of_64_bits(wrong: str) -> None:
 @pytest.mark.parametrize("name", ["game.jsonl", "cup.games.jsonl"])
 def test_games_with_a_byte_order_mark(name: str, folder: Path, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(BOM_UTF8 + (folder / name).read_bytes())
-    code, said = run("watch", tmp_path / name, "--lines", "--game", "1")
+    code, said = run("replay", tmp_path / name, "--game", "1", "--html", tmp_path / "page.html")
     assert code == 0, said
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.scores import rate_games
+from vindibot.arena.report.summary import rate_games
 from vindibot.statistics.luce import PRIOR, collect, fit_strengths
 from vindibot.statistics.ratings import MIN_BLOCKS, Rating, elo, expected
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import integrate, special
 
 from tests.support.arenagames import SEATINGS, game_line
-from vindibot.arena.scores import match_scores
+from vindibot.arena.report.summary import match_scores
 from vindibot.statistics.differences import HALF_POINTS, estimate_difference
 from vindibot.statistics.luce import PRIOR
 from vindibot.statistics.means import rate_interval

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
+from vindibot.arena.report.summary import block_score, distinct_share, game_score, run_sprt, whole_blocks
 from vindibot.arena.results import GameLine
-from vindibot.arena.scores import block_score, distinct_share, game_score, run_sprt, whole_blocks
 from vindibot.arena.settings import SprtSettings
 from vindibot.statistics.differences import estimate_difference
 from vindibot.statistics.hypotheses import Hypotheses

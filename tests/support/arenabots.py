@@ -11,9 +11,8 @@ from typing import Any
 import psutil
 
 from tests.support.paths import BOTS
-from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import GameLine
-from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.schedule import GameTask, MapSet, Schedule
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.worker import play_task

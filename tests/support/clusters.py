@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from tests.support.paths import TOP
-from vindibot.arena.report.reporter import Reporter
+from vindibot.arena.report.live import Reporter
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare

@@ -7,7 +7,7 @@
 - ``stuck BOT ... [--file FILE] [--nodes N] [--every N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the
   beginning, and plays `LATER` rounds. With ``--every``, it takes only each N-th beginning.
 
-The names in the records are names of bot files. A stand-off is a run of stalled rounds (`vindibot.arena.stalls`).
+The names in the records are names of bot files. A stand-off is a run of stalled rounds (`vindibot.arena.referee`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sim.game import CELLS, MINE, PLIES_PER_ROUND, RUNNING, STRIDE, TILE_BITS, G
 from sim.maps import Map, map_of
 from sim.rules import effective_moves, step
 from tests.support.paths import TOP
-from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds
+from vindibot.arena.referee import SHORTEST, SIDE, stalled_rounds
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.games.files.game_files import read_records

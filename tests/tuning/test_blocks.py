@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.support.arenagames import game_line
-from vindibot.arena.mapsets import read_map_set
+from vindibot.arena.schedule import read_map_set
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.settings import MapSettings
 from vindibot.config.bots import load_bot

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import command, environment, run
+from vindibot.arena.report.summary import block_score, whole_blocks
 from vindibot.arena.results import read_results
-from vindibot.arena.scores import block_score, whole_blocks
 from vindibot.config.maps import standard_maps
 from vindibot.statistics.differences import estimate_difference
 

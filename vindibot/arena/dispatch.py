@@ -17,11 +17,10 @@ from typing import Protocol
 
 import structlog
 
-from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.referee import GameRun, line_of
-from vindibot.arena.results import PlayedGame
+from vindibot.arena.results import MachineStatus, PlayedGame
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats import crashes
+from vindibot.arena.seats.programs import last_lines
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.arena.worker import GameNotBegunError
 from vindibot.base.errors import VindibotError
@@ -169,7 +168,7 @@ class Dispatcher:
                 self._count_death("the workers die")
             except Exception as problem:
                 text = str(problem) or type(problem).__name__
-                self._fail(task, crashes.reason(text), text)
+                self._fail(task, last_lines(text.encode()), text)
             else:
                 self._deaths = 0
                 # The workers can play games. So the games that were given up are at fault themselves, and can be yielded now.

@@ -19,20 +19,18 @@ from typing import Any
 import numpy as np
 
 from sim.events import RESPAWNED, TOOK_MINE
-from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
+from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, STRIDE, Games
 from sim.replay import moves_of, play_moves, played
 from sim.rules import step
-from vindibot.arena.hosts import this_machine
-from vindibot.arena.results import GameLine, MapLine, SeatLine, places
+from vindibot.arena.results import GameLine, MapLine, SeatLine, places, this_machine
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats.seat import Forfeit, Said, Seat
-from vindibot.arena.stalls import stalled_rounds
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.notes import GameNote, NoteLimit, game_notes
 from vindibot.games.outcome import Outcome, Reason, reason_of
 
 #: Largest number of characters of a forfeit's message. The rest is cut off.
-MESSAGE_LENGTH = 300
+MESSAGE_LENGTH = 500
 
 
 @dataclass
@@ -40,13 +38,14 @@ class SeatRun:
     """What one seat did in a game.
 
     `outcome` says how its part ended. `times` has the milliseconds of each of its moves. `said` has its notes, up to the limit of
-    a game.
+    a game. `surplus` is its first output that belongs to no turn, if it speaks the line protocol.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
     limit: NoteLimit = field(default_factory=NoteLimit)
+    surplus: str = ""
 
     def hear(self, said: Iterable[Said]) -> None:
         """Keep what the seat has said."""
@@ -112,6 +111,7 @@ def play(task: GameTask, seats: Sequence[Seat], deadline: float) -> GameRun:
         for seat, own in zip(seats, run.seats, strict=True):
             seat.close()
             own.hear(seat.said())
+            own.surplus = seat.surplus
     run.seconds = time.monotonic() - began
     return run
 
@@ -244,3 +244,18 @@ def _times(times: list[float]) -> dict[str, Any]:
         return {}
     found = {"ms_median": statistics.median(times), "ms_p99": sorted(times)[int(len(times) * 0.99)], "ms_max": max(times)}
     return {name: round(value, 4) for name, value in found.items()}
+
+
+#: A hero is stalled if all its squares in at least `SHORTEST` rounds in a row fit into an area of `SIDE` x `SIDE` squares.
+SHORTEST, SIDE = 40, 5
+
+
+def stalled_rounds(squares: Sequence[int]) -> int:
+    """Return the number of rounds in which a hero was stalled. `squares` has the hero's square at the start of each round."""
+    if len(squares) < SHORTEST:
+        return 0
+    positions = np.stack(np.divmod(squares, STRIDE), axis=1)
+    # It is enough to test runs of length `SHORTEST`: each longer run is the union of such runs.
+    runs = np.lib.stride_tricks.sliding_window_view(positions, SHORTEST, axis=0)
+    fits = (np.ptp(runs, axis=-1) < SIDE).all(axis=-1)
+    return int(np.count_nonzero(np.convolve(fits, np.ones(SHORTEST))))

@@ -7,15 +7,19 @@ ignores.
 
 from __future__ import annotations
 
+import os
+import platform
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vindibot.base.errors import VindibotError
+from vindibot.base.output.text import counted
 from vindibot.config.files import short
 from vindibot.config.signature import Build
 from vindibot.games.files.lines import fault
@@ -65,7 +69,7 @@ class SeatLine(_Part):
     - `place`: 1..4 by gold at the end. Seats with equal gold share the mean of their places (see `places`).
     - `gold`, `mines`, `life`: gold, number of mines and life of the hero in the last state.
     - `deaths`, `kills`, `mines_taken`: counts over the whole game.
-    - `stalled`: number of rounds in which the hero was stalled (`vindibot.arena.stalls`), None if unknown.
+    - `stalled`: number of rounds in which the hero was stalled (`vindibot.arena.referee`), None if unknown.
     - `crashed`: whether the last state marks the hero as crashed.
     - `outcome`: how the seat's part in the game ended. If the reason is not "finished", the bot forfeited, and its hero did not
       move any more.
@@ -222,3 +226,48 @@ def places(golds: Sequence[int]) -> list[float]:
     For example, ``[5, 9, 5, 0]`` gives 2.5, 1, 2.5, 4.
     """
     return [rank + (golds.count(gold) - 1) / 2 for rank, gold in zip(ranks(golds), golds, strict=True)]
+
+
+#: The environment variable of numba that names the processor to compile for, and its value for code that runs on any processor.
+CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
+
+
+@dataclass(frozen=True)
+class MachineStatus:
+    """The state of a machine that plays games of a tournament, as the terminal shows it.
+
+    `workers` is the number of games that it plays at once. `games` is the number of games that it has played, `per_minute` the
+    number of games that it plays per minute. `missing` is the reason why the machine does not play, and is empty if it plays.
+    """
+
+    name: str
+    workers: int
+    games: int
+    per_minute: float
+    missing: str = ""
+
+    def __str__(self) -> str:
+        """Return the name, and the rate or why the machine does not play."""
+        rate = f"{self.per_minute:.0f} games/min, {self.workers} at once, {counted(self.games, 'game')}"
+        return f"{self.name}: {self.missing or rate}"
+
+
+@cache
+def processor() -> str:
+    """Return the model of this machine's processor.
+
+    If kernels are compiled for any processor, return "generic" and the architecture instead, for example "generic x86_64".
+    """
+    if os.environ.get(CPU_VARIABLE) == GENERIC:
+        return f"{GENERIC} {platform.machine()}"
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model")))
+    return next(models, "") or platform.processor() or platform.machine()
+
+
+def this_machine() -> MachineLine:
+    """Return the name and the processor of this machine. The signature of its build is empty."""
+    return MachineLine(name=platform.node(), cpu=processor())

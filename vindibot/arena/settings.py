@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -186,6 +187,10 @@ class ArenaSettings(Settings):
     entrants: dict[str, EntrantSettings] = Field(default={}, description="bots that need more than a name: [entrants.NAME]")
     log: LogSettings = LogSettings(level="warning")
 
+    def anchor_of(self, bots: Collection[str]) -> str | None:
+        """Return which of the bots of a tournament has the rating 0; None if the mean of all ratings is 0."""
+        return self.anchor or ("seed" if "seed" in bots else None)
+
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Return pairs of settings that contradict each other: (key, other key, problem)."""
         found = self.sprt.conflicts()
@@ -195,3 +200,12 @@ class ArenaSettings(Settings):
         if self.sprt.stop and self.format != "ab":
             found.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
         return found
+
+
+class LadderSettings(ArenaSettings):
+    """The settings of ``vindibot ladder``: those of an arena, with rungs as bots."""
+
+    bots: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[*RUNGS], description="the rungs: bots as of `vindibot arena`, which play with those of the folder"
+    )
+    results: OptionalFile = Field(default=None, description="the file of results; empty: ladder.jsonl in the folder")

@@ -6,7 +6,7 @@
     results/cup.games.jsonl     the game records (`vindibot.games.game_record`); if two have the same id, the last one counts
     results/cup.effective.toml  the whole configuration; a configuration of yours may extend it
     results/cup.html            the report (`vindibot.arena.report.page`)
-    results/cup.games/          pages of some games (`vindibot.arena.report.replays`)
+    results/cup.games/          pages of some games (`vindibot.arena.report.page`)
     results/cup.logs/           the output of bots
 
 The record of a game is written before its line of results, so that every line has its record. If a crash or a full disk has cut
@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,13 @@ from typing import Any
 import tomli_w
 
 from vindibot.arena.results import GameLine, PlayedGame, read_results
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.redaction import Redactor
 from vindibot.base.output.text import printable
 from vindibot.base.writing import LineFile, Output, begins_with, short
 from vindibot.config.messages import dotted
+from vindibot.config.signature import Build, build
 from vindibot.config.tables import flat
 from vindibot.games.files.game_files import RESULTS_LINE, records_path
 
@@ -56,7 +58,8 @@ class Store:
     - `digest`, `setup`: the identity of the tournament, and its configuration.
     - `resume`: whether the results file may have games already.
     - `records`: whether game records are stored too.
-    - `changes`: a function that returns the reasons why no game may be added to the earlier games, as phrases.
+    - `bots`: the bots that play now. If their files or the build have changed since the earlier games, no game may be added.
+      None: changes do not matter.
     - `command`: the command that begins the tournament.
 
     Raises `UsageError` if the files belong to another tournament or are of another kind, `StoreError` if they cannot be written.
@@ -70,7 +73,7 @@ class Store:
         *,
         resume: bool,
         records: bool,
-        changes: Callable[[Sequence[GameLine]], list[str]] = lambda before: [],
+        bots: Iterable[Entrant] | None = None,
         command: str = "",
     ) -> None:
         self.path, self.before = path, list[GameLine]()
@@ -78,7 +81,7 @@ class Store:
         try:
             self._results = self._open(path)
             self._records = self._open(records_path(path)) if records else None
-            self._check(digest, setup, resume=resume, changes=changes)
+            self._check(digest, setup, resume=resume, bots=bots)
             setup_file = owned(setup_path(path), SETUP_MARK)
             setup_file.check()
             if not self.before:
@@ -94,9 +97,7 @@ class Store:
         self._files.append(LineFile.locked(path, "arena", StoreError))
         return self._files[-1]
 
-    def _check(
-        self, digest: str, setup: Mapping[str, Any], *, resume: bool, changes: Callable[[Sequence[GameLine]], list[str]]
-    ) -> None:
+    def _check(self, digest: str, setup: Mapping[str, Any], *, resume: bool, bots: Iterable[Entrant] | None) -> None:
         """Read the games that the results file has. Raises `UsageError` if the open files belong to another tournament."""
         path = self.path
         if not self._results.empty:
@@ -107,7 +108,7 @@ class Store:
             self.before = read_results(path)
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} has games of another tournament: {_differences(setup_path(path), setup)}")
-            if found := changes(self.before):
+            if found := changes(self.before, build(), bots) if bots is not None else []:
                 text = f"its games were played by another version: {'; '.join(found)}"
                 raise UsageError(f"{short(path)}: {text}. --mix-versions continues nevertheless")
         if not self.before and not resume:
@@ -213,3 +214,21 @@ def _differences(path: Path, setup: Mapping[str, Any]) -> str:
         if before.get(path) != now.get(path) and path[0] not in _CHANGEABLE
     ]
     return "; ".join(found[:4]) or "another version of vindibot began it, or its programs were started in another folder"
+
+
+def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:
+    """Return what has changed in the build and the bots since the last games in a file, one phrase per change.
+
+    `before` are the games in the file. `build` and `entrants` are the current build and the current bots.
+    """
+    if not before:
+        return []
+    last = before[-1].build
+    found = ["the build that played them was not recorded"] if last is None else build.changes(last)
+    digests = {seat.bot: (seat.version, seat.digest) for line in before for seat in line.seats}
+    for entrant in entrants:
+        version, digest = digests.get(entrant.label, (entrant.version, entrant.digest))
+        if digest != entrant.digest:
+            numbers = f" (version {version}, now {entrant.version})" if version != entrant.version else ""
+            found.append(f"the files of {entrant.label} have changed{numbers}")
+    return found

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -19,15 +19,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena.checks.starts import FIRST_GAMES, StartWatch, last_output
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
-from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.report.replays import check_pages
-from vindibot.arena.report.reporter import Reporter, TournamentInfo
-from vindibot.arena.report.versions import changes
+from vindibot.arena.report.live import Reporter, TournamentInfo
+from vindibot.arena.report.page import check_pages
+from vindibot.arena.report.summary import run_sprt
 from vindibot.arena.results import GameLine, that_count
-from vindibot.arena.schedule import GameTask, Schedule
-from vindibot.arena.scores import run_sprt
+from vindibot.arena.schedule import GameTask, Schedule, read_map_set
 from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_command, read_entrants, split_label
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
@@ -38,16 +35,48 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.config.files import look_up, short
 from vindibot.config.load import Config
 from vindibot.config.settings import cores
-from vindibot.config.signature import build
 from vindibot.processes.support import require_children
+
+#: Number of first games that a bot must forfeit at the start.
+FIRST_GAMES = 3
+
+
+class StartWatch:
+    """Watches the first games of each of the `bots`, for a bot that cannot be started."""
+
+    def __init__(self, bots: Collection[str]) -> None:
+        self._waiting = set(bots)
+        self._failed = Counter[str]()
+
+    def failing(self, line: GameLine) -> str | None:
+        """Take the next finished game. Return the bot that has forfeited its first `FIRST_GAMES` games at the start, else None.
+
+        A bot with several seats has forfeited a game at the start if none of its seats made a move.
+        """
+        for bot in self._waiting & set(line.bots) if not line.given_up else ():
+            seats = [seat for seat in line.seats if seat.bot == bot]
+            if any(seat.moves or seat.outcome.finished for seat in seats):
+                self._waiting.discard(bot)
+                continue
+            self._failed[bot] += 1
+            if self._failed[bot] == FIRST_GAMES:
+                return bot
+        return None
+
+    @staticmethod
+    def words(bot: str, line: GameLine) -> str:
+        """Return what the bot did that `failing` has returned for a game."""
+        outcome = next(seat.outcome for seat in line.seats if seat.bot == bot)
+        reason = f"{outcome.reason}: {outcome.message}" if outcome.message else outcome.reason
+        return f"{bot} forfeited each of its first {FIRST_GAMES} games at the start: {reason}"
 
 
 @dataclass
 class Tournament:
     """A tournament that `prepare` has made. `path` is its results file.
 
-    If the results could not be written, if no machine could play, or if a bot cannot be started, `error` is the reason.
-    Otherwise `error` is empty. If a bot cannot be started, `output` has the last lines of its output, and `cannot_start` is true.
+    If the results could not be written, if no machine could play, or if a bot cannot be started (`cannot_start`), `error` is the
+    reason. Otherwise `error` is empty.
     """
 
     settings: ArenaSettings
@@ -57,7 +86,6 @@ class Tournament:
     stop: Stop = field(default_factory=Stop)
     error: str = ""
     cannot_start: bool = False
-    output: list[str] = field(default_factory=list)
 
     @property
     def lines(self) -> list[GameLine]:
@@ -72,7 +100,7 @@ class Tournament:
     @property
     def anchor(self) -> str | None:
         """The bot whose rating is 0; None if the mean of all ratings is 0."""
-        return self.settings.anchor or ("seed" if "seed" in self.bots else None)
+        return self.settings.anchor_of(self.bots)
 
     @property
     def timed(self) -> bool:
@@ -106,7 +134,6 @@ class Tournament:
                 self.bots,
                 len(self.schedule),
                 self.settings.blocks,
-                workers,
                 tuple(self.lines),
                 self.anchor,
                 self.settings.sprt if self.settings.format == "ab" else None,
@@ -131,7 +158,8 @@ class Tournament:
                 if self._has_verdict():
                     self.stop.soon = True
                 if not self.cannot_start and (bot := starts.failing(played.line)) is not None:
-                    self._end_at_start(bot, played.line)
+                    self.error = StartWatch.words(bot, played.line)
+                    self.cannot_start = self.stop.soon = True
         except VindibotError as problem:
             if elsewhere is None:
                 raise
@@ -139,14 +167,6 @@ class Tournament:
         finally:
             reporter.end()
             self.store.close()
-
-    def _end_at_start(self, bot: str, line: GameLine) -> None:
-        """End the tournament, because `bot` cannot be started. `line` is its last game."""
-        outcome = next(seat.outcome for seat in line.seats if seat.bot == bot)
-        words = f"{outcome.reason}: {outcome.message}" if outcome.message else str(outcome.reason)
-        self.error = f"{bot} forfeited each of its first {FIRST_GAMES} games at the start: {words}"
-        self.output = last_output(logs_path(self.path), line, bot)
-        self.cannot_start = self.stop.soon = True
 
     def _missing_games(self) -> Iterator[GameTask]:
         played = {line.key for line in self.lines}
@@ -218,11 +238,9 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     if not resume and setup_path(path).resolve() in config.files():
         raise UsageError(f"{short(setup_path(path))} is read, and would be overwritten: --results names another file")
 
-    def changed(before: Sequence[GameLine]) -> list[str]:
-        return [] if mix_versions else changes(before, build(), entrants)
-
     setup = _setup(settings, config, seed)
-    store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, changes=changed, command=command)
+    bots = None if mix_versions else entrants
+    store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, bots=bots, command=command)
     return Tournament(settings, schedule, path, store)
 
 

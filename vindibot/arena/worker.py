@@ -113,17 +113,20 @@ def play_task(task: GameTask) -> PlayedGame:
     """Play a game to its end, even if bots crash or hang, and return it."""
     deadline = time.monotonic() + task.wall_s
     try:
-        run = _play(task, deadline, last_attempt=False)
+        run = play_seats(task, deadline)
     except SeatKilled:
-        run = _play(task, deadline, last_attempt=True)
+        run = play_seats(task, deadline, last_attempt=True)
     if task.logs and not task.all_logs and not run.has_forfeits:
         for path in Path(task.logs).glob(f"{task.name}-*.log"):
             path.unlink(missing_ok=True)
     return PlayedGame(*line_of(task, run))
 
 
-def _play(task: GameTask, deadline: float, *, last_attempt: bool) -> GameRun:
-    """Play a game that must end at the monotonic time `deadline`."""
+def play_seats(task: GameTask, deadline: float, *, last_attempt: bool = False) -> GameRun:
+    """Play a game that must end at the monotonic time `deadline`.
+
+    Raises `SeatKilled` if somebody kills the process of a seat. With `last_attempt`, this seat forfeits.
+    """
     names = [f"{task.name}-{number}-{seat.entrant.label}.log" for number, seat in enumerate(task.seats, start=1)]
     logs = [Path(task.logs, name) if task.logs else None for name in names]
     seats: list[Seat | None] = [None] * SEATS

@@ -18,6 +18,6 @@ def bots_command() -> None:
       vindibot arena seed malvert hunter strong
     """
     from vindibot.base.output.console import terminal
-    from vindibot.devtools.strengths import show_bots
+    from vindibot.devtools.catalogue import show_bots
 
     show_bots(terminal())

@@ -19,9 +19,8 @@ from vindibot.cli.options import known_variables, option_names
 def doctor_command(bot: str | None, config: str | None, server: str | None, limit_ms: str | None, margin_ms: str | None) -> None:
     """Check that your bot will answer in time on this machine and with a server. If a check fails, the output says what to do.
 
-    The checks cover the cores, the compiled kernels, all traits, the round trip to the server, and the time left to think. BOT (a
-    bot file, or the name of a bot; default "seed") runs on sample turns with the deadline of a game. The command joins no game
-    and sends no key.
+    BOT (a bot file, or the name of a bot; default "seed") runs on sample turns with the deadline of a game. The checks also cover
+    the cores, the round trip to the server, and the time left to think. The command joins no game and sends no key.
 
     Exit codes: 0 ready to play, 1 something is broken, 2 the configuration is invalid.
     """

@@ -39,7 +39,6 @@ COMMANDS = {
     "review": "vindibot.cli.looking",
     "diff": "vindibot.cli.looking",
     "explain": "vindibot.cli.looking",
-    "watch": "vindibot.cli.playing",
     "turn": "vindibot.cli.looking",
     "bench": "vindibot.cli.measuring",
     "tree": "vindibot.cli.looking",

@@ -29,8 +29,7 @@ from typing import Any
 from distributed.versions import VersionMismatchWarning
 
 from vindibot.arena.dispatch import Elsewhere
-from vindibot.arena.hosts import CPU_VARIABLE, GENERIC
-from vindibot.arena.results import PlayedGame
+from vindibot.arena.results import CPU_VARIABLE, GENERIC, PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.report.live import GameRate
-from vindibot.arena.results import MachineLine
+from vindibot.arena.results import MachineLine, MachineStatus
 from vindibot.cluster.queue import ClusterGame, WaitingGames
 
 #: Seconds without new games for a machine that has lost a game. Within this time a poll finds the reason.

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena.hosts import this_machine
+from vindibot.arena.results import this_machine
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.worker import guarded, play_task, prepare_children
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, ProofAnswer

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MODELS = {
     "play": ("vindibot.config.settings", "PlaySettings"),
     "arena": ("vindibot.arena.settings", "ArenaSettings"),
+    "ladder": ("vindibot.arena.settings", "LadderSettings"),
     "serve": ("vindibot.server.settings", "ServerSettings"),
     "challenge": ("vindibot.challenge.settings", "ChallengeSettings"),
     "league-new": ("vindibot.league.settings", "LeagueSettings"),

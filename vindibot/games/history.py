@@ -28,7 +28,7 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.pages import render
 from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
-from vindibot.games.curves import Curves
+from vindibot.games.curves import hero_picture
 from vindibot.games.files.game_files import kind_of, read_game_file, read_states
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, read_review
@@ -421,12 +421,12 @@ class GameHistory:
             return escape(repr(self))
         board = draw_svg(self._last, names=[printable(name) for name in self.names], me=self.me)
         review = "" if self.review is None else self.review._repr_html_()
-        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self), review=review))
+        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_picture(self), review=review))
 
 
-def gold_curves(history: GameHistory) -> Curves:
-    """Return the curves of the gold of the four heroes. The history must have at least one state."""
+def gold_picture(history: GameHistory) -> str:
+    """Return the chart of the gold of the four heroes. The history must have at least one state."""
     every = -(-(len(history) + 1) // _MOST_POINTS)
     shown = sorted({*range(0, len(history) + 1, every), len(history)})
     rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
-    return Curves("gold", [history.turn(number) for number in shown], rows)
+    return hero_picture("gold", [history.turn(number) for number in shown], rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vindibot.arena.report.charts import Curve, lines
+from vindibot.base.output.charts import Curve, lines
 from vindibot.base.output.text import counted
 from vindibot.learning.trainer import SelfplaySettings
 from vindibot.tuning.report import ReportPart, write_page

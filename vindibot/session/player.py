@@ -265,7 +265,7 @@ class GamePlayer(ClientEvents):
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
             names = [hero.name for hero in answer.game.heroes]
-            self._shown = self._display.game(names, hero - 1, self._title, len(self.bot.traits))
+            self._shown = self._display.game(names, hero - 1, self._title)
             self._shown.set_status(self._status)
 
     def _record_turns(self) -> None:

@@ -8,7 +8,7 @@ characters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, zip_longest
@@ -53,13 +53,10 @@ _AGAINST = Style(color="red")
 _HERO_STYLES = tuple(Style(color="#0d1117", bgcolor=colour, bold=True) for colour in HERO_COLOURS)
 _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 
-# Widths of the panel beside the board: the smallest and the largest with one line per hero, and the width with four short lines
-# per hero.
-_PANEL, _WIDEST, _SLIM = 50, 60, 22
-# Width of the narrow panel: it has no times of traits.
-_NARROW = 40
-# Number of lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
-_WIDE_LINES, _SLIM_LINES, _LEAST_VOTES = 7, 18, 4
+# The smallest and the largest width of the panel beside the board.
+_PANEL, _WIDEST = 50, 60
+# Number of lines of the panel without votes, and of the smallest table of votes.
+_PANEL_LINES, _LEAST_VOTES = 7, 4
 # The smallest part of the board that is shown, in squares.
 _LEAST_PART = 8
 _BAR = 10
@@ -76,7 +73,6 @@ class Frame:
     - `move`: a text about the last ply.
     - `voted`: the turn of the ballot. None: the ballot belongs to this state.
     - `status`: the line at the bottom, "" for no such line.
-    - `traits`: the number of traits for which the layout keeps space while there is no ballot.
     """
 
     games: Games = field(repr=False)
@@ -89,7 +85,6 @@ class Frame:
     move: str = ""
     voted: int | None = None
     status: str = ""
-    traits: int = 0
 
     @property
     def turn(self) -> int:
@@ -238,11 +233,7 @@ def _heading(frame: Frame, width: int) -> list[Line]:
         head += [(" " * bool(head), _PLAIN), *_decision(frame)]
     message = frame.message or (frame.move if head else "")
     head = head or [(printable(frame.move), _BOLD)]
-    if width >= _PANEL:
-        return [_fit([*time, ("  ", _PLAIN), *head], width), _fit([(printable(message), _DIM)], width)]
-    if width >= _NARROW:
-        return [_fit(time, width), _fit([*head, ("  ", _PLAIN), (printable(message), _DIM)], width)]
-    return [_fit(time[:1], width), _fit(head, width)]
+    return [_fit([*time, ("  ", _PLAIN), *head], width), _fit([(printable(message), _DIM)], width)]
 
 
 def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
@@ -255,16 +246,6 @@ def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
         pieces += [(name, _HERO_TEXTS[index] if index == frame.me else _PLAIN), (" ", _PLAIN), *_life(hero, _BAR, sign)]
         lines.append(_fit([*pieces, (f" {int(hero['gold']):6d} {int(hero['mines']):6d}", _PLAIN)], width))
     return lines
-
-
-def _slim_heroes(frame: Frame, sign: str) -> list[Line]:
-    """Return four short lines per hero. The first of the four is empty."""
-    lines: list[list[tuple[str, Style]]] = []
-    for index, hero in enumerate(frame.games[0]["hero"]):
-        style = _HERO_TEXTS[index] if index == frame.me else _BOLD
-        name = [(f" {index + 1} ", _HERO_STYLES[index]), (f" {printable(frame.names[index])}", style)]
-        lines += [[], name, _life(hero, _SLIM - 4, sign), [(f"gold {int(hero['gold'])}  mines {int(hero['mines'])}", _PLAIN)]]
-    return [_fit(line, _SLIM) for line in lines]
 
 
 def _amount(value: float, width: int) -> str:
@@ -294,24 +275,16 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
     return pieces
 
 
-def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_times: bool) -> list[tuple[str, Style]]:
-    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status.
-
-    If there is no column for times, the status of a trait without votes takes the place of the votes.
-    """
+def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
+    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status."""
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
     weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
     pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (weight, _DIM)]
+    pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
-        end = f"{entry.ms:7.1f}", _DIM
-    else:
-        end = f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD
-    if answered:
-        pieces += _numbers(ballot, entry.weighted, _BOLD, column)
-    elif with_times or entry.status == "ok":
-        pieces.append((" " * column * len(DIRECTIONS), _PLAIN))
-    return [*pieces, end] if with_times or (not answered and entry.status != "ok") else pieces
+        return [*pieces, (f"{entry.ms:7.1f}", _DIM)]
+    return [*pieces, (f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD)]
 
 
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
@@ -321,16 +294,15 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     """
     ballot = frame.ballot
     entries = ballot.entries if ballot is not None else []
-    if ballot is None or not entries or height < _LEAST_VOTES or width < _NARROW:
+    if ballot is None or not entries or height < _LEAST_VOTES:
         return []
     column = 6 if width >= _PANEL + len(DIRECTIONS) else 5
-    with_times = width >= _PANEL
-    label = width - (12 if with_times else 5) - column * len(DIRECTIONS)
+    label = width - 12 - column * len(DIRECTIONS)
     shown = entries if len(entries) <= height - 3 else entries[: height - 4]
     words = "".join(f"{word:>{column}}" for word in ("stay", "N", "S", "E", "W"))
     caption = [] if frame.decided_now else [(f"votes of turn {frame.voted}: ", _DIM), *_decision(frame)]
-    rows = [caption, [(f"{'trait':{label}}times{words}{'ms' if with_times else '':>7}", _DIM)]]
-    rows += [_trait(ballot, entry, label, column, with_times) for entry in shown]
+    rows = [caption, [(f"{'trait':{label}}times{words}     ms", _DIM)]]
+    rows += [_trait(ballot, entry, label, column) for entry in shown]
     if len(shown) < len(entries):
         rows.append([(f"and {len(entries) - len(shown)} more", _DIM)])
     rows.append([("sum".ljust(label + 5), _BOLD), *_numbers(ballot, ballot.sums, _CHOSEN, column)])
@@ -338,20 +310,15 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
 
 
 def _legend(width: int, small: bool) -> list[Line]:
-    """Return an empty line, and one to three lines that name the squares of the board, or of the small board."""
+    """Return an empty line, and a line that names the squares of the board, or of the small board."""
 
     def sample(tile: int) -> tuple[str, Style]:
         text, style, colour = _tile(tile)
         return ("  ", Style(bgcolor=colour)) if small else (text, style)
 
-    owned = [sample(MINE + hero) for hero in range(1, 5)]
-    tavern, free = [sample(TAVERN), (" tavern", _DIM)], [sample(MINE), (" free mine", _DIM)]
-    mines, gap = [*owned, (" mines of heroes", _DIM)], ("  ", _PLAIN)
-    if width >= _PANEL - 1:
-        rows = [[*tavern, gap, *free, gap, *mines]]
-    else:
-        rows = [[*tavern, gap, *free], mines] if width >= _NARROW else [tavern, free, mines]
-    return [_fit(row, width) for row in [[], *rows]]
+    mines = [*(sample(MINE + hero) for hero in range(1, 5)), (" mines of heroes", _DIM)]
+    row = [sample(TAVERN), (" tavern  ", _DIM), sample(MINE), (" free mine  ", _DIM), *mines]
+    return [_fit([], width), _fit(row, width)]
 
 
 # ---- The layout ----
@@ -360,74 +327,35 @@ def _legend(width: int, small: bool) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    The panel beside the board shows the heroes and the votes. It can be wide (50 to 60 columns), narrow (40 to 49, without
-    times), or slim (22, without votes).
+    The panel beside the board shows the heroes and the votes. If there are lines left, it names the squares of the board. The
+    board is the first of these that fits:
 
-    The function tries these layouts in turn and takes the first one that shows all votes. If no layout shows all votes, it takes
-    the layout with the most votes:
-
-    - the board with two characters per square, and the wide panel beside it;
-    - the same board with the slim panel beside it, and the votes below;
-    - the same board with the narrow panel beside it;
-    - in a terminal with colours: the board in half the size, and the wide panel beside it;
-    - in a terminal without colours: the part of the board around our hero, and the wide panel beside it.
+    - with two characters per square;
+    - in a terminal with colours: in half the size;
+    - in a terminal without colours: the part around our hero.
     """
     size = int(frame.games[0]["size"])
-    sign = "=" if ascii_only else "━"
+    colour = colour and not ascii_only
     height -= bool(frame.status)
-    entries = len(frame.ballot.entries) if frame.ballot is not None else frame.traits
-    wanted = entries + _LEAST_VOTES - 1 if entries else 0
-    # For each layout that fits: the number of lines for votes, and a function that returns its lines.
-    fitting: list[tuple[int, Callable[[], list[Line]]]] = []
-    if max(size, _WIDE_LINES) <= height and 2 * size + 2 + _PANEL <= width:
-        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
-    if max(size, _SLIM_LINES) <= height and 2 * size + 2 + _SLIM <= width:
-        below = height - max(size, _SLIM_LINES) if width >= _NARROW else 0
-        fitting.append((below, lambda: _slim(frame, width, below, sign)))
-    if max(size, _WIDE_LINES) <= height and _NARROW <= width - 2 * size - 2 < _PANEL:
-        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
-    if colour and not ascii_only and max((size + 1) // 2, _WIDE_LINES) <= height and size + 2 + _PANEL <= width:
-        fitting.append(
-            (height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign, small=True))
-        )
-    part = min(size, (width - 2 - _PANEL) // 2)
-    if (ascii_only or not colour) and part >= _LEAST_PART and height >= max(_LEAST_PART, _WIDE_LINES):
-        rows = _around(frame.games, frame.me, min(size, height), part)
-        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(rows), 2 * part, frame, width, height, sign)))
-    if not fitting:
+    part, small = (width - 2 - _PANEL) // 2, False
+    if size <= min(part, height):
+        board = _board(_rows(frame.games))
+    elif colour and size <= min(2 * part, 2 * height):
+        board, small = _small_board(frame.games), True
+    elif not colour and min(part, height) >= _LEAST_PART:
+        board = _board(_around(frame.games, frame.me, min(size, height), min(size, part)))
+    else:
         return None
-    # The first of several maxima counts.
-    _, lines_of = max(fitting, key=lambda one: min(one[0], wanted) if one[0] >= _LEAST_VOTES else 0)
-    status = printable(frame.status)
-    return lines_of() + ([_fit([(status, _DIM)], min(width, cell_len(status)))] if status else [])
-
-
-def _wide(
-    board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str, *, small: bool = False
-) -> list[Line]:
-    """Return the board with the wide or narrow panel beside it. The panel has the votes if they fit in `height` lines.
-
-    If there are lines left, the panel names the squares of the board. `small` says whether it is the small board.
-    """
+    if height < _PANEL_LINES:
+        return None
+    board_width = Segment.get_line_length(board[0])
     panel_width = min(_WIDEST, width - board_width - 2)
-    panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, sign)]
+    panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, "=" if ascii_only else "━")]
     panel += _votes(frame, panel_width, height - len(panel))
     legend = _legend(panel_width, small)
     if len(panel) + len(legend) <= height:
         panel += legend
-    return _beside(board, board_width, panel, panel_width)
-
-
-def _slim(frame: Frame, width: int, below: int, sign: str) -> list[Line]:
-    """Return the board with the slim panel beside it, and the votes in the `below` lines below it."""
-    board = _board(_rows(frame.games))
-    panel, legend = [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)], _legend(_SLIM, small=False)
-    if len(panel) + len(legend) <= len(board):
-        panel += legend
-    return _beside(board, 2 * len(board), panel, _SLIM) + _votes(frame, min(width, _WIDEST), below)
-
-
-def _beside(board: list[Line], board_width: int, panel: list[Line], panel_width: int) -> list[Line]:
-    """Return a board and a panel side by side. Blank lines fill up the shorter of the two."""
-    pairs = zip_longest(board, panel)
-    return [[*(left or _fit([], board_width)), _GAP, *(right or _fit([], panel_width))] for left, right in pairs]
+    blank, empty = _fit([], board_width), _fit([], panel_width)
+    lines = [[*(left or blank), _GAP, *(right or empty)] for left, right in zip_longest(board, panel)]
+    status = printable(frame.status)
+    return [*lines, _fit([(status, _DIM)], min(width, cell_len(status)))] if status else lines

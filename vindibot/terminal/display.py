@@ -32,14 +32,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.segment import SegmentLines
 
-from sim.game import DIRECTIONS, Games
+from sim.game import CRASH, DIRECTIONS, Games
 from vindibot.base.output.console import say, terminal
 from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
 from vindibot.games.history import Ply
 from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Frame, Line, layout, rounds
-from vindibot.terminal.lines import move_word
 
 #: Largest number of frames drawn per second.
 RATE = 20.0
@@ -118,13 +117,13 @@ class _QueuedFile:
 class GameDisplay:
     """One game on a display. The methods return immediately and raise nothing.
 
-    The votes of a turn are shown until our next turn. `me` is our hero (0..3), and `traits` is the number of our traits.
+    The votes of a turn are shown until our next turn. `me` is our hero (0..3).
     """
 
-    def __init__(self, display: Display, names: Sequence[str], me: int, title: str, traits: int) -> None:
+    def __init__(self, display: Display, names: Sequence[str], me: int, title: str) -> None:
         self.title = title
         self._display = display
-        self._blank: dict[str, Any] = {"me": me, "names": tuple(names), "traits": traits}
+        self._blank: dict[str, Any] = {"me": me, "names": tuple(names)}
         self._newest: Frame | None = None
         self._status = ""
 
@@ -137,8 +136,9 @@ class GameDisplay:
 
     def played(self, ply: Ply) -> None:
         """Show the state after a ply on the live board. Without a live board, print nothing."""
-        move = f"@{ply.mover + 1} {move_word(ply.move)}" if ply.mover is not None and ply.move is not None else ""
-        self.show(replace(self._last_votes(ply.after), move=move))
+        known = ply.mover is not None and ply.move is not None
+        word = "crashed" if ply.move == CRASH else DIRECTIONS[ply.move or 0]
+        self.show(replace(self._last_votes(ply.after), move=f"@{(ply.mover or 0) + 1} {word}" if known else ""))
 
     def finished(self, outcome: Outcome, games: Games | None = None) -> None:
         """Show the end of the game on the live board, if there is a last state. Without a live board, print nothing."""
@@ -222,13 +222,12 @@ class Display:
         if self._thread is not None:
             self._thread.join(TIMEOUT)
 
-    def game(self, names: Sequence[str], me: int, title: str = "", traits: int = 0) -> GameDisplay:
+    def game(self, names: Sequence[str], me: int, title: str = "") -> GameDisplay:
         """Begin to show a game, and return its `GameDisplay`.
 
-        `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game from others. `traits` is the
-        number of our traits, so that the live board keeps space for their votes.
+        `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game from others.
         """
-        game = GameDisplay(self, names, me, title, traits)
+        game = GameDisplay(self, names, me, title)
         self._running.append(game)
         return game
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vindibot.arena.report.charts import Curve, lines
+from vindibot.base.output.charts import Curve, lines
 from vindibot.base.output.pages import render
 from vindibot.base.output.text import counted
 from vindibot.base.writing import Output

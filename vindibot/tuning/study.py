@@ -32,9 +32,8 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from vindibot.arena.dispatch import Dispatcher, GamePlayers, Stop
-from vindibot.arena.mapsets import MapSet, read_map_set
 from vindibot.arena.results import GameLine
-from vindibot.arena.schedule import GameTask
+from vindibot.arena.schedule import GameTask, MapSet, read_map_set
 from vindibot.arena.seats.entrants import Entrant, Limits, unique_label
 from vindibot.arena.settings import MapSettings
 from vindibot.base.errors import UsageError, VindibotError

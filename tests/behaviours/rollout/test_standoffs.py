@@ -20,7 +20,7 @@ from tests.support.standoffs import (
     read_standoffs,
     states_of,
 )
-from vindibot.arena.stalls import SHORTEST, stalled_rounds
+from vindibot.arena.referee import SHORTEST, stalled_rounds
 
 STANDOFFS = read_standoffs(FILE)
 

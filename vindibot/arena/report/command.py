@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from behaviours.registry import nearest
-from vindibot.arena.checks.before import check_programs
 from vindibot.arena.dispatch import Elsewhere
-from vindibot.arena.report.live import ConsoleReporter
+from vindibot.arena.report.live import Reporter
 from vindibot.arena.report.page import write_report
-from vindibot.arena.report.summary import summarise
+from vindibot.arena.report.summary import mixed_versions, summarise
 from vindibot.arena.report.table import show
-from vindibot.arena.report.versions import mixed_versions
+from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings, ClusterSettings
 from vindibot.arena.store import setup_path
 from vindibot.arena.tournament import Tournament, prepare, stopping
@@ -59,6 +58,7 @@ def play(
     config: Config[ArenaSettings],
     console: Console,
     machines: Machines,
+    check: Callable[[Console, Sequence[Entrant]], None],
     *,
     resume: bool = False,
     mix_versions: bool = False,
@@ -66,8 +66,8 @@ def play(
 ) -> int:
     """Play a tournament, show the results, and return the exit code (see the help of the command).
 
-    `command` is the command line, for the report. Raises `VindibotError` before the first game if the tournament cannot be
-    played.
+    `check` checks the programs among bots before the first game. `command` is the command line, for the report. Raises
+    `VindibotError` before the first game if the tournament cannot be played.
     """
     settings = config.settings
     with log.configured(settings.log.level, settings.log.file, console):
@@ -81,12 +81,8 @@ def play(
                 with nullcontext() if settings.cluster.address else preparing(tournament.schedule.entrants):
                     warm(console)
                 if settings.check and not tournament.lines:
-                    check_programs(
-                        tournament.schedule.entrants,
-                        tournament.path,
-                        lambda line, fails: say(console, line, "bold red" if fails else "dim"),
-                    )
-                watch = ConsoleReporter(console)
+                    check(console, tournament.schedule.entrants)
+                watch = Reporter(console)
                 with machines(tournament, settings.cluster, watch.note) as elsewhere, stopping(tournament.stop):
                     tournament.play(watch, elsewhere)
                 return show_results(tournament, console)
@@ -130,8 +126,6 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
         say(console, f"logs: {short(logs)}/ has the output of the bots in {games}, one file per game and seat", "dim")
     if tournament.error:
         say(console, f"stopped: {tournament.error}; {_progress(tournament)}", "bold red")
-        if tournament.output:
-            say(console, "\n".join(["its last lines of output:", *(f"  {line}" for line in tournament.output)]))
         return FORFEITS if tournament.cannot_start else 1
     if interrupted or (tournament.stop.soon and not tournament.complete):
         say(console, f"interrupted: {_progress(tournament)}", "yellow")

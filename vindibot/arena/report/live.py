@@ -1,46 +1,65 @@
-"""The reporter for a console. In a terminal it shows a progress bar and the table so far, elsewhere a line every 15 s.
+"""Reporters show the games of a tournament to people while the tournament runs.
 
-The tournament puts games and notes into a queue. A separate thread takes them out and prints them. So the tournament goes on if
-the terminal is stopped (Ctrl-S) or closed.
+In a terminal, a reporter shows the table so far, elsewhere it prints a line every 15 s. The tournament puts games and notes into
+a queue, and a thread takes them out and prints them. So the tournament goes on if the terminal is stopped (Ctrl-S) or closed.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
 
 import structlog
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
-from vindibot.arena.report.charts import shortened
-from vindibot.arena.report.reporter import Reporter, TournamentInfo
-from vindibot.arena.report.summary import bot_stats
-from vindibot.arena.report.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
-from vindibot.arena.results import GameLine
-from vindibot.arena.scores import rate_games, run_sprt
+from vindibot.arena.report.summary import bot_stats, rate_games, run_sprt
+from vindibot.arena.report.table import COLUMNS_SO_FAR, points, progress_lines, standings_table
+from vindibot.arena.results import GameLine, MachineStatus
+from vindibot.arena.settings import SprtSettings
+from vindibot.base.output.charts import shortened
 from vindibot.base.output.text import counted, printable
-from vindibot.statistics.ratings import Rating
 
 #: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
 RATE, EVERY = 4.0, 15.0
 #: Number of the latest games from which the game rate is computed.
 PACE = 200
-#: Number of forfeits that are reported one by one, per bot and reason. After them, the 20th, 40th, 80th ... are reported.
-TOLD = 5
+#: Number of forfeits that are reported one by one, per bot and reason.
+REPORTED = 5
 #: Seconds to wait at the end for the last line to be printed.
 TIMEOUT = 2.0
-#: Number of bots that the heading names.
-NAMED = 6
+#: Number of bots in a line of progress.
+NAMED = 4
 
 _log = structlog.get_logger("vindibot.arena")
+
+
+@dataclass(frozen=True)
+class TournamentInfo:
+    """A tournament that begins or continues.
+
+    - `bots`: the labels of the bots, in the order of the configuration.
+    - `games`, `blocks`: the numbers of games and blocks in the whole tournament.
+    - `before`: the games of earlier runs, if the tournament is resumed.
+    - `anchor`: the bot whose rating is 0. If it is None, the mean rating is 0.
+    - `sprt`: the settings of the sequential test of a match, None for other tournaments.
+    - `machines`: a function that returns the state of the other machines that play, None if this machine plays.
+    """
+
+    title: str
+    bots: tuple[str, ...]
+    games: int
+    blocks: int
+    before: Sequence[GameLine] = field(default=(), repr=False)
+    anchor: str | None = None
+    sprt: SprtSettings | None = None
+    machines: Callable[[], Sequence[MachineStatus]] | None = field(default=None, repr=False)
 
 
 def duration(seconds: float) -> str:
@@ -75,16 +94,11 @@ class GameRate:
         return f"{duration(games / pace * 60)} left" if pace and games else ""
 
 
-class ConsoleReporter(Reporter):
-    """A `Reporter` for people, which prints to `console`.
+class Reporter:
+    """Shows the games of a tournament on `console`; without one, it shows nothing. No method waits or raises."""
 
-    In a suitable terminal, it shows a progress bar and a table, and updates them. Elsewhere, it prints a line of progress every
-    `EVERY` seconds.
-    """
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self._draws = console.is_terminal and not console.is_dumb_terminal
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console
         self._queue: SimpleQueue[GameLine | str | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._games: list[GameLine] = []
@@ -93,144 +107,114 @@ class ConsoleReporter(Reporter):
         self._table_due = 0.0
 
     def begin(self, info: TournamentInfo) -> None:
-        """Start the thread that prints. See `Reporter`."""
+        """Begin to report on a tournament. Call this once, before its first game."""
         self._info, self._rate = info, GameRate()
         self._games += info.before
-        self._thread = Thread(target=self._work, name="vindibot-arena-console", daemon=True)
-        self._thread.start()
+        if self._console is not None:
+            self._thread = Thread(target=self._work, args=(self._console,), name="vindibot-arena-console", daemon=True)
+            self._thread.start()
 
     def finished(self, line: GameLine) -> None:
-        """See `Reporter`."""
+        """Report a game that has ended and whose line is written."""
         self._queue.put(line)
 
     def note(self, text: str) -> None:
-        """See `Reporter`. Before `begin`, the line is printed at once."""
+        """Show a line of text. Before `begin`, it is printed at once."""
         if self._thread is None:
             self._print(text)
         else:
             self._queue.put(text)
 
     def end(self) -> None:
-        """Wait for the last output, at most `TIMEOUT` seconds."""
+        """Report the end of the tournament. Wait for the last output, at most `TIMEOUT` seconds."""
         self._queue.put(None)
         if self._thread is not None:
             self._thread.join(TIMEOUT)
 
     # ---- In the thread ----
 
-    def _work(self) -> None:
+    def _work(self, console: Console) -> None:
         try:
-            if self._draws:
+            if console.is_terminal and not console.is_dumb_terminal:
                 # Above the live picture, notes are printed through the same console.
-                with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+                with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
                     self._follow(lambda: live.update(self._picture(), refresh=True), 1 / RATE)
             else:
-                self._print(self._heading())
-                self._follow(lambda: self._print(*self.lines()), EVERY)
+                done = f"; {len(self._games)} of them are there already" if self._games else ""
+                size = f"{counted(self._info.games, 'game')} in {counted(self._info.blocks, 'block')}"
+                self._print(f"{self._info.title}: {size}{done}")
+                self._follow(lambda: self._print(*self.status_lines()), EVERY)
         except (Exception, SystemExit) as error:  # rich exits the program at a broken pipe
             with suppress(Exception):
                 _log.warning("the display has failed and is off; the tournament goes on", error=repr(error))
 
     def _follow(self, draw: Callable[[], object], pause: float) -> None:
-        """Take games and notes out of the queue. Call `draw` every `pause` seconds if anything is new, and at the end."""
-        due, fresh = time.monotonic() + (0 if self._draws else pause), True
-        while True:
-            try:
-                item = self._queue.get(timeout=max(0.0, due - time.monotonic()))
-                if item is None:
-                    if fresh:
-                        draw()
-                    return
-                if isinstance(item, str):
-                    self._print(item)
-                else:
-                    self._games.append(item)
-                    self._rate.tick()
-                    for text in self._forfeit_notes(item):
-                        self._print(text)
-                    fresh = True
-            except Empty:
-                fresh = fresh or self._draws
-            if time.monotonic() >= due:
-                if fresh:
-                    draw()
-                due, fresh = time.monotonic() + pause, False
+        """Take games and notes out of the queue. Call `draw` every `pause` seconds, and at the end."""
+        item: GameLine | str | None = ""
+        while item is not None:
+            due = time.monotonic() + pause
+            with suppress(Empty):
+                while item is not None and (left := due - time.monotonic()) > 0:
+                    item = self._queue.get(timeout=left)
+                    if isinstance(item, GameLine):
+                        self._add(item)
+                    elif item is not None:
+                        self._print(item)
+            draw()
 
-    def _print(self, *lines: str) -> None:
-        for line in lines:
-            self.console.print(Text(printable(line)), soft_wrap=True)
-
-    def _forfeit_notes(self, line: GameLine) -> list[str]:
-        """Return a line for each forfeit in this game that is to be reported (see `TOLD`)."""
-        found = []
+    def _add(self, line: GameLine) -> None:
+        """Add a game, and print its forfeits, the first `REPORTED` of each kind."""
+        self._games.append(line)
+        self._rate.tick()
         for number, seat in enumerate(line.seats, start=1):
             if line.given_up or seat.outcome.finished:
                 continue
             kind = seat.bot, seat.outcome.reason
             self._forfeits[kind] += 1
-            count = self._forfeits[kind]
-            if count <= TOLD or (count % (4 * TOLD) == 0 and (count // (4 * TOLD)).bit_count() == 1):
-                which = f" (number {count})" if count > TOLD else ""
+            if self._forfeits[kind] <= REPORTED:
                 note = f": {seat.outcome.message}" if seat.outcome.message else ""
-                found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.outcome.reason}{which}{note}")
-        return found
+                self._print(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.outcome.reason}{note}")
 
-    def _machines(self) -> list[str]:
-        """Return a line per other machine: its rate, or why it does not play. Empty if this machine plays all games."""
-        found = self._info.machines() if self._info.machines is not None else ()
-        return [f"  {one}" for one in found]
-
-    def _heading(self) -> str:
-        info = self._info
-        bots = ", ".join(info.bots[:NAMED]) + (f" and {len(info.bots) - NAMED} more" if len(info.bots) > NAMED else "")
-        done = f"; {len(info.before)} of them are there already" if info.before else ""
-        at_once = f", {info.workers} at once" if info.workers > 1 and info.machines is None else ""
-        return f"{info.title}: {counted(info.games, 'game')} in {counted(info.blocks, 'block')}{at_once}: {bots}{done}"
+    def _print(self, *lines: str) -> None:
+        if self._console is None:
+            return
+        for line in lines:
+            self._console.print(Text(printable(line)), soft_wrap=True)
 
     def progress(self) -> str:
         """Return a line with the number of games so far, their rate, the time left, and the number of forfeits."""
         done, games, forfeits = len(self._games), self._info.games, self._forfeits.total()
-        parts = [f"{done}/{games} games", f"{self._rate.per_minute():.0f} games/min", self._rate.left(max(0, games - done))]
-        parts.append(counted(forfeits, "forfeit") if forfeits else "")
         given_up = sum(line.given_up for line in self._games)
-        parts.append(f"{given_up} could not be played" if given_up else "")
+        parts = [
+            f"{done}/{games} games",
+            f"{self._rate.per_minute():.0f} games/min",
+            self._rate.left(max(0, games - done)),
+            counted(forfeits, "forfeit") if forfeits else "",
+            f"{given_up} could not be played" if given_up else "",
+        ]
         return " · ".join(filter(None, parts))
 
-    def _ranked(self) -> list[Rating]:
-        """Return the ratings so far, best first."""
-        return rate_games(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
+    def status_lines(self) -> list[str]:
+        """Return lines of text: the progress and the best bots with their ratings, then the match of two bots and machines."""
+        ratings = rate_games(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
+        best = ", ".join(f"{shortened(printable(rating.bot))} {points(rating.rating)}" for rating in ratings[:NAMED])
+        return [f"{self.progress()} · {best}", *self._more()]
 
-    def lines(self) -> list[str]:
-        """Return lines of text: the progress and the best bots with their ratings, then the state of a match of two bots.
-
-        The first line lists as many bots as fit into `WIDTH` characters, at least one.
-        """
-        found = self.progress()
-        for number, one in enumerate(self._ranked()):
-            part = f"{', ' if number else ' · '}{shortened(printable(one.bot))} {points(one.rating)}"
-            if number and len(found) + len(part) > WIDTH:
-                break
-            found += part
-        return [found, *(f"  {text}" for text in self._match()), *self._machines()]
-
-    def _match(self) -> list[str]:
-        """Return the state of a match of two bots in lines of text; no lines for other tournaments."""
-        if self._info.sprt is None:
-            return []
-        a, b = self._info.bots
-        return progress_lines(a, b, run_sprt(self._games, a, self._info.sprt))
+    def _more(self) -> list[str]:
+        """Return the state of a match of two bots, and of the other machines."""
+        match: list[str] = []
+        if self._info.sprt is not None:
+            a, b = self._info.bots
+            match = progress_lines(a, b, run_sprt(self._games, a, self._info.sprt))
+        machines = self._info.machines() if self._info.machines is not None else ()
+        return [f"  {line}" for line in (*match, *map(str, machines))]
 
     def _picture(self) -> RenderableType:
         now = time.monotonic()
         if now >= self._table_due:
-            table = standings_table([bot_stats(one.bot, self._games, one) for one in self._ranked()], COLUMNS_SO_FAR)
-            self._table = Group("", table, *(Text(line) for line in ["", *self._match()]))
+            ratings = rate_games(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
+            table = standings_table([bot_stats(rating.bot, self._games, rating) for rating in ratings], COLUMNS_SO_FAR)
+            self._table = Group("", table, *(Text(printable(line), no_wrap=True) for line in ["", *self._more()]))
             self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
-        progress = self.progress()
-        width = max(10, min(30, self.console.width - len(progress) - 2))
-        bar = ProgressBar(total=max(1, self._info.games), completed=len(self._games), width=width)
-        head = Table.grid(padding=(0, 1))
-        head.add_row(bar, Text(progress, no_wrap=True))
         title = Text(printable(self._info.title), style="bold", no_wrap=True, overflow="ellipsis")
-        machines = (Text(printable(line), no_wrap=True, overflow="ellipsis") for line in self._machines())
-        return Group(title, head, *machines, self._table)
+        return Group(title, Text(self.progress(), no_wrap=True), self._table)

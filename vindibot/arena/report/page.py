@@ -1,6 +1,6 @@
 """The report of a tournament: one HTML file without scripts. It needs no other file and no network.
 
-The report links to the pages of some games (`vindibot.arena.report.replays`). The template (``templates/report.html``) escapes
+The report links to the pages of some games (`vindibot.arena.report.page`). The template (``templates/report.html``) escapes
 labels, map names and notes. The chart of gold over time is computed from the game records, if there are any.
 """
 
@@ -10,9 +10,8 @@ import math
 import shlex
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import quote
@@ -21,27 +20,28 @@ import numpy as np
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
-from vindibot.arena.checks.before import read_checks
-from vindibot.arena.report.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.report.plan import to_halve
-from vindibot.arena.report.replays import GameKey, records_of, write_pages
-from vindibot.arena.report.summary import BotStats, Summary
+from vindibot.arena.report.summary import BotStats, Summary, builds, mixed_versions
 from vindibot.arena.report.table import ALL_COLUMNS, figures, head_parts, interval, interval_note, match_lines, percent, points
-from vindibot.arena.report.versions import builds, mixed_versions
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.store import (
+    INSTEAD,
     REPORT_MARK,
     logs_path,
     owned,
     read_origin,
+    replays_path,
     report_path,
-    setup_path,
 )
-from vindibot.base.errors import VindibotError
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.charts import Curve, Range, colour, lines, ranges
 from vindibot.base.output.pages import render
-from vindibot.games.files.game_files import records_path
+from vindibot.base.writing import short
+from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import KINDS_OF_LOSS, BotLosses, losses_by_bot, read_reviews, review_path
+from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
+from vindibot.viewer.replay import page_output, record_page
 
 #: Largest number of games in the list of games, and largest number of games that are recomputed for the chart of gold over time.
 #: In the list, games with forfeits come first.
@@ -113,7 +113,6 @@ def report(
         sizes=sorted({size for one in played for size in one.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
-        checks=read_checks(results),
         files=[(quote(path.name), text) for path, text in files if path is not None],
         games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
         watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
@@ -149,34 +148,15 @@ def _facts(results: Path, games: Sequence[GameLine]) -> list[tuple[str, str, boo
     Unknown facts are left out.
     """
     origin = read_origin(results)
-    again = ""
-    if origin.seed is not None:
-        words = ["--config", setup_path(results).name, "--results", f"{results.stem}-again.jsonl"]
-        again = shlex.join(["vindibot", "arena", *words])
+    begun = sorted(game.started[:16].replace("T", " ") for game in games if game.started.endswith("+00:00"))
     facts = [
         ("begun with", origin.command, True),
-        ("the same again", again, True),
         ("seed", "" if origin.seed is None else str(origin.seed), False),
-        ("played", _when(games), False),
+        ("played", f"{begun[0]} to {begun[-1]} UTC" if begun else "", False),
         ("to halve the intervals", to_halve(games), False),
         ("version", "; ".join(f"vindibot {one}" for one in builds(games)) or f"vindibot {__version__}", False),
     ]
     return [fact for fact in facts if fact[1]]
-
-
-def _when(games: Iterable[GameLine]) -> str:
-    """Return the start of the first game and the end of the last game as text, empty if unknown."""
-    times: list[datetime] = []
-    for game in games:
-        with suppress(ValueError, OverflowError):
-            begun = datetime.fromisoformat(game.started)
-            if begun.tzinfo is not None:
-                times += [begun, begun + timedelta(seconds=game.seconds)]
-    if not times:
-        return ""
-    first, last = min(times), max(times).astimezone(min(times).tzinfo)
-    until = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
-    return f"{first:%Y-%m-%d %H:%M} to {until} {first:%Z}"
 
 
 def _ratings(summary: Summary, number: Mapping[str, int]) -> str:
@@ -225,3 +205,68 @@ def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tupl
         for bot, series in golds.items()
     }
     return curves, len(found)
+
+
+#: The number of a game's block, and the number of the game in the block.
+GameKey = tuple[int, int]
+
+
+def page_name(key: GameKey) -> str:
+    """Return the file name of a game's page: ``block3-game2.html``."""
+    return f"block{key[0]}-game{key[1]}.html"
+
+
+def check_pages(results: Path) -> None:
+    """Raise `UsageError` if the pages of games cannot be written without replacing a file that the arena did not make.
+
+    `results` is the path of the results file.
+    """
+    folder = replays_path(results)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{short(folder)} is there already and is no folder: move it away, or {INSTEAD}")
+    for path in sorted(folder.glob("block*-game*.html")):
+        page_output(path, INSTEAD).check()
+
+
+def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
+    """Return at most `most` games that have records, in descending order of block and number.
+
+    At most half of them are the latest games with forfeits. The others are the latest games of any kind that were played.
+    """
+    latest = sorted((game for game in that_count(games) if game.record), key=lambda game: game.key, reverse=True)
+    chosen = {game.key: game for game in [game for game in latest if game.has_forfeits][: most // 2]}
+    for game in latest:
+        if len(chosen) < most:
+            chosen[game.key] = game
+    return [chosen[key] for key in sorted(chosen, reverse=True)]
+
+
+def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[GameKey, Path]:
+    """Write the pages of at most `most` games (see `choose`) beside the results. Return their paths by block and number.
+
+    A game without a readable record has no page. Raises `UsageError` or `VindibotError` if a page cannot be written.
+    """
+    chosen = choose(games, most)
+    records = records_of(results, {game.record for game in chosen})
+    pages: dict[GameKey, Path] = {}
+    for game in chosen:
+        try:
+            page = record_page(records[game.record])
+        except (KeyError, VindibotError):  # the game has no record, was aborted, or its record is damaged
+            continue
+        path = replays_path(results) / page_name(game.key)
+        page_output(path, INSTEAD).write(page)
+        pages[game.key] = path
+    return pages
+
+
+def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
+    """Return the game records whose ids are in `wanted`, by id. If two records have the same id, the last one counts.
+
+    `results` is the path of the results file. Reading stops at the first record that cannot be read, because the last record may
+    be unfinished after a crash.
+    """
+    found: dict[str, GameRecord] = {}
+    with suppress(VindibotError):
+        found.update((record.id, record) for record in read_records(records_path(results)) if record.id in wanted)
+    return found

@@ -14,11 +14,10 @@ from statistics import stdev
 from rich.console import Console
 from rich.table import Table
 
-from vindibot.arena.hosts import this_machine
 from vindibot.arena.report.live import duration
+from vindibot.arena.report.summary import match_scores, whole_blocks
 from vindibot.arena.report.table import percent, points
-from vindibot.arena.results import GameLine, ResultsError, read_results, that_count
-from vindibot.arena.scores import match_scores, whole_blocks
+from vindibot.arena.results import GameLine, ResultsError, read_results, that_count, this_machine
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -15,16 +15,16 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from vindibot.arena.report.charts import shortened
 from vindibot.arena.report.summary import BotStats, MatchSummary, Summary
+from vindibot.base.output.charts import shortened
 from vindibot.base.output.text import counted, printable
 from vindibot.statistics.ratings import MIN_BLOCKS
 from vindibot.statistics.sprt import SprtState
 
 #: Largest number of characters of a line.
 WIDTH = 80
-#: Largest number of characters of a label. In a table that is too wide, labels are shortened further, down to the second number.
-LABEL_LENGTH, SHORTEST_LABEL = 16, 6
+#: Largest number of characters of a label in a table.
+LABEL_LENGTH = 14
 #: Largest number of bots for which the table of pairs is printed. With more bots it would be too wide.
 MAX_PAIRS = 10
 #: The columns after the bot: of the final table, and of the table while games are played.
@@ -39,9 +39,9 @@ ALL_COLUMNS = (
 INTERVALS = ("wins", "wins 95 %", "deaths", "deaths 95 %")
 
 
-def label(bot: str, length: int = LABEL_LENGTH) -> str:
+def label(bot: str) -> str:
     """Return a bot's label for a cell of a table."""
-    return escape(shortened(printable(bot), length))
+    return escape(shortened(printable(bot), LABEL_LENGTH))
 
 
 def points(value: float | None) -> str:
@@ -113,52 +113,27 @@ def _table(*columns: str, words: bool = False) -> Table:
     return table
 
 
-def natural_width(table: Table) -> int:
-    """Return the number of columns of the terminal that a table takes if nothing in it is wrapped or cut."""
-    console = Console(width=1000)
-    return Measurement.get(console, console.options, table).maximum
-
-
-def fitting(make: Callable[[int], Table]) -> Table:
-    """Return the table `make(n)` for the largest number n of characters per label with which the table fits `WIDTH`."""
-    return next(
-        (table for length in range(LABEL_LENGTH, SHORTEST_LABEL, -1) if natural_width(table := make(length)) <= WIDTH),
-        make(SHORTEST_LABEL),
-    )
-
-
 def standings_table(standings: Sequence[BotStats], columns: Sequence[str] = COLUMNS) -> Table:
     """Return a table with a line per bot. `columns` are the columns after the bot."""
-
-    def make(length: int) -> Table:
-        table = _table("bot", *columns)
-        for one in standings:
-            cells = figures(one)
-            table.add_row(label(one.bot, length), *(cells.get(column, "") for column in columns))
-        return table
-
-    return fitting(make)
+    table = _table("bot", *columns)
+    for one in standings:
+        cells = figures(one)
+        table.add_row(label(one.bot), *(cells.get(column, "") for column in columns))
+    return table
 
 
 def pairs_table(summary: Summary) -> Table:
     """Return a table with a row and a column per bot.
 
     A cell has the share of pairs of seats in which the bot of the row has more gold than the bot of the column. A tie counts one
-    half. The cell is empty if they never met. If the labels are too long for the heads of columns, the heads are numbers.
+    half. The cell is empty if they never met. The heads of the columns are the numbers of the rows.
     """
-    bots = [one.bot for one in summary.standings]
-    met = summary.pairs_that_met()
-
-    def make(length: int, *, numbers: bool) -> Table:
-        names = [label(bot, length) for bot in bots]
-        table = _table("ahead of", *(map(str, range(1, len(bots) + 1)) if numbers else names))
-        for number, (bot, name) in enumerate(zip(bots, names, strict=True), start=1):
-            shares = (percent(met[bot, other].score) if (bot, other) in met else "" for other in bots)
-            table.add_row(f"{number} {name}" if numbers else name, *shares)
-        return table
-
-    named = make(LABEL_LENGTH, numbers=False)
-    return named if natural_width(named) <= WIDTH else fitting(lambda length: make(length, numbers=True))
+    bots, met = [one.bot for one in summary.standings], summary.pairs_that_met()
+    table = _table("ahead of", *(str(number) for number in range(1, len(bots) + 1)))
+    for number, bot in enumerate(bots, start=1):
+        shares = (percent(met[bot, other].score) if (bot, other) in met else "" for other in bots)
+        table.add_row(f"{number} {label(bot)}", *shares)
+    return table
 
 
 def outcomes_table(summary: Summary) -> Table:
@@ -236,7 +211,7 @@ def match_lines(match: MatchSummary) -> list[str]:
 
 def _name(bot: str) -> str:
     """Return a bot's label for a line of text."""
-    return shortened(printable(bot), LABEL_LENGTH)
+    return shortened(printable(bot))
 
 
 def _why_no_size(match: MatchSummary) -> str:
@@ -282,7 +257,8 @@ def joined(parts: Iterable[str]) -> list[str]:
 
 def _print_whole(console: Console, table: Table) -> None:
     """Print a table and then an empty line. The table is never cut, even if the terminal is narrower."""
-    table.width = min(WIDTH, natural_width(table))
+    wide = Console(width=10 * WIDTH)
+    table.width = min(WIDTH, Measurement.get(wide, wide.options, table).maximum)
     console.print(table, crop=False)
     console.print()
 

@@ -24,8 +24,8 @@ from pydantic import TypeAdapter
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.arena.schedule import SeatTask
-from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
+from vindibot.arena.seats.programs import last_lines
 from vindibot.arena.seats.seat import Forfeit, Said, Seat, local_seat
 from vindibot.base.errors import VindibotError
 from vindibot.config.bots import Bot, make_importable
@@ -160,7 +160,7 @@ class ChildSeat(Seat):
     def _fault(self, ending: ChildEnding) -> Exception:
         """Return the exception for the end of the child."""
         assert self._child is not None
-        error = crashes.reason(self._child.output.decode(errors="replace"))
+        error = last_lines(self._child.output)
         match ending.kind:
             case "not started":
                 return _NotStarted(str(ending))

@@ -184,7 +184,7 @@ class HostedGame:
             if code not in (None, 0) or (code == 0 and waited > LAUNCHER_SECONDS):
                 own.forfeit(program.why_it_ended())
             elif waited > start:
-                error = program.error_line
+                error = program.last_words
                 own.forfeit(Forfeit(Reason.STALL, f"it did not join in {start:g} s" + (f": {error}" if error else "")))
         if not own.outcome.finished:
             program.kill()

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from behaviours.notes import Note, Notes
-from vindibot.arena.seats import crashes
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.base.orphans import die_with_parent
@@ -27,6 +26,8 @@ FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
 LONGEST_LINE = 4096
 #: Seconds to wait for the exit code of a program that has closed its output, and to wait for a program's last output.
 ENDING_SECONDS = 0.5
+#: Number of lines of a program's output that a forfeit quotes, and largest number of characters of the quotation.
+SHOWN_LINES, SHOWN_LENGTH = 5, 400
 #: Prefix of the environment variables that are not passed on to programs.
 _OURS = "VINDIBOT_"
 _OUT_OF_MEMORY = ("memoryerror", "bad_alloc", "out of memory", "outofmemory", "cannot allocate memory", "std::length_error")
@@ -88,9 +89,9 @@ class Program:
         self._listener.start()
 
     @property
-    def error_line(self) -> str:
-        """The line of the program's output that best explains why it ended. See `vindibot.arena.seats.crashes.reason`."""
-        return crashes.reason(self._tail.decode(errors="replace"))
+    def last_words(self) -> str:
+        """The last lines of the program's output (see `last_lines`)."""
+        return self._redact(last_lines(self._tail))
 
     def exit_code(self) -> int | None:
         """Return the program's exit code, negative for a signal, None while the program runs or was not started."""
@@ -103,9 +104,10 @@ class Program:
             self.process.wait(ENDING_SECONDS)
         if self._listener is not None:
             self._listener.join(ENDING_SECONDS)
-        code, error = self.process.poll(), self.error_line
+        code, error = self.process.poll(), self.last_words
         note = "it closed its output" if code is None else f"it ended with {code_words(code)}"
-        out_of_memory = any(phrase in error.lower() for phrase in _OUT_OF_MEMORY)
+        output = self._tail.decode(errors="replace").lower()
+        out_of_memory = any(phrase in output for phrase in _OUT_OF_MEMORY)
         reason = Reason.MEMORY if out_of_memory and self.entrant.limits.memory_mb is not None else Reason.CRASH
         return Forfeit(reason, f"{note}: {error}" if error else note)
 
@@ -183,6 +185,13 @@ class Program:
             with self._log.open("ab" if self._logged else "wb", buffering=0) as log:
                 self._logged = True
                 log.write(data)
+
+
+def last_lines(output: bytes) -> str:
+    """Return the last `SHOWN_LINES` lines of an output that are not empty, in one line of at most `SHOWN_LENGTH` characters."""
+    lines = [" ".join(line.split()) for line in output.decode(errors="replace").splitlines() if line.strip()]
+    text = " / ".join(lines[-SHOWN_LINES:])
+    return text if len(text) <= SHOWN_LENGTH else f"…{text[1 - SHOWN_LENGTH :]}"
 
 
 def _filled(word: str, replace: Mapping[str, str]) -> str:

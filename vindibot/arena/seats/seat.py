@@ -47,9 +47,13 @@ class Said(NamedTuple):
 
 
 class Seat:
-    """Decides the moves of one hero. A seat should not wait after `deadline`, a monotonic time in seconds: the game ends then."""
+    """Decides the moves of one hero. A seat should not wait after `deadline`, a monotonic time in seconds: the game ends then.
+
+    `surplus` is the first output of a program that belongs to no turn.
+    """
 
     deadline = inf
+    surplus = ""
 
     def start(self, games: Games, me: int) -> None:
         """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game.

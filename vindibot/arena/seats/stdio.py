@@ -39,7 +39,6 @@ class StdioSeat(Seat):
         self._expert = False
         self._answered = False
         self._buffer = b""
-        self.discarded = b""  # the output that belonged to no turn, before our last move
         self._positions: list[int] = []  # the heroes' squares before our last move; at the start their spawn squares
 
     def start(self, games: Games, me: int) -> None:
@@ -110,12 +109,13 @@ class StdioSeat(Seat):
 
     def _discard_output(self) -> None:
         """Discard all output of the program since its last answer. Raises `Forfeit` if it is more than `FLOOD_BYTES`."""
-        self.discarded, self._buffer = self._buffer, b""
+        discarded, self._buffer = self._buffer, b""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._output, 65536):
-                self.discarded += data
-                if len(self.discarded) > FLOOD_BYTES:
+                discarded += data
+                if len(discarded) > FLOOD_BYTES:
                     raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
+        self.surplus = self.surplus or discarded.decode(errors="replace").strip()[:100]
 
     def _wait(self, pipe: int, event: int, deadline: float) -> None:
         """Wait until a pipe is ready for `event`. Raises `Forfeit` if the pipe is not ready at the deadline."""

@@ -14,7 +14,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, reco
 @click.argument("recording", type=RECORDING)
 @turn_options
 @click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep")
-@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies")
+@click.option("--top", type=click.IntRange(1, 8), default=3, metavar="K", help="show the first K plies")
 @recorded_bot_option
 @click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
 def tree_command(
@@ -25,7 +25,8 @@ def tree_command(
     The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of BOT.
     RECORDING is a file, or "last" for the newest recording in recordings/. For each position in the first K plies, the command
     shows its number, the hero to move, a score, and the number of positions searched after it. The score is in gold for our hero.
-    A star and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
+    A star and a colour mark the expected moves of all heroes. All these positions are searched, also those that the bot's search
+    skips, so each further ply takes up to five times as long.
 
     \b
     Examples:

@@ -88,6 +88,7 @@ def arena_command(
     from vindibot.arena.report.plan import show_plan
     from vindibot.base.output.console import terminal
     from vindibot.cluster.connection import check_machines, machines_for
+    from vindibot.devtools.check import check_programs
 
     given = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
     if match is not None:
@@ -102,4 +103,5 @@ def arena_command(
         return
     check_machines(settings.settings.cluster)
     words = shlex.join(["vindibot", "arena", *context.meta[WORDS]])
-    sys.exit(play(settings, terminal(), machines_for, resume=resume is not None, mix_versions=mix_versions, command=words))
+    more = {"resume": resume is not None, "mix_versions": mix_versions}
+    sys.exit(play(settings, terminal(), machines_for, check_programs, command=words, **more))

@@ -26,8 +26,8 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
     BOT is a word as in `vindibot arena`: http:COMMAND or stdio:COMMAND for a program, or a bot file or the name of one.
 
     A program plays short games as in the arena: as each of the four heroes, on maps of all sizes, from the middle of a game,
-    against late rivals, and (HTTP) against rivals with hard names. The command shows the first line that is wrong, and what to
-    do. A warning is no failure.
+    and against rivals with hard names. The command shows what is wrong, with the last lines of the program's standard error, and
+    what to do. A warning is no failure.
 
     For a bot file, the command runs the standard checks of each trait (check_trait of vindibot.testing).
 
@@ -40,7 +40,7 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
       vindibot check mybot.toml
     """
     from vindibot.base.output.console import terminal
-    from vindibot.devtools.fitness import check_bot
+    from vindibot.devtools.check import check_bot
 
     given = {f"limits.{name}": value for name, value in limits.items() if value is not None}
     loaded = load_settings(ArenaSettings, config, given | {"bots": [bot]}, {"bots": "BOT"})

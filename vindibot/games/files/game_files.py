@@ -105,7 +105,7 @@ def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecor
     path = games_path(path)
     kind = kind_of(path)
     if kind == "states":
-        raise UsageError(f"{path} holds states of a game without moves: `vindibot play --from` and `vindibot watch` read it")
+        raise UsageError(f"{path} holds states of a game without moves: `vindibot play --from` reads it")
     if kind == "recording":
         recording = read_recording(path)
         if game not in (None, recording.header.game, "1"):

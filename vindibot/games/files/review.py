@@ -22,7 +22,7 @@ from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.pages import render
-from vindibot.games.curves import Curves
+from vindibot.games.curves import hero_picture
 from vindibot.games.files.lines import fault, whole_lines
 from vindibot.games.position import DIRECTION_LETTERS
 from vindibot.statistics.means import rate_interval
@@ -196,7 +196,7 @@ class Review:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the expected gold of the heroes over time, and the ten worst moves."""
-        curves = expected_curves(self.turns) if self.turns else None
+        curves = expected_picture(self.turns) if self.turns else ""
         return str(render("games/review.html", review=self, curves=curves, worst=self.worst(10)))
 
 
@@ -263,8 +263,8 @@ def read_review(path: Path | str, game: str | None = None) -> Review | None:
     return next((one for one in read_reviews(path) if game in (None, one.header.game)), None)
 
 
-def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
-    """Return the curves of the final gold of the four heroes, as a review estimates it after each played move.
+def expected_picture(turns: Sequence[ReviewedTurn]) -> str:
+    """Return the chart of the final gold of the four heroes, as a review estimates it after each played move.
 
     `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
     """
@@ -272,7 +272,7 @@ def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
     for one in turns:
         rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
     rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
-    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)
+    return hero_picture("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)
 
 
 #: The classes of bad moves, the smallest losses first.

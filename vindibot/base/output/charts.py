@@ -115,7 +115,7 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
         for index, row in enumerate(rows)
     ]
     return render(
-        "arena.report/ranges.svg",
+        "base/ranges.svg",
         width=WIDTH,
         row=ROW,
         left=left,
@@ -131,10 +131,11 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
     )
 
 
-def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str) -> str:
+def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, colours: Sequence[str] = ()) -> str:
     """Return a chart in SVG with one line per curve, over x from 0 on.
 
-    The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`.
+    The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`. A chart that is on none
+    of our pages has its own `colours`.
     """
     values = [0.0, *(value for one in series for value in one.y)]
     low, high = _span(values)
@@ -156,13 +157,14 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str) -> str:
     labelled = [one for one in series if one.y]
     heights = _apart([at_y(one.y[-1]) for one in labelled], 13, bottom)
     return render(
-        "arena.report/lines.svg",
+        "base/lines.svg",
         width=WIDTH,
         height=HEIGHT,
         left=left,
         right=right,
         bottom=bottom,
         title=title,
+        colours=colours,
         unit=f"{unit_y} by {unit_x}",
         scale_x=[(at_x(value), tick_label(value)) for value in ticks(0, most)],
         scale_y=[(at_y(value), tick_label(value)) for value in ticks(low, high)],
