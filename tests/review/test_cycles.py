@@ -10,8 +10,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sim.board import parse
+from sim.board import draw, parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
+from sim.maps import parse_map
 from tests.support.paths import TOP
 from vindibot.config.bots import load_bot
 from vindibot.games.files.review import Thresholds
@@ -106,8 +107,9 @@ def test_elsewhere_the_playouts_have_their_length() -> None:
 def recorded() -> Iterator[GameRecord]:
     """Yield the recorded stand-offs. Their file has an older format."""
     for line in RECORDED.read_text().splitlines():
-        fields = json.loads(line) | {"version": 2, "ending": "finished"}
+        fields = json.loads(line) | {"version": 3, "ending": "finished"}
         fields["moves"], fields["player_ids"] = fields.pop("orders"), fields.pop("who")
+        fields["start"] = draw(parse_map(fields.pop("map")).new_game(max_turns=fields.pop("max_turns")))
         yield loads(json.dumps(fields))
 
 
