@@ -108,7 +108,8 @@ def recorded() -> Iterator[GameRecord]:
     """Yield the recorded stand-offs. Their file has an older format."""
     for line in RECORDED.read_text().splitlines():
         fields = json.loads(line) | {"version": 3, "ending": "finished"}
-        fields["moves"], fields["player_ids"] = fields.pop("orders"), fields.pop("who")
+        moves, fields["player_ids"] = fields.pop("orders"), fields.pop("who")
+        fields["moves"] = moves.translate(str.maketrans("012345", ".NSEWx"))
         fields["start"] = draw(parse_map(fields.pop("map")).new_game(max_turns=fields.pop("max_turns")))
         yield loads(json.dumps(fields))
 
