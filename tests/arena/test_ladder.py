@@ -85,7 +85,7 @@ def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("")
     ladder = ladder_of(tmp_path, None, *(f"stdio:python {tmp_path / name}" for name in ("cid/main.py", "dan/src/main.py")))
-    ladder.read_bots(print)
+    ladder.read_bots()
     ladder.store.close()
     assert {*ladder.bots} == {"ann", "bob", "cid", "dan", "eve"}
 

@@ -385,7 +385,7 @@ async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None
     assert SECRET not in out
 
 
-@pytest.mark.parametrize("words", [[], ["play"], ["serve"], ["watch"]])
+@pytest.mark.parametrize("words", [[], ["play"], ["serve"]])
 def test_help_is_readable_and_imports_little(tmp_path: Path, words: Sequence[str]) -> None:
     done = run(tmp_path, *words, "--help")
     assert done.returncode == 0

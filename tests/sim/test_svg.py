@@ -59,7 +59,7 @@ def test_each_sprite_that_is_used_is_defined() -> None:
 
 def test_the_table_has_the_turn_and_the_heroes() -> None:
     found = texts(draw_svg(parse(BOARD), names=["ann", "bob"], me=0))
-    assert found[0] == "turn 6 of 1200 · round 2"
+    assert found[0] == "turn 6 of 1200"
     assert found[found.index("ann ★") :][:4] == ["ann ★", "15", "3", "1"]
     assert found[found.index("bob") :][:4] == ["bob", "100", "20", "0"]
     assert found[-1] == "hero 4", "it is not on the board, so it has no numbers"

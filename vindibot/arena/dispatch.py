@@ -20,7 +20,6 @@ import structlog
 from vindibot.arena.referee import GameRun, line_of
 from vindibot.arena.results import MachineStatus, PlayedGame
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats.programs import last_lines
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.arena.worker import GameNotBegunError
 from vindibot.base.errors import VindibotError
@@ -168,7 +167,7 @@ class Dispatcher:
                 self._count_death("the workers die")
             except Exception as problem:
                 text = str(problem) or type(problem).__name__
-                self._fail(task, last_lines(text.encode()), text)
+                self._fail(task, text.strip().rpartition("\n")[2], text)
             else:
                 self._deaths = 0
                 # The workers can play games. So the games that were given up are at fault themselves, and can be yielded now.

@@ -9,7 +9,7 @@ import click
 from vindibot.cli.completion import complete_bots, complete_configs
 
 #: The commands that have settings.
-COMMANDS = ("play", "arena", "serve", "challenge", "league-new", "tune-play")
+COMMANDS = ("play", "arena", "ladder", "serve", "challenge", "league-new", "tune-play")
 
 
 @click.command("config", short_help="Show the effective settings, and where each value comes from.")
