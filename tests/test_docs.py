@@ -82,7 +82,7 @@ def test_the_anytime_trait(tmp_path: Path) -> None:
 def test_bots_in_other_languages(tmp_path: Path) -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()
     printed = follow(text, tmp_path, environment(shims(tmp_path / "bin")))
-    assert len(printed) == 5
+    assert len(printed) == 6
     for said in printed.values():
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
 

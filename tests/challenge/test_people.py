@@ -280,7 +280,7 @@ async def test_the_whole_command(tmp_path: Path) -> None:
     out = await ended(process)
     assert process.returncode == 0, out
     assert public["ending"] == "finished"
-    assert [public["moves"][hero::4] for hero in range(3)] == ["1212", "3434", "0000"]
+    assert [public["moves"][hero::4] for hero in range(3)] == ["NSNS", "EWEW", "...."]
     assert f"game {game['id']}: " in out
     texts = (out, (tmp_path / "log.jsonl").read_text(), *(path.read_text() for path in recordings(tmp_path)))
     assert len(texts) == 3

@@ -84,13 +84,13 @@ async def test_messages_name_the_proxy_and_its_status(url: str, tmp_path: Path) 
         variables = {f"{url.partition(':')[0]}_proxy": f"http://{SECRET}@{address}"}
         code, out, err = await play(tmp_path, url, **variables)
     assert code == 1
-    assert f"through the proxy http://{address} ({next(iter(variables))})" in err
-    assert "407" in err
+    assert f"through the proxy http://{address} ({next(iter(variables))})" in out
+    assert "407" in out
     assert "s3cret" not in out + err
     code, out, err = await play(tmp_path, url, **variables)
     assert code == 1
-    assert f"through the proxy http://{address} " in err
-    assert "is the proxy running there?" in err
+    assert f"through the proxy http://{address} " in out
+    assert "is the proxy running there?" in out
 
 
 @pytest.mark.parametrize(

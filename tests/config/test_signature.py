@@ -179,7 +179,7 @@ def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(
     assert (code, "played by 2 versions of mine" in said) == (0, True), said
     assert arena(tmp_path, *more, 3)[0] == 0, "as the last of its games were"
     other = replace(build(), numba="0.1", vindibot="0.0.1")
-    monkeypatch.setattr("vindibot.arena.tournament.build", lambda: other)
+    monkeypatch.setattr("vindibot.arena.store.build", lambda: other)
     code, said = arena(tmp_path, *more, 4)
     assert (code, f"vindibot was {__version__} and is 0.0.1; numba was {build().numba} and is 0.1" in said) == (2, True), said
     assert len(read_results(tmp_path / "r.jsonl")) == 18

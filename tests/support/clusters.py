@@ -139,6 +139,9 @@ class Watch(Reporter):
         """See `Reporter`."""
         self.notes.append(text)
 
+    def end(self) -> None:
+        """See `Reporter`."""
+
 
 def tournament(path: Path, *bots: str, resume: bool = False, **settings: Any) -> Tournament:
     """Return a tournament of these bots with a fixed seed. `settings` are keys with two underscores for the dot."""
