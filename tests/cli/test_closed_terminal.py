@@ -16,7 +16,10 @@ from vindibot.arena.results import read_results
 from vindibot.base import interrupts
 
 #: A program that takes the terminal for its own, as a shell in a window does, and becomes the command in its arguments.
-_OWNER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv({0!r}, {1!r})"
+_OWNER = (
+    "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv({0!r}, {1!r})"
+)
 SELFPLAY = "learn selfplay mine --decisions 100000000 --threads 1 --hidden 16 --against stay"
 ARENA = "arena seed stay --blocks 9999 --rounds 10 --nodes 100 --results r.jsonl"
 PLAY = "play --bot stay --games 50 --rounds 600 --display lines --pace none"

@@ -302,7 +302,10 @@ def stopping(stop: Stop) -> Iterator[None]:
     # The handler prints nothing, because the signal may come in the middle of a write. The loop that plays the games prints.
 
     def interrupted(number: int, frame: object) -> None:
-        if stop.soon:
+        if signal.Signals(number).name == "SIGHUP":  # a terminal that closes sends it more than once
+            signal.signal(number, signal.SIG_IGN)
+            stop.soon = stop.asked = True
+        elif stop.soon:
             stop.now = True
             signal.signal(number, before[signal.Signals(number)])
             interrupts.at_once_again()
@@ -314,4 +317,5 @@ def stopping(stop: Stop) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is interrupted:
+                signal.signal(number, handler)
