@@ -1,0 +1,191 @@
+"""Worker processes: messages, output, limits, and the reason of each end, from the fork server and by `fork`."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vindibot.engine.worker_process import Requests, WorkerEnded, WorkerLate, WorkerProcess
+
+SECONDS = 60.0
+
+
+def echo(requests: Requests, _: Any) -> None:
+    for data in requests:
+        requests.send(data)
+
+
+def misbehave(requests: Requests, mistake: str) -> None:
+    requests.send(b"ready")
+    requests.receive()
+    requests.limit(0.1 if "limit" in mistake else None)
+    match mistake:
+        case "raise":
+            raise ValueError("a mistake")
+        case "memory":
+            np.ones(1 << 31, np.uint8)
+        case "exit":
+            sys.exit(3)
+        case "crash":
+            ctypes.string_at(1)
+        case "limit in Python with its own handler":
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            requests.limit(0.1)
+            while True:
+                pass
+        case "limit in compiled code":
+            ctypes.CDLL(None).pause()
+        case "hang":
+            ctypes.CDLL(None).pause()
+        case "close":
+            os.closerange(3, 1000)
+            ctypes.CDLL(None).pause()
+
+
+def print_much(requests: Requests, _: Any) -> None:
+    print("first")
+    print("x" * (1 << 20))
+    os.write(2, b"last\n")
+    requests.send(b"printed")
+    requests.receive()
+
+
+def have_child(requests: Requests, _: Any) -> None:
+    child = subprocess.Popen(["sleep", "1000"])
+    requests.send(str(child.pid).encode())
+    requests.receive()
+
+
+def write_shared(requests: Requests, shared: Any) -> None:
+    shared[0] = 7
+    requests.send(b"")
+
+
+def is_running(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def await_end(pid: int) -> None:
+    limit = time.monotonic() + 5
+    while is_running(pid):
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+@pytest.fixture(params=["fork", "forkserver"])
+def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., WorkerProcess]]:
+    context = multiprocessing.get_context(request.param)
+    workers = []
+
+    def start(run: Callable[[Requests, Any], None], setup: Any = None, **options: Any) -> WorkerProcess:
+        workers.append(WorkerProcess(context, run, setup, **options).start())
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 15, 1 << 22])
+def test_messages_go_to_and_fro(start: Callable[..., WorkerProcess], size: int) -> None:
+    worker = start(echo)
+    for number in range(3):
+        worker.send(bytes([number]) * size)
+        assert worker.receive(SECONDS) == bytes([number]) * size
+    assert worker.take() == []
+    with pytest.raises(WorkerLate, match=r"no answer in 0\.01 s"):
+        worker.receive(0.01)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "reason"),
+    [
+        ("raise", "exit code 1: .*ValueError: a mistake"),
+        ("memory", "out of memory: .*MemoryError"),
+        ("exit", "exit code 3$"),
+        ("crash", "signal SIGSEGV: "),
+        ("limit in Python with its own handler", "no end in"),
+        ("limit in compiled code", "no end in"),
+        ("close", "a closed connection"),
+    ],
+)
+def test_reason_of_the_end(start: Callable[..., WorkerProcess], mistake: str, reason: str) -> None:
+    worker = start(misbehave, mistake, memory_mb=256)
+    assert worker.receive(SECONDS) == b"ready"
+    worker.send(b"go")
+    with pytest.raises(WorkerEnded, match=f"(?s)a process ended with {reason}"):
+        worker.receive(SECONDS)
+    worker.send(b"to nobody")
+    with pytest.raises(WorkerEnded):
+        worker.receive(0.0)
+
+
+def test_answers_before_the_end_count(start: Callable[..., WorkerProcess]) -> None:
+    worker = start(misbehave, "exit")
+    worker.send(b"go")
+    answers, limit = [], time.monotonic() + SECONDS
+    while worker.ending is None and time.monotonic() < limit:
+        answers += worker.take()
+    assert answers == [b"ready"]
+    assert str(worker.ending) == "exit code 3"
+
+
+def test_long_output_is_cut(start: Callable[..., WorkerProcess]) -> None:
+    worker = start(print_much, output=100)
+    assert worker.receive(SECONDS) == b"printed"
+    worker.close()
+    assert worker.output.startswith(b"first\nxxx")
+    assert worker.output.endswith(b"xxx\nlast\n")
+    assert len(worker.output) < 5000
+    assert worker.ending is not None
+    assert worker.ending.kind == "stopped"
+
+
+def test_children_of_a_worker_end_with_it(start: Callable[..., WorkerProcess]) -> None:
+    worker = start(have_child)
+    child = int(worker.receive(SECONDS))
+    assert is_running(child)
+    worker.close()
+    await_end(worker.pid)
+    await_end(child)
+
+
+def test_shared_memory(start: Callable[..., WorkerProcess]) -> None:
+    for method in ("fork", "forkserver"):
+        shared = multiprocessing.get_context(method).RawArray("q", 2)
+    worker = start(write_shared, shared)
+    assert worker.receive(SECONDS) == b""
+    assert list(shared) == [7, 0]
+
+
+def run_parent() -> None:
+    """Start a worker that hangs in compiled code, print its process id, and wait."""
+    worker = WorkerProcess(multiprocessing.get_context("fork"), misbehave, "hang").start()
+    worker.receive(SECONDS)
+    worker.send(b"go")
+    print(worker.pid, flush=True)
+    sys.stdin.read()
+
+
+def test_worker_ends_with_its_parent() -> None:
+    code = "import tests.engine.test_worker_process as here; here.run_parent()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        assert is_running(worker)
+        parent.kill()
+        await_end(worker)
