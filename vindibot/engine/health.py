@@ -9,7 +9,8 @@ has run in its process. Otherwise the trait becomes a suspect, and the pool runs
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from inspect import isgeneratorfunction
 
@@ -165,3 +166,36 @@ def ballot_entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, 
     in_time = vote is not None and (vote.final or health.anytime)
     status: Status = "ok" if in_time else "benched" if health.benched else "late"
     return BallotEntry(health.label, health.weight, votes, ms, status, info=info, notes=notes)
+
+
+#: A trait becomes a suspect if it had run in this number of ended workers, each time before a trait that proved innocent.
+COINCIDENCES = 2
+
+
+class Blame:
+    """Records which traits may have damaged worker processes in one game. A trait is given by its index in `health_records`."""
+
+    def __init__(self, health_records: Sequence[TraitHealth]) -> None:
+        self._health_records = health_records
+        self._company: dict[int, set[int]] = {}  # suspect: the traits that had run before it
+        self._seen: Counter[int] = Counter()
+
+    def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
+        """Record that a worker died or was killed while the trait `running` ran in it.
+
+        `ran` are the traits that had run in this worker before. `note` is a text for the log about what happened.
+        """
+        company = set(ran) - {running}
+        self._health_records[running].lost_worker(note, alone=not company)
+        if company:
+            self._company[running] = company
+        else:
+            self._company.pop(running, None)
+
+    def did_well_alone(self, trait: int) -> None:
+        """Record that a suspect has answered in its own worker and has not damaged it."""
+        for other in self._company.pop(trait, ()):
+            self._seen[other] += 1
+            if self._seen[other] >= COINCIDENCES and not self._health_records[other].benched:
+                self._health_records[other].suspect = True
+                del self._seen[other]

@@ -20,9 +20,8 @@ import structlog
 
 from behaviours.base import View
 from vindibot.engine import worker
-from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
-from vindibot.engine.health import STILL_RUNNING, TraitHealth, ballot_entry
+from vindibot.engine.health import STILL_RUNNING, Blame, TraitHealth, ballot_entry
 from vindibot.engine.parts import PartsLayout
 from vindibot.engine.turn import PoolTurn
 from vindibot.engine.worker import TraitPlan
