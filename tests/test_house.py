@@ -31,7 +31,7 @@ FORBIDDEN = {
     "sim": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi", "structlog"},
     "behaviours": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi"},
 }
-#: Words of code that starts processes or reads pickles. Only `vindibot.processes` has it.
+#: Words of code that starts processes or reads pickles. Only the engine has it.
 STARTS = re.compile(r"pickle\.loads|\bmarshal\b|multiprocessing|ProcessPoolExecutor|os\.fork\(")
 #: The kernel cache has pickles that only this project writes.
 EXCEPTED = {"sim/cache/machine_code.py"}
@@ -121,13 +121,9 @@ def test_the_picture_shows_the_imports() -> None:
 
 
 def test_processes_start_in_one_room() -> None:
-    """Other rooms use `Child` and `Tasks`, and read JSON or arrays from other processes."""
     found = {str(path.relative_to(TOP)) for floor in FLOORS for path in modules(floor) if STARTS.search(path.read_text())}
-    room = HOUSE / "processes"
-    assert {name for name in found if room not in (TOP / name).parents} == EXCEPTED
-    texts = {path.name: path.read_text() for path in room.glob("*.py")}
-    assert {name for name, text in texts.items() if "pickle.loads" in text} == {"inside.py"}
-    assert {name for name, text in texts.items() if "os.fork(" in text} == {"forker.py", "keeper.py", "root.py"}
+    starting = {HOUSE / "engine", HOUSE / "processes"}
+    assert {name for name in found if (TOP / name).parent not in starting} == EXCEPTED
 
 
 def test_the_test_could_fail() -> None:
