@@ -48,7 +48,6 @@ PLACES = {
     "vindibot/base/orphans.py": "does nothing",
     "vindibot/base/streams.py": "the streams of Python stay",
     "vindibot/base/system/limits.py": "sets no limits, and knows none",
-    "vindibot/base/system/locks.py": "locks a file in the cache folder",
     "vindibot/base/system/priority.py": "the priority stays",
     "vindibot/base/system/quota.py": "there is no quota",
     "vindibot/config/settings.py": "the number of cores is that of the machine",
@@ -140,7 +139,7 @@ def on(system: str, module: str, *words: str) -> list[str]:
 
 
 def around(folder: Path) -> dict[str, str]:
-    """The environment of a command: the locks of files are in a folder of its own, the compiled kernels are the usual ones."""
+    """The environment of a command: the compiled kernels are the usual ones."""
     caches = {"XDG_CACHE_HOME": str(folder / "cache"), "NUMBA_CACHE_DIR": str(kernels.cache_folder().parent)}
     return environment(VINDIBOT_KEY="abcdefgh", **caches)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,8 @@ import psutil
 import pytest
 
 from tests.support.commands import command, environment, invoke, run
-from tests.support.paths import DATA, TOP
+from tests.support.paths import DATA
 from vindibot.arena.results import read_results
-from vindibot.base import writing
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import LineFile
 from vindibot.config.load import Config
@@ -107,21 +108,19 @@ def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_bef
 
 
 @pytest.mark.slow_faults
-@pytest.mark.parametrize("locks", [True, pytest.param(False, marks=pytest.mark.slow_faults)])
-def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool) -> None:
+def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path) -> None:
     """The second one is refused, and the first one goes on. Its file can be shown meanwhile, and afterwards."""
     words = ["review", game.name, "--nodes", "5000"]
     output = tmp_path / "game.review.jsonl"
-    more = {} if locks else {"PYTHONPATH": f"{TOP / 'tests/support/without_locks'}{os.pathsep}{TOP}"}
     first = subprocess.Popen(
-        command(*words), cwd=tmp_path, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command(*words), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         while not (output.is_file() and b'{"reviewed"' in output.read_bytes()):
             assert first.poll() is None, first.communicate()[0]
         process = psutil.Process(first.pid)
         process.suspend()  # so that it cannot end before the others are done
-        second = run(tmp_path, *words, **more)
+        second = run(tmp_path, *words)
         shown = run(tmp_path, "replay", output.name, "--html", "page.html")
         process.resume()
         printed, _ = first.communicate(timeout=100)
@@ -129,8 +128,7 @@ def test_two_reviews_of_one_game_at_once(tmp_path: Path, game: Path, locks: bool
         first.kill()
         first.wait()
     assert second.returncode == 2
-    owner = "" if locks else f": process {first.pid} on {os.uname().nodename}"
-    assert second.stderr == f"error: game.review.jsonl: another review is writing to this file{owner}; wait until it has ended\n"
+    assert second.stderr == "error: game.review.jsonl: another review is writing to this file; wait until it has ended\n"
     assert shown.returncode == 0, shown.stderr
     assert first.returncode == 0, printed
     found = read_review(output)
@@ -179,37 +177,43 @@ def test_a_file_that_is_not_ours_is_not_changed_and_no_other_is_made(tmp_path: P
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
-def test_the_lock_is_that_of_the_file_whatever_its_name(tmp_path: Path) -> None:
+def test_a_file_has_one_writer_under_all_its_names(tmp_path: Path) -> None:
     first = LineFile.locked(tmp_path / "a.jsonl", "arena", VindibotError)
-    (tmp_path / "soft.jsonl").symlink_to("a.jsonl")
-    (tmp_path / "hard.jsonl").hardlink_to(tmp_path / "a.jsonl")
-    for name in ("a", "soft", "hard"):
-        with pytest.raises(UsageError, match="another arena is writing to this file"):
-            LineFile.locked(tmp_path / f"{name}.jsonl", "arena", VindibotError)
+    (tmp_path / "other.jsonl").symlink_to("a.jsonl")
+    for name in ("a.jsonl", "other.jsonl"):
+        with pytest.raises(UsageError, match="another arena is writing to this file; wait until it has ended"):
+            LineFile.locked(tmp_path / name, "arena", VindibotError)
     first.append(b"1")
     first.close()
-    second = LineFile.locked(tmp_path / "soft.jsonl", "arena", VindibotError)
+    second = LineFile.locked(tmp_path / "other.jsonl", "arena", VindibotError)
     assert second.read() == b"1\n"
     second.discard()
     assert (tmp_path / "a.jsonl").read_bytes() == b"1\n"
+    assert sorted(os.listdir(tmp_path)) == ["a.jsonl", "other.jsonl"]
 
 
-def test_a_file_that_is_removed_before_it_is_locked_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real = tmp_path / "a.jsonl", writing._is_at
-    asked: list[int] = []
-
-    def removed(*arguments: Any) -> bool:
-        if not asked:
-            path.unlink()  # as another program that has found nothing to write
-        asked.append(1)
-        return real(*arguments)
-
-    monkeypatch.setattr(writing, "_is_at", removed)
+def test_a_killed_writer_keeps_nobody_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    code = (
+        "import os; from pathlib import Path; from vindibot.base.writing import LineFile\n"
+        "file = LineFile.locked(Path('a.jsonl'), 'arena', Exception); file.append(b'1'); os.kill(os.getpid(), 9)"
+    )
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     file = LineFile.locked(path, "arena", VindibotError)
-    file.append(b"1")
-    assert path.read_bytes() == b"1\n"
+    assert file.read() == b"1\n1\n"
     file.close()
-    assert len(asked) == 2
+    assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK"])
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str) -> None:
+    def refused(*arguments: object) -> None:
+        raise OSError(getattr(errno, error), "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    with pytest.raises(VindibotError, match=r"a\.jsonl: cannot be written: its file system has no file locks \(flock\)"):
+        LineFile.locked(tmp_path / "a.jsonl", "arena", VindibotError)
 
 
 def test_an_unfinished_line_is_removed_when_the_next_one_is_written(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.support.paths import TOP
 from vindibot.cli.main import main
 from vindibot.cli.playing.serve import HIDDEN
 from vindibot.server.settings import ServerSettings
@@ -151,38 +150,18 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
 @pytest.mark.slow_faults
 async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
-    # Three programs start between the two turns of the game.
+    # Two programs start between the two turns of the game.
     async with command("serve", "--port", "0", "--db", path, "--limit-ms", "300000") as (_, said):
         (tmp_path / "symbolic.db").symlink_to(path)
-        (tmp_path / "hard.db").hardlink_to(path)
         async with httpx.AsyncClient(base_url=said[-1].split()[2]) as client:
             state = (await client.post("/api/training", data={"key": "anykey12", "turns": 1})).json()
-            for name in ("server.db", "symbolic.db", "hard.db"):
+            for name in ("server.db", "symbolic.db"):
                 result = await asyncio.to_thread(run, "serve", "--port", "0", "--db", tmp_path / name)
                 assert result.exit_code == 2
                 assert "another vindibot server uses this file; stop it first" in result.output.replace("\n", " ")
             state = (await client.post(state["playUrl"], data={"dir": "Stay"})).json()
             record = (await client.get(f"/records/{state['game']['id']}")).json()
             assert record["ending"] == "finished"
-
-
-@pytest.mark.slow_faults
-async def test_a_database_on_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{TOP / 'tests' / 'support' / 'without_locks'}{os.pathsep}{TOP}")
-    words = ("serve", "--port", "0", "--db", str(tmp_path / "server.db"))
-    async with command(*words) as (first, said):
-        assert "the file system has no file locks" in said[0]
-        second = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "vindibot", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-        )
-        told = (await second.communicate())[0].decode().replace("\n", " ")
-        assert second.returncode == 2
-        assert f"another vindibot server uses this file (process {first.pid} on" in told
-        first.kill()
-        await first.wait()
-        async with command(*words) as (third, _):
-            await stop(third)
-    assert os.listdir(tmp_path) == ["server.db"]
 
 
 # ---- Leagues ----

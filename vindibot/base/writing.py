@@ -5,6 +5,7 @@ A command overwrites only files that it has made. It recognises its files by a m
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import secrets
@@ -17,10 +18,11 @@ from io import FileIO
 from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.system.locks import LockedError, WriterLock
 
 #: Number of bytes at the start of a file that contain its mark.
 HEAD = 4096
+#: Errors of a file system without locks.
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 def short(path: Path | str) -> str:
@@ -88,6 +90,52 @@ class Output:
             raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None
 
 
+class WriterLock:
+    """The right of this process to write a file, under all symbolic links of the file. `close` gives the right back.
+
+    The lock is that of an empty file beside it, ``FILE.lock``, which `close` removes. If the process is killed, the empty file
+    stays, without effect. Raises `UsageError` with the text `refusal` if another writer has the right, and `OSError` if there can
+    be no lock.
+    """
+
+    def __init__(self, path: Path, refusal: str) -> None:
+        from filelock import FileLock, Timeout  # here, because the shell's completion imports this module
+
+        self._lock = FileLock(f"{os.path.realpath(path)}.lock", timeout=0, thread_local=False, fallback_to_soft=False)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise UsageError(f"{short(path)}: {refusal}") from None
+        except OSError as problem:
+            if problem.errno not in NO_LOCKS:
+                raise
+            reason = "its file system has no file locks (flock): use a folder on a local disk"
+            raise OSError(problem.errno, reason) from None
+
+    def close(self) -> None:
+        """Give the right back."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                Path(self._lock.lock_file).unlink()
+            self._lock.release()
+
+
+@contextmanager
+def only_writer(path: Path, refusal: str) -> Iterator[None]:
+    """Within the ``with`` block, let no other process be the writer of a file that is replaced as a whole.
+
+    Raises `UsageError` with the text `refusal` if there is another one, and `VindibotError` if there can be no lock.
+    """
+    try:
+        lock = WriterLock(path, refusal)
+    except OSError as problem:
+        raise VindibotError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+    try:
+        yield
+    finally:
+        lock.close()
+
+
 class LineFile:
     """A file of lines, open so that this process can append more. No other process can append to it meanwhile.
 
@@ -114,57 +162,22 @@ class LineFile:
 
     @classmethod
     def locked(cls, path: Path, writer: str, error: type[VindibotError]) -> LineFile:
-        """Open a file and lock it. Create the file and its folder if they do not exist.
+        """Lock a file and open it. Create the file and its folder if they do not exist. A device or a pipe needs no lock.
 
         `writer` is the kind of program that holds the lock, for the message. Raises `error` if the file cannot be written, and
         `UsageError` if another process has locked it.
         """
+        lock = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            return cls._open_locked(path)
-        except LockedError as held:
-            owner = f": {held.message}" if held.message.startswith("process ") else ""
-            raise UsageError(f"{short(path)}: another {writer} is writing to this file{owner}; wait until it has ended") from None
-        except OSError as problem:
-            raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-
-    @classmethod
-    def _open_locked(cls, path: Path) -> LineFile:
-        while True:
             made = not path.exists()
-            file = path.open("ab+", buffering=0)
-            try:
-                found = cls(path, file, made=made, lock=WriterLock(path, file.fileno()))
-            except BaseException:
-                file.close()
-                raise
-            if _is_at(file, path):
-                return found
-            found.close()  # it was removed before it was locked: see `discard`
-
-    @classmethod
-    @contextmanager
-    def beside(cls, path: Path, owner: str) -> Iterator[None]:
-        """Within the ``with`` block, let no other process be the writer of a file that is replaced as a whole.
-
-        The lock of a file ends when another file replaces it. So an empty file beside it is locked: ``FILE.lock``, which is
-        removed at the end of the block. `owner` says what the other process does: ``another vindibot server plays this league``.
-        Raises `UsageError` if there is another process, and `VindibotError` if the empty file cannot be made.
-        """
-        lock = Path(f"{os.path.realpath(path)}.lock")
-        try:
-            found = cls._open_locked(lock)
-        except LockedError as held:
-            raise UsageError(f"{short(path)}: {owner}{held.suffix}; stop it first") from None
+            if made or path.is_file():
+                lock = WriterLock(path, f"another {writer} is writing to this file; wait until it has ended")
+            return cls(path, path.open("ab+", buffering=0), made=made, lock=lock)
         except OSError as problem:
-            raise VindibotError(f"{short(lock)}: cannot be written: {problem.strerror or problem}") from None
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                if found.empty:
-                    lock.unlink()
-            found.close()
+            if lock is not None:
+                lock.close()
+            raise error(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
 
     @property
     def empty(self) -> bool:
@@ -197,9 +210,9 @@ class LineFile:
 
     def close(self) -> None:
         """Close the file, and give the lock back."""
+        self._file.close()
         if self._lock is not None:
             self._lock.close()
-        self._file.close()
 
     def discard(self) -> None:
         """Close the file. If it is empty and did not exist before, remove it."""
@@ -218,14 +231,6 @@ class LineFile:
                 size = content.rfind(b"\n") + 1
         self._file.truncate(size)
         return size
-
-
-def _is_at(file: FileIO, path: Path) -> bool:
-    """Return whether an open file is still the file at this path."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:

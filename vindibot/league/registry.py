@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 
 from vindibot.base.errors import UsageError
-from vindibot.base.writing import LineFile
+from vindibot.base.writing import only_writer
 from vindibot.league.director import Director
 from vindibot.league.league import SUFFIX, League
 from vindibot.league.settings import LeagueSettings
@@ -53,7 +53,7 @@ class LeagueRegistry:
                 self._start(League.load(path))
 
     def _lock(self, path: Path) -> None:
-        self._locks.enter_context(LineFile.beside(path, "another vindibot server plays this league"))
+        self._locks.enter_context(only_writer(path, "another vindibot server plays this league; stop it first"))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
         """Make a league and its file, and return its director. The league waits for its start.

@@ -34,7 +34,7 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import say, terminal
 from vindibot.base.output.text import counted
 from vindibot.base.system.priority import lower_priority
-from vindibot.base.writing import LineFile, replace, short
+from vindibot.base.writing import only_writer, replace, short
 from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.config.messages import explain
 from vindibot.config.settings import cores
@@ -99,7 +99,7 @@ class Selfplay:
     @staticmethod
     def locked(folder: Path) -> AbstractContextManager[None]:
         """Within a ``with`` block, let no other process train in a folder. Raises `UsageError` if another one trains there."""
-        return LineFile.beside(folder / RUN, "another vindibot learn trains this run")
+        return only_writer(folder / RUN, "another vindibot learn trains this run; stop it first")
 
     @staticmethod
     def check(folder: Path) -> None:

@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import structlog
 
-from vindibot.base.system.locks import LockedError, WriterLock
-from vindibot.base.writing import short
+from vindibot.base.errors import UsageError
+from vindibot.base.writing import WriterLock, short
 from vindibot.server.store.schema import DatabaseError, check_owner, create_tables, salt_of
 
 #: Seconds to wait if another program has locked the file.
@@ -50,18 +50,18 @@ class Database:
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = None if path is None else _resolved(path)
         self._locked_seconds = locked_seconds
-        self._file = None if self.path is None else _LockedFile(self.path)
+        self._lock = None if self.path is None else _locked(self.path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
         try:
             self._connection, self.salt, self.interrupted = self._thread.submit(self._open).result()
         except BaseException:
             self._thread.shutdown()
-            if self._file is not None:
-                self._file.close()
+            if self._lock is not None:
+                self._lock.close()
             raise
         # This closes a database for which `close` is never called: Python warns if it collects an open connection.
         self._writer = _Writer(self._connection)
-        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._file)
+        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._lock)
 
     @property
     def persistent(self) -> bool:
@@ -207,14 +207,14 @@ class _Writer:
         self._connection.close()
 
 
-def _close(thread: ThreadPoolExecutor, writer: _Writer, file: _LockedFile | None) -> None:
+def _close(thread: ThreadPoolExecutor, writer: _Writer, lock: WriterLock | None) -> None:
     try:
         thread.submit(writer.close)
     except RuntimeError:  # the interpreter is going down
         writer.close()
     thread.shutdown(wait=not threading.current_thread().name.startswith(THREAD_NAME))
-    if file is not None:
-        file.close()
+    if lock is not None:
+        lock.close()
 
 
 @contextmanager
@@ -240,35 +240,28 @@ def _resolved(path: Path) -> Path:
         raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}") from None
 
 
-class _LockedFile:
-    """The file of a database, locked against other servers. A new file can be read only by its owner. Raises `DatabaseError`."""
+def _locked(path: Path) -> WriterLock:
+    """Return the lock that keeps other servers from a file. Create the file, which only its owner can read.
 
-    def __init__(self, path: Path) -> None:
-        try:
-            if not path.parent.is_dir():
-                raise DatabaseError(f"{short(path)}: there is no folder {short(path.parent)}; make it first")
-            if path.exists() and not path.is_file():
-                kind = "a folder" if path.is_dir() else "not a regular file"
-                raise DatabaseError(f"{short(path)}: this is {kind}; name a file")
-            if WriterLock.is_held(path):
-                raise LockedError("this process")
-            self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-            try:
-                self._lock = WriterLock(path, self._descriptor)
-            except BaseException:
-                os.close(self._descriptor)
-                raise
-        except LockedError as error:
-            words = f"another vindibot server uses this file{error.suffix}; stop it first, or name another file"
-            raise DatabaseError(f"{short(path)}: {words}") from None
-        except OSError as error:
-            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            raise DatabaseError(f"{short(path)}: {_READ_ONLY if read_only else error.strerror or error}") from None
-
-    def close(self) -> None:
-        """Give the lock back. The connection of SQLite must be closed already, because this ends all its locks of the file."""
-        self._lock.close()
-        os.close(self._descriptor)
+    Raises `DatabaseError` if the file cannot be used.
+    """
+    lock = None
+    try:
+        if not path.parent.is_dir():
+            raise DatabaseError(f"{short(path)}: there is no folder {short(path.parent)}; make it first")
+        if path.exists() and not path.is_file():
+            kind = "a folder" if path.is_dir() else "not a regular file"
+            raise DatabaseError(f"{short(path)}: this is {kind}; name a file")
+        lock = WriterLock(path, "another vindibot server uses this file; stop it first, or name another file")
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return lock
+    except UsageError as error:
+        raise DatabaseError(error.message) from None
+    except OSError as error:
+        if lock is not None:
+            lock.close()
+        read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        raise DatabaseError(f"{short(path)}: {_READ_ONLY if read_only else error.strerror or error}") from None
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
