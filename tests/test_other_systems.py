@@ -37,6 +37,8 @@ PLACES = {
             "vindibot/arena/seats/stdio.py",
             "vindibot/devtools/trials/answering.py",
             "vindibot/devtools/trials/trial.py",
+            "vindibot/engine/forkserver.py",
+            "vindibot/engine/jobs.py",
             "vindibot/engine/worker.py",
             "vindibot/engine/workers.py",
         ),

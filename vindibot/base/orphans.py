@@ -35,9 +35,9 @@ def _prctl(option: int, value: int | bytes) -> None:
             _LIBC.prctl(option, value, 0, 0, 0)
 
 
-def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    """Let the kernel send this process a signal when its parent ends, strictly: when the thread that has started it ends."""
+    _prctl(_PR_SET_PDEATHSIG, number)
 
 
 def continue_after_parent() -> None:
@@ -58,12 +58,14 @@ def name_process(name: str) -> None:
     _prctl(_PR_SET_NAME, name.encode())
 
 
-def children() -> list[int]:
-    """Return the process ids of this process's children. If a child ends during the call, another child may be missing: call
-    again."""
+def children(process: int | None = None) -> list[int]:
+    """Return the process ids of the children of a process, by default of this process.
+
+    If a child ends during the call, another child may be missing: call again.
+    """
     found: list[int] = []
     with contextlib.suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
+        for task in Path(f"/proc/{process or 'self'}/task").iterdir():
             with contextlib.suppress(OSError):
                 found += map(int, (task / "children").read_text().split())
     return found

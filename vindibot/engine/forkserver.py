@@ -1,0 +1,160 @@
+"""The fork server of this process: the one of the standard library, with our modules and the compiled kernels loaded.
+
+A process that it forks has both at once. It lies in a session of its own, so signals of the terminal do not reach it. It ends
+with the process that has started it, even if that process is killed, and then it kills all its descendants.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from vindibot.base.orphans import adopt_orphans, die_with_parent, end_descendants, name_process
+
+#: The name of the process, as ``ps`` shows it.
+NAME = "vindibot-fork"
+#: The environment variable with the parameters of `_load` as JSON. The server removes it.
+VARIABLE = "VINDIBOT_FORKSERVER"
+#: The folder of this project.
+_TOP = Path(os.path.abspath(__file__)).parents[2]  # noqa: PTH100  # `resolve` would follow links
+
+
+class Context(ForkServerContext):
+    """The context of `multiprocessing` whose processes the fork server forks. The first process starts the server."""
+
+    def Process(self, *args: Any, **options: Any) -> ForkServerProcess:  # type: ignore[override]  # noqa: N802
+        """Return a process that has not started yet. For the arguments see `multiprocessing.Process`."""
+        start()
+        return ForkServerProcess(*args, **options)
+
+
+CONTEXT = Context()
+
+
+def start(modules: Iterable[str] = ()) -> None:
+    """Start the fork server unless it runs. It imports `modules` of this project and loads all kernels, beside this process."""
+    CONTEXT.set_forkserver_preload([__name__])
+    with _environment({"PYTHONWARNINGS": "ignore"}):  # if this process is killed, the tracker removes what it has left
+        resource_tracker.ensure_running()
+    variables = {**_on_path(), VARIABLE: json.dumps(_told(modules))}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})  # until the server ignores them
+    try:
+        with _environment(variables):
+            forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _on_path() -> dict[str, str]:
+    """Return the variables with which a new interpreter finds this package, and nothing in the current folder."""
+    top = [] if _TOP.name.endswith("-packages") else [str(_TOP)]
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join([*top, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+def _told(modules: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters of `_load`, which a fork server needs to have the same modules and kernels as this process."""
+    from sim import kernels
+    from vindibot.config.bots import import_path
+
+    return {
+        "path": import_path(),
+        "cache": str(kernels.cache_folder()),
+        "main": getattr(sys.modules["__main__"], "__file__", None),
+        "modules": [*modules],
+        "environment": {name: os.environ.get(name) for name in ("PYTHONSAFEPATH", "PYTHONPATH", "VINDIBOT_KERNEL_CACHE")},
+        "owner": os.getpid(),
+    }
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _restore(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+# ---- In the fork server, which imports this module ----
+
+
+def _load(
+    path: list[str], cache: str, main: str | None, modules: list[str], environment: dict[str, str | None], owner: int
+) -> None:
+    """Prepare this process for its work.
+
+    `path`, `main` and `environment` are the import path, the script and variables of the process `owner`, which has started this
+    one. `cache` is the folder of the compiled kernels. `modules` are imported.
+    """
+    _end_with(owner)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setsid()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
+    name_process(NAME)
+    adopt_orphans()
+    _restore(environment)
+    sys.path[:] = path
+    if main is not None:
+        sys.modules["__main__"].__file__ = main  # so `multiprocessing` does not run the user's script in each process
+    with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):  # the owner, or each process, repeats them
+        _load_kernels(cache, modules)
+    warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")  # adopted orphans
+    gc.collect()
+    gc.freeze()  # else a garbage collection would copy the memory that a process shares with this one
+
+
+def _end_with(owner: int) -> None:
+    """Let this process end with the process `owner`, its parent, and then kill all its descendants."""
+
+    def exit_if_orphan(_number: int, _frame: FrameType | None) -> None:
+        if os.getppid() != owner:  # else only the thread that has started this process has ended
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            sys.exit()
+
+    def at_exit(server: int) -> None:
+        if os.getpid() == server:
+            end_descendants()
+
+    atexit.register(at_exit, os.getpid())
+    signal.signal(signal.SIGTERM, exit_if_orphan)
+    die_with_parent(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)  # the owner may have ended already
+
+
+def _load_kernels(cache: str, modules: Iterable[str]) -> None:
+    os.environ["VINDIBOT_KERNEL_CACHE"] = cache  # the import removes it
+    from behaviours.base import View
+    from behaviours.classic.mine import MineFinder
+    from behaviours.registry import load_module
+    from sim import kernels
+    from sim.generator import generate
+
+    for module in modules:
+        load_module(module)
+    kernels.warm()
+    MineFinder().vote(View(generate(1).new_game(), 0))  # the first call of a kernel imports modules
+
+
+if VARIABLE in os.environ:
+    _load(**json.loads(os.environ.pop(VARIABLE)))
