@@ -25,9 +25,8 @@ from vindibot.challenge.request import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.refusal import Refusal
+from vindibot.viewer.bundle import StateWriter, VotesWriter
 from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
-from vindibot.viewer.states import StateWriter
-from vindibot.viewer.votes import VotesWriter
 
 #: The path of the page.
 PATH = "/challenge"

@@ -18,7 +18,7 @@ from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.text import docstring, printable_lines
-from vindibot.cli.environment import check_environment
+from vindibot.base.system.environment import check_environment
 
 #: The commands in the order of the help, with the package of each. The module of a command has its name.
 COMMANDS = {

@@ -1,25 +1,44 @@
-"""A server with leagues: the whole server, the leagues in files, and their fillers. It is also a program of its own."""
+"""``vindibot serve``: a server with leagues: the whole server, the leagues in files, and their fillers."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fastapi import FastAPI
 from markupsafe import Markup
+from rich.console import Console
 
 from sim.kernels import warm
+from vindibot.base import log
+from vindibot.base.address import lan_address
 from vindibot.base.errors import VindibotError
+from vindibot.base.keys import check_key, read_key_file
+from vindibot.base.output.console import say
 from vindibot.base.output.pages import compile_templates, render
+from vindibot.base.system.limits import allow_many_files
+from vindibot.config.load import Config
+from vindibot.engine.warmup import warm as warm_all
 from vindibot.league.filling import filling
+from vindibot.league.league import ORGANISER_SUFFIX, League
 from vindibot.league.organiser import add_league_routes, add_organiser
 from vindibot.league.pages import add_league_pages
 from vindibot.league.registry import LeagueRegistry
+from vindibot.league.settings import play_command, start_text
 from vindibot.server.embedded import AddRoutes, EmbeddedServer
 from vindibot.server.room import RoomObserver
-from vindibot.server.settings import ServerSettings
+from vindibot.server.settings import COMMAND_DEFAULTS, ServerSettings
+
+ALL_INTERFACES = "0.0.0.0"
+ANY_ADDRESS = (ALL_INTERFACES, "::")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+#: Largest number of leagues whose addresses are printed.
+MAX_LEAGUES = 5
 
 
 class LeagueServer(EmbeddedServer):
@@ -72,3 +91,59 @@ def run_server(settings: ServerSettings, ready: Callable[[LeagueServer], None] |
             await server.until_signal(ready)
 
     asyncio.run(serve())
+
+
+def admin_key(path: Path | None, variable: str) -> str | None:
+    """Return the administrator's key from the file `path` or from an environment variable, or None. Raises `UsageError`."""
+    if path is not None:
+        return read_key_file(path).get_secret_value()
+    text = os.environ.get(variable, "")
+    return check_key(text, variable).get_secret_value() if text else None
+
+
+def serve(loaded: Config[ServerSettings], console: Console) -> None:
+    """Serve until Ctrl-C, with the defaults of ``vindibot serve``. A league is for the bots of its roster, unless an option says
+    which keys are accepted. Raises `VindibotError`."""
+    defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
+    if loaded.settings.league is not None and loaded.origin("keys").kind != "option":
+        defaults["keys"] = "registered"
+    settings = loaded.settings.model_copy(update=defaults)
+    warm_all(console)
+    allow_many_files()  # each waiting client needs a socket
+    log.add_secret(settings.admin_key)
+    with log.configured(console=console):
+        run_server(settings, lambda server: _print_address(console, server))
+
+
+def _print_address(console: Console, server: LeagueServer) -> None:
+    """Print the address of the server, and a warning if other machines can reach it."""
+    host, address = server.settings.host, server.url
+    say(console, f"serving on {address} (Ctrl-C stops it)")
+    if host in ANY_ADDRESS:
+        address = f"http://{lan_address()}:{server.port}"
+        say(console, f"in this network: {address}", "bold")
+    if host not in LOOPBACK:
+        players = "anyone with any key" if server.settings.keys == "any" else "anyone who registers"
+        say(console, f"other machines can reach this address: {players} may play", "yellow")
+    for director in list(server.leagues.directors.values())[:MAX_LEAGUES]:
+        _print_league(console, director.league, server, address)
+
+
+def _print_league(console: Console, league: League, server: LeagueServer, address: str) -> None:
+    """Print the addresses of a league's pages, the command that starts it, and the command with which bots join."""
+    start = league.settings.start if league.state == "waiting" else None
+    state = league.state if start is None else f"starts at {start_text(start)}"
+    say(console, f"league {league.name}: {league.progress()}, {state}")
+    say(console, f"  projector: {address}/leagues/{league.name}/projector", "bold")
+    if league.path is not None and league.organiser is not None:
+        key_file = league.path.parent / f"{league.name}{ORGANISER_SUFFIX}"
+        say(console, f"  organiser: {address}/leagues/{league.name}/organiser (the key is in {key_file})")
+        if league.state == "waiting":
+            where = [] if server.port == COMMAND_DEFAULTS["port"] else ["--server", server.url]
+            command = shlex.join(["vindibot", "league", "start", str(league.path), *where])
+            say(console, f"  to start the games, in another terminal: {command}")
+    if league.settings.fillers and not league.over:
+        say(console, f"  for missing bots: {', '.join(league.settings.fillers)}")
+    if not league.over:
+        say(console, "  a bot joins with this command, with its own key and name:")
+        say(console, f"    {play_command(league.settings, address)}", "bold")

@@ -74,6 +74,7 @@ def check_hidden(hidden: int) -> None:
 def run_imitation(
     bot: str,
     records: tuple[Path, ...],
+    *,
     only: tuple[str, ...],
     trait: str | None,
     holdout: float,

@@ -71,7 +71,7 @@ class Positions(Sample):
         return float(np.sqrt(((self.columns.missed - self.columns.features @ np.array(changes)) ** 2).mean()))
 
 
-def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, every: int, holdout: float) -> None:
+def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None, every: int, holdout: float) -> None:
     """Do what ``vindibot learn value`` does with these arguments and options."""
     loaded = load_bot(bot)
     weights = weights_of(loaded, trait)

@@ -77,7 +77,7 @@ def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTu
     return answers
 
 
-def compare(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
+def compare_moves(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
     """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
     answers = ask_again(console, history, review.worst(None), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))

@@ -64,16 +64,17 @@ def make_suite(
     margin: float,
     rounds: int,
     nodes: int,
-    theme: str,
+    theme: str | None,
     seed: int,
     most: int | None,
 ) -> None:
     """Choose `count` positions from the games of the files, at most `most` per file, and write them to two files.
 
     `output` names the files. `margin` is the largest difference of two heroes in expected gold at the end of a game of `rounds`
-    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is "" or the kind of positions. Raises
-    `VindibotError`.
+    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is the kind of positions, None for all kinds.
+    Raises `VindibotError`.
     """
+    theme = theme or ""
     stem = output.with_suffix("") if output.suffix == ".jsonl" else output
     development, end = (stem.with_name(f"{stem.name}{what}.jsonl") for what in ("", "-end"))
     for path in (development, end):

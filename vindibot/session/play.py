@@ -408,6 +408,9 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
     Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
     settings = config.settings
+    for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):
+        if start is not None and getattr(settings, key):
+            raise config.refuse(key, f"does not go with --from: {what}")
     with ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
         needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH, RECORDING
+from vindibot.cli.options import PATH, RECORDING, heroes_option
 
 
 @click.command("diff", short_help="Show where two bots move differently, and what this is worth.")
@@ -16,9 +16,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.argument("second", metavar="B", shell_complete=complete_bots)
 @click.argument("file", type=RECORDING)
 @click.option("--game", metavar="ID", help="only this game of the file: its id, or its number from 1")
-@click.option(
-    "--hero", "heroes", type=click.IntRange(1, 4), multiple=True, metavar="N", help="only turns of this hero (1 to 4); repeatable"
-)
+@heroes_option("only turns of this hero (1 to 4); repeatable")
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of the file")
 @click.option("--turns", type=click.IntRange(min=1), default=500, metavar="N", help="ask about N turns, chosen at random")
 @click.option(
@@ -54,7 +52,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.option("--inaccuracy", type=click.FloatRange(min=0, max=12), default=5, metavar="GOLD", help="with --tests: least loss")
 @click.option("--errors", type=click.FloatRange(min=0), default=3, metavar="N", help="with --tests: least loss in errors")
 @click.option("--pages/--no-pages", default=True, help="write the pages of the games that are shown")
-def diff_command(first: str, second: str, file: Path, heroes: tuple[int, ...], **options: Any) -> None:
+def diff_command(first: str, second: str, file: Path, **options: Any) -> None:
     """Show where the bots A and B move differently, and what this is worth.
 
     Both bots are asked about the same turns of recorded games. FILE is a recording ("last" is the newest one), a file of game
@@ -69,7 +67,6 @@ def diff_command(first: str, second: str, file: Path, heroes: tuple[int, ...], *
       vindibot diff mybot strong results/cup.games.jsonl --tests test_worst.py
     """
     from vindibot.base.output.console import terminal
-    from vindibot.review.diff import DiffRequest, run_diff
+    from vindibot.review.diff import run_diff
 
-    numbers = tuple(sorted({hero - 1 for hero in heroes}))
-    run_diff(terminal(), DiffRequest(first, second, file, heroes=numbers, **options))
+    run_diff(terminal(), first, second, file, **options)

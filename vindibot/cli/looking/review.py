@@ -8,14 +8,12 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH, RECORDING
+from vindibot.cli.options import PATH, RECORDING, heroes_option
 
 
 @click.command("review", short_help="Show where a bot lost gold in a game, how much, and why.")
 @click.argument("file", type=RECORDING)
-@click.option(
-    "--hero", "heroes", type=click.IntRange(1, 4), multiple=True, metavar="N", help="review this hero (1 to 4); repeatable"
-)
+@heroes_option("review this hero (1 to 4); repeatable")
 @click.option("--game", metavar="ID", help="the game to review, if the file has several games: its id, or its number from 1")
 @click.option(
     "--bot",
@@ -43,16 +41,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING
 @click.option("--output", type=PATH, metavar="OUT", help="the file of the review  [default: FILE with the end .review.jsonl]")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="use N processes  [default: one per core]")
 @click.option("--again", is_flag=True, help="replace an earlier review")
-def review_command(
-    file: Path,
-    heroes: tuple[int, ...],
-    inaccuracy: float | None,
-    mistake: float | None,
-    blunder: float | None,
-    errors: float | None,
-    again: bool,
-    **options: Any,
-) -> None:
+def review_command(file: Path, **options: Any) -> None:
     """Show where a bot lost gold in a game, how much, and why.
 
     FILE is a recording of `vindibot play` ("last" is the newest recording in recordings/), a game record, or the results of an
@@ -70,14 +59,7 @@ def review_command(
       vindibot review last --bot mybot --compare
       vindibot review results/cup.jsonl --most 8
     """
-    from vindibot.base import interrupts
     from vindibot.base.output.console import terminal
-    from vindibot.review.command import ReviewRequest, run_review
+    from vindibot.review.command import run_review
 
-    limits = {"inaccuracy": inaccuracy, "mistake": mistake, "blunder": blunder, "errors": errors}
-    thresholds = {name: value for name, value in limits.items() if value is not None}
-    numbers = tuple(hero - 1 for hero in heroes)
-    request = ReviewRequest(file, heroes=numbers, thresholds=thresholds, again=again, **options)
-    more = " without --again" if again else ""
-    with interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"):
-        run_review(terminal(), request)
+    run_review(terminal(), file, **options)

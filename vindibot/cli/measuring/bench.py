@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import RECORDING, nodes_option, traits_option
+from vindibot.cli.options import RECORDING, nodes_option, traits_option
 
 
 @click.command("bench", short_help="Measure the time of each trait of a bot.")

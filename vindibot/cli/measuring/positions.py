@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.options import PATH
 
 
 @click.group("positions", short_help="Make suites of positions, in which games of the arena begin.")
@@ -52,7 +52,7 @@ def positions_command() -> None:
     shell_complete=complete_bots,
     help="the bot whose playouts value the positions",
 )
-def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: Any) -> None:
+def make(output: Path, files: tuple[Path, ...], **options: Any) -> None:
     """Choose balanced positions from recorded games.
 
     GAMES are files of game records, or results of the arena. In a position, all heroes have the same gold: the least gold of a
@@ -70,4 +70,4 @@ def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: An
     from vindibot.base.output.console import terminal
     from vindibot.review.suite import make_suite
 
-    make_suite(terminal(), output, files, theme=theme or "", **options)
+    make_suite(terminal(), output, files, **options)

@@ -10,8 +10,7 @@ import click
 
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import CLUSTER, PATH, config_option, map_option
-from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.options import CLUSTER, PATH, config_option, load_settings, map_option, overrides, settings_options
 from vindibot.tuning.settings import TuneSettings
 
 #: Settings for which the command declares options itself, and one that only configuration files set.

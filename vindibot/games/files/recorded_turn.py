@@ -30,15 +30,17 @@ NODES = 10_000
 def choose_turn(
     recording: Recording, *, turn: int | None = None, round_number: int | None = None, worst: int | None = None
 ) -> RecordedTurn:
-    """Return one of our turns in a recording. Exactly one of the keyword arguments is not None.
+    """Return one of our turns in a recording, by exactly one of these numbers.
 
     - `turn`: the number of the turn in the protocol.
     - `round_number`: the number of the round, from 1.
     - `worst`: 1 for the worst move in the review of the recording, 2 for the next, and so on.
 
-    Raises `UsageError` if there is no review or no such bad move, and `RecordingError` if there is no such turn. The message
-    names the nearest turns.
+    Raises `UsageError` unless one of them is given, and if there is no review or no such bad move. Raises `RecordingError` if
+    there is no such turn. The message names the nearest turns.
     """
+    if [turn, round_number, worst].count(None) != 2:
+        raise UsageError("name the turn with one of --turn, --round and --worst")
     if round_number is not None:
         turn = PLIES_PER_ROUND * (round_number - 1) + recording.header.hero - 1
     if worst is not None:
