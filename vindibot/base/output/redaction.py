@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import html
 import json
-import logging
 import math
 import re
 import threading
@@ -152,24 +151,3 @@ def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
 def redacted(value: Any) -> Any:
     """Return a copy of `value` as plain data (see `Redactor.plain`), without the secrets of this process."""
     return _redact.plain(value)
-
-
-# httpx logs the URL of each request. Its library httpcore logs the head of each answer and the requests to a proxy.
-_LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
-
-
-class _RedactingFilter(logging.Filter):
-    """A filter that masks secrets in the lines of a logger."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = _redact(record.getMessage()), ()
-        return True
-
-
-def redact_library_logs() -> None:
-    """Mask secrets in the log lines of the HTTP libraries, such as the token in the URL of a move. A second call changes
-    nothing."""
-    for name in _LIBRARY_LOGGERS:
-        logger = logging.getLogger(name)
-        if not any(isinstance(present, _RedactingFilter) for present in logger.filters):
-            logger.addFilter(_RedactingFilter())
