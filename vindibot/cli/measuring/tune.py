@@ -81,8 +81,8 @@ def play(
       vindibot tune play --resume mybot.study.jsonl
     """
     from vindibot.base.output.console import terminal
+    from vindibot.base.packages import require_extra
     from vindibot.cluster.connection import check_machines, machines
-    from vindibot.tuning.extra import require_extra
     from vindibot.tuning.run import tune
 
     require_extra()
