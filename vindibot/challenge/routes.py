@@ -96,8 +96,8 @@ async def read_json(request: Request, model: type[_Model]) -> _Model:
         return model.model_validate_json(await read_body(request, ServerSettings()))
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
-        where, said = dotted(first["loc"]), explain(first, known=list(model.model_fields))
-        raise UsageError(f"{where} {said}".strip()) from None
+        where, words = dotted(first["loc"]), explain(first, known=list(model.model_fields))
+        raise UsageError(f"{where} {words}".strip()) from None
 
 
 # ---- The page, and a person who plays alone ----
@@ -142,7 +142,7 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
         """Return the bots and maps that can be chosen, and the initial choice."""
         settings = host.settings
         bots = [{"id": bot.id, "name": bot.name, "where": bot.where, "problem": bot.problem} for bot in host.offers.bots()]
-        maps = [asdict(one) for one in host.offers.maps()]
+        maps = [asdict(offer) for offer in host.offers.maps()]
         first = {
             "bots": host.offers.chosen,
             "map": host.offers.first_map,
@@ -219,11 +219,11 @@ def _turn_data(start: Continuation) -> dict[str, Any]:
     return _map_data(map_of(games)) | {"name": name, "heroes": heroes, "owners": owners, "rounds": start.rounds}
 
 
-def _map_data(found: Map) -> dict[str, Any]:
+def _map_data(board: Map) -> dict[str, Any]:
     """Return a map as JSON values. The board uses the letters of a bundle (docs/viewer-format.md)."""
-    spawns = [-1 if spawn is None else spawn[0] * found.size + spawn[1] for spawn in found.spawns]
-    tiles = "".join(_TILES[tile] for tile in found.tiles.ravel())
-    return {"name": found.name, "size": found.size, "tiles": tiles, "spawns": spawns}
+    spawns = [-1 if spawn is None else spawn[0] * board.size + spawn[1] for spawn in board.spawns]
+    tiles = "".join(_TILES[tile] for tile in board.tiles.ravel())
+    return {"name": board.name, "size": board.size, "tiles": tiles, "spawns": spawns}
 
 
 # ---- Several people ----
@@ -245,8 +245,8 @@ def add_people_routes(app: FastAPI, people: People) -> None:
     async def links(request: Request) -> Response:
         """Return the link of each person and its QR code (a data URL), in the order of the heroes. Only for the organiser."""
         _require_organiser(people, request)
-        found = [people.link(person) for person in people.people]
-        return JSONResponse([{"link": link, "code": qr_picture(link)} for link in found], headers=_UNKEPT)
+        addresses = [people.link(person) for person in people.people]
+        return JSONResponse([{"link": link, "code": qr_picture(link)} for link in addresses], headers=_UNKEPT)
 
     @app.post("/challenge/people/name", dependencies=GUARDED)
     async def come(request: Request) -> Response:

@@ -115,9 +115,9 @@ Exit codes of all commands:
 """
 
 
-def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+def _show_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     """Print the version and the build. Tournaments write both into their results."""
-    if asked and not ctx.resilient_parsing:
+    if wanted and not ctx.resilient_parsing:
         from vindibot.config.signature import build
 
         click.echo(f"vindibot, version {__version__}\nbuild {build().digest}: {build()}")

@@ -143,14 +143,14 @@ def verdict(ballot: Ballot) -> list[str]:
 
 def remarks(ballot: Ballot) -> list[str]:
     """Return lines on what the traits reported: errors, search depths, targets, notes."""
-    found = []
+    lines = []
     for entry in ballot.entries:
         if entry.note:
-            found.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
+            lines.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
         if entry.info is not None and (words := info_words(entry.info)):
-            found.append(f"{printable(entry.label)}: {words}")
-        found += [f"{printable(entry.label)} says: {note_words(note)}" for note in entry.notes]
-    return found
+            lines.append(f"{printable(entry.label)}: {words}")
+        lines += [f"{printable(entry.label)} says: {note_words(note)}" for note in entry.notes]
+    return lines
 
 
 def note_words(note: Note) -> str:

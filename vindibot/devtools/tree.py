@@ -160,9 +160,9 @@ def show_tree(
         output.check()
     label, search = find_search(asked_bot)
     warm(console)
-    here = view(recording, own.turn)
-    params = search.params(here)
-    root = build_tree(here, params, search.weights, depth, min(top, depth))
+    start = view(recording, own.turn)
+    params = search.params(start)
+    root = build_tree(start, params, search.weights, depth, min(top, depth))
     rivals = " and ".join(f"@{hero + 1}" for hero in range(4) if params.active >> hero & 1)
     kind = f"{search.mode} against {rivals or 'nobody'}, {depth} plies deep; the first {min(top, depth)} plies"
     title = [*heading(recording, own), f"{printable(label)} of {printable(asked_bot.name)}: {kind}"]

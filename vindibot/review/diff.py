@@ -92,7 +92,7 @@ def _loss(turn: AskedTurn, bot: int) -> tuple[float, float]:
     """Return the mean loss of a bot's moves against the best move, and its standard error."""
     assert turn.review is not None
     values = [turn.review.value(DIRECTIONS[move]) for move in turn.moves[bot]]
-    return sum(one.less for one in values) / len(values), sum(one.less_error for one in values) / len(values)
+    return sum(value.less for value in values) / len(values), sum(value.less_error for value in values) / len(values)
 
 
 def chosen_turns(games: Sequence[Game], most: int) -> Iterator[tuple[Game, TurnPosition]]:
@@ -106,17 +106,17 @@ def chosen_turns(games: Sequence[Game], most: int) -> Iterator[tuple[Game, TurnP
         wanted = {ply for ply, taken in zip(numbers, chosen[start : start + len(numbers)], strict=True) if taken}
         start += len(numbers)
         if wanted:
-            yield from ((game, one) for one in positions(game.history, game.heroes) if one.number in wanted)
+            yield from ((game, position) for position in positions(game.history, game.heroes) if position.number in wanted)
 
 
 def ask_both(
-    bots: tuple[Bot, Bot], turns: Iterator[tuple[Game, TurnPosition]], nodes: int, asked: Callable[[], None]
+    bots: tuple[Bot, Bot], turns: Iterator[tuple[Game, TurnPosition]], nodes: int, advance: Callable[[], None]
 ) -> list[AskedTurn]:
-    """Return what the two bots play on these turns, with a search budget of `nodes` nodes. `asked` is called after each turn.
+    """Return what the two bots play on these turns, with a search budget of `nodes` nodes. `advance` is called after each turn.
 
     Each bot runs in a process of its own, and both think at the same time.
     """
-    found = []
+    asked_turns = []
     with (
         voting_elsewhere(bots[0]) as first,
         voting_elsewhere(bots[1]) as second,
@@ -125,12 +125,12 @@ def ask_both(
         for game, position in turns:
             view = position.view()
             ballots = [threads.submit(vote, position.view(nodes)) for vote in (first, second)]
-            one, other = (ballot.result() for ballot in ballots)
-            moves = _best(one.entries, one.candidates), _best(other.entries, other.candidates)
+            first_ballot, second_ballot = (ballot.result() for ballot in ballots)
+            moves = _best(first_ballot.entries, first_ballot.candidates), _best(second_ballot.entries, second_ballot.candidates)
             turn = AskedTurn(game, position, phase_of(position.turn, int(view.game.max_turns)), situation_of(view), moves)
-            found.append(replace(turn, traits=deciding_traits(one, other)) if turn.differs else turn)
-            asked()
-    return found
+            asked_turns.append(replace(turn, traits=deciding_traits(first_ballot, second_ballot)) if turn.differs else turn)
+            advance()
+    return asked_turns
 
 
 def _best(entries: Sequence[BallotEntry], candidates: Sequence[int]) -> frozenset[int]:
@@ -276,10 +276,10 @@ def shares_table(turns: Sequence[AskedTurn]) -> Table:
 
 
 def _share_row(table: Table, name: str, turns: Sequence[AskedTurn]) -> None:
-    asked, different = Counter(turn.game.block for turn in turns), Counter(turn.game.block for turn in turns if turn.differs)
+    counts, different = Counter(turn.game.block for turn in turns), Counter(turn.game.block for turn in turns if turn.differs)
     interval = ""
-    if len(asked) >= MIN_BLOCKS:
-        low, high = rate_interval([different[block] for block in asked], [asked[block] for block in asked])
+    if len(counts) >= MIN_BLOCKS:
+        low, high = rate_interval([different[block] for block in counts], [counts[block] for block in counts])
         interval = f"{low:.1%} .. {min(1.0, high):.1%}"
     count = different.total()
     table.add_row(name, str(len(turns)), str(count), f"{count / len(turns):.1%}", interval, _mean_gain(turns))

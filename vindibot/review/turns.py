@@ -82,8 +82,8 @@ def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterato
         crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
         if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
             recent = np.concatenate(before[me]) if before[me] else np.zeros(0, GAME)
-            here, cycle = View(games, me), cycles.cycle_of(ply.number, me)
-            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, cycle)
+            view, cycle = View(games, me), cycles.cycle_of(ply.number, me)
+            yield TurnPosition(ply.number, view.turn, me, move if move in view.moves else STAY, games, recent, cycle)
         before[me] = [*before[me][1 - RECENT_TURNS :], games]
 
 

@@ -396,8 +396,8 @@ def _kind_of_server(*, watched: bool) -> type[GameServer]:
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
     """Return the first error in a group, which may contain groups."""
-    one = group.exceptions[0]
-    return _first(one) if isinstance(one, BaseExceptionGroup) else one
+    problem = group.exceptions[0]
+    return _first(problem) if isinstance(problem, BaseExceptionGroup) else problem
 
 
 def play_games(config: Config[PlaySettings], console: Console, start: Continuation | None = None) -> int:

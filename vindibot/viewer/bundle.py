@@ -122,7 +122,7 @@ class BundleWriter:
             self.bundle["why"]["turns"] += patch["why"]
             self._ballots += len(ballots)
         if notes := list(history.notes.items())[self._notes :]:
-            patch["notes"] = [self._states.notes(number, hero, said) for (number, hero), said in notes]
+            patch["notes"] = [self._states.notes(number, hero, own) for (number, hero), own in notes]
             self.bundle["notes"] += patch["notes"]
             self._notes += len(notes)
         if history.complete:
@@ -201,13 +201,13 @@ class StateWriter:
 
     def notes(self, number: int, hero: int, notes: Sequence[GameNote]) -> dict[str, Any]:
         """Return what a hero (0..3) said in state `number`, in the form of a bundle."""
-        said = [
+        written = [
             {"source": note.source, "text": note.text}
             | ({} if note.square is None else {"square": note.square[0] * self.size + note.square[1]})
             for note in notes
             if note.square is None or max(note.square) < self.size
         ]
-        return {"ply": number, "hero": hero, "notes": said}
+        return {"ply": number, "hero": hero, "notes": written}
 
     def _mines(self, before: Games, after: Games) -> list[list[int | None]]:
         old, new = _board(before), _board(after)
@@ -361,32 +361,32 @@ def _review_part(review: Review, history: GameHistory, states: StateWriter) -> d
     Only turns with bad moves have expected lines. The lines of all turns would make the page several times larger.
     """
     header = review.header
-    known = ((one, history.at_turn(one.turn)) for one in review.turns)
+    known = ((turn, history.at_turn(turn.turn)) for turn in review.turns)
     return {
         "bot": header.bot,
         "nodes": header.nodes,
         "rounds": header.rounds,
         "heroes": [hero - 1 for hero in header.heroes],
         "thresholds": header.thresholds.model_dump(),
-        "turns": [_reviewed_turn(one, number, history, states) for one, number in known if history.turn(number) == one.turn],
+        "turns": [_reviewed_turn(turn, number, history, states) for turn, number in known if history.turn(number) == turn.turn],
     }
 
 
-def _reviewed_turn(one: ReviewedTurn, number: int, history: GameHistory, states: StateWriter) -> dict[str, Any]:
+def _reviewed_turn(turn: ReviewedTurn, number: int, history: GameHistory, states: StateWriter) -> dict[str, Any]:
     written: dict[str, Any] = {
         "ply": number,
-        "turn": one.turn,
-        "hero": one.hero - 1,
-        "move": DIRECTIONS.index(one.move),
-        "best": DIRECTIONS.index(one.best),
-        "loss": one.loss,
-        "error": one.loss_error,
-        "mark": one.mark,
-        "kind": one.kind,
-        "values": [[DIRECTIONS.index(value.move), list(value.gold), value.less, value.less_error] for value in one.values],
+        "turn": turn.turn,
+        "hero": turn.hero - 1,
+        "move": DIRECTIONS.index(turn.move),
+        "best": DIRECTIONS.index(turn.best),
+        "loss": turn.loss,
+        "error": turn.loss_error,
+        "mark": turn.mark,
+        "kind": turn.kind,
+        "values": [[DIRECTIONS.index(value.move), list(value.gold), value.less, value.less_error] for value in turn.values],
     }
-    if one.mark:
-        for key, line in (("best_line", one.best_line), ("played_line", one.played_line)):
+    if turn.mark:
+        for key, line in (("best_line", turn.best_line), ("played_line", turn.played_line)):
             written[key] = _line(line, number, history, states)
     return written
 

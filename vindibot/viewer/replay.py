@@ -78,9 +78,9 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
         raise UsageError(f"{target} is the game itself: give another file to --html")
     output = page_output(target, "--html names another file")
     output.check()
-    found = read_game_file(path, game)
-    review = _review(path, found)
-    output.write(whole_page(bundle_of(found, review), source_file(found, review)))
+    shown = read_game_file(path, game)
+    review = _review(path, shown)
+    output.write(whole_page(bundle_of(shown, review), source_file(shown, review)))
     return target
 
 

@@ -99,14 +99,14 @@ def arena_command(
     from vindibot.cluster.connection import check_machines, machines_for
     from vindibot.devtools.check import check_programs
 
-    given = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
+    values = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
     if match is not None:
-        if bots or given["format"] is not None:
+        if bots or values["format"] is not None:
             raise UsageError("--match A B sets the bots and the format: leave out other bots and --format")
-        given |= {"bots": [*match], "format": "ab"}
+        values |= {"bots": [*match], "format": "ab"}
     if mix_versions and resume is None:
         raise UsageError("--mix-versions is only for --resume")
-    settings = load_settings(ArenaSettings, configuration(config, given, resume), given, SPELLED)
+    settings = load_settings(ArenaSettings, configuration(config, values, resume), values, SPELLED)
     if plan is not None:
         show_plan(terminal(), settings.settings, None if math.isinf(plan) else plan)
         return

@@ -56,9 +56,9 @@ def serve_command(config: str | None, lan: bool, key_file: Path | None, **option
     from vindibot.base.output.console import terminal
     from vindibot.league.server import ALL_INTERFACES, admin_key, serve
 
-    given = overrides(options) | {"admin_key": admin_key(key_file, ADMIN_VARIABLE)}
-    if lan and given["host"] is not None:
+    values = overrides(options) | {"admin_key": admin_key(key_file, ADMIN_VARIABLE)}
+    if lan and values["host"] is not None:
         raise UsageError("--lan listens on all interfaces, --host on one: give only one of them")
-    given |= {"host": ALL_INTERFACES} if lan else {}
+    values |= {"host": ALL_INTERFACES} if lan else {}
     spelled = SPELLED if key_file is not None else {**SPELLED, "admin_key": ADMIN_VARIABLE}
-    serve(load_settings(ServerSettings, config, given, spelled), terminal())
+    serve(load_settings(ServerSettings, config, values, spelled), terminal())

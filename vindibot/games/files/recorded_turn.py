@@ -226,9 +226,9 @@ def _number_of(history: GameHistory, path: Path, turn: int | None) -> int:
             return 0
         raise UsageError(f"{short(path)}: choose a turn of the game with --turn: {known}")
     number = history.at_turn(turn)
-    found = history.turn(number)
-    if found == turn:
+    nearest = history.turn(number)
+    if nearest == turn:
         return number
     if not first <= turn <= last:
         raise UsageError(f"{short(path)}: there is no turn {turn}: {known}")
-    raise UsageError(f"{short(path)}: turn {turn} is missing: the nearest turns are {history.turn(number - 1)} and {found}")
+    raise UsageError(f"{short(path)}: turn {turn} is missing: the nearest turns are {history.turn(number - 1)} and {nearest}")
