@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.review.conftest import PLIES, TURNS
 from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.worker import play_task
+from vindibot.arena.games import play_task
 from vindibot.base.errors import UsageError
 from vindibot.games.files.game_files import records_path
 from vindibot.games.files.review import read_review, read_reviews

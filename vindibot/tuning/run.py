@@ -5,17 +5,17 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vindibot.arena.dispatch import Elsewhere, Stop
+from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.sections import write_sections
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.tournament import stopping
-from vindibot.arena.worker import LocalGames, preparing
 from vindibot.base import interrupts, log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import plain_table, say
@@ -68,10 +68,9 @@ def _play(study: TuneStudy, words: str, console: Console, machines: Machines) ->
     """Play the missing games of a study, and return the exit code. `words` say how to go on after an interruption."""
     settings, stop = study.settings, Stop()
     slots = settings.workers or cores()
-    with (
-        interrupts.saying(f"interrupted: {words}"),
-        nullcontext() if settings.cluster.address else preparing(study.entrants),
-    ):
+    with interrupts.saying(f"interrupted: {words}"):
+        if not settings.cluster.address:
+            load_games(study.entrants)
         warm(console)
     many = f"{counted(len(study.space), 'parameter')} of {study.space.bot.name}"
     size = f"{counted(study.generations, 'generation')} of {study.population} variants"
