@@ -28,10 +28,9 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.pages import render
 from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
-from vindibot.games.curves import hero_picture
 from vindibot.games.files.game_files import kind_of, read_game_file, read_states
 from vindibot.games.files.recording import Recording
-from vindibot.games.files.review import Review, read_review
+from vindibot.games.files.review import Review, hero_picture, read_review
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.notes import GameNote, game_notes
 from vindibot.games.outcome import Reason, reason_of, status_of

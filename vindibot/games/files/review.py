@@ -19,10 +19,11 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.game import PLIES_PER_ROUND
+from sim.pictures.sprites import HERO_COLOURS
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
+from vindibot.base.output.charts import Curve, lines
 from vindibot.base.output.pages import render
-from vindibot.games.curves import hero_picture
 from vindibot.games.files.lines import fault, whole_lines
 from vindibot.games.position import DIRECTION_LETTERS
 from vindibot.statistics.means import rate_interval
@@ -273,6 +274,12 @@ def expected_picture(turns: Sequence[ReviewedTurn]) -> str:
         rounds.setdefault(turn.turn // PLIES_PER_ROUND, []).append(turn.value(turn.move).gold)
     rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
     return hero_picture("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)
+
+
+def hero_picture(title: str, turns: Sequence[int], rows: Sequence[Sequence[float]]) -> str:
+    """Return a chart (SVG) with a curve per hero. `turns` are the turns of the points, `rows` the four values of each point."""
+    series = [Curve(f"@{hero + 1}", hero, [row[hero] for row in rows], turns) for hero in range(len(HERO_COLOURS))]
+    return lines(series, title, "turn", title, colours=[colours["main"] for colours in HERO_COLOURS])
 
 
 #: The classes of bad moves, the smallest losses first.
