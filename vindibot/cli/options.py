@@ -185,6 +185,11 @@ PATH = GivenPath()
 RECORDING = RecordingPath()
 
 
+def number_option(*names: str, least: int = 1, most: int | None = None, **options: Any) -> Decorator[Any]:
+    """Return an option whose value is a whole number from `least` to `most`."""
+    return click.option(*names, type=click.IntRange(least, most), metavar="N", **options)
+
+
 def from_options(command: Any) -> Any:
     """Add the options that choose a turn of an earlier game, from which new games go on."""
     options = (
@@ -198,12 +203,7 @@ def from_options(command: Any) -> Any:
         ),
         click.option("--turn", type=int, metavar="N", help="with --from: the turn, as `turn` in the protocol"),
         click.option("--game", metavar="ID", help="with --from: the game, if FILE has several: its id, or its number from 1"),
-        click.option(
-            "--hero",
-            type=click.IntRange(1, 4),
-            metavar="N",
-            help="with --from: your hero  [default: our hero of a recording; else the hero to move]",
-        ),
+        number_option("--hero", most=4, help="with --from: your hero  [default: our hero of a recording; else the hero to move]"),
     )
     for option in reversed(options):
         command = option(command)
@@ -250,9 +250,7 @@ def heroes_option(description: str) -> Decorator[Any]:
 
 
 turn_option = click.option("--turn", type=int, metavar="N", help="the value of `turn` in the recording; a round has four turns")
-round_option = click.option(
-    "--round", "round_number", type=click.IntRange(min=1), metavar="N", help="the turn of our hero in round N"
-)
+round_option = number_option("--round", "round_number", help="the turn of our hero in round N")
 worst_option = click.option(
     "--worst",
     type=click.IntRange(min=1),
@@ -265,11 +263,8 @@ recorded_bot_option = click.option(
     "--bot", metavar="BOT", shell_complete=complete_bots, help="the bot to ask  [default: the bot of the recording]"
 )
 traits_option = click.option("--trait", "traits", multiple=True, metavar="LABEL", help="ask this trait only; repeatable")
-nodes_option = click.option(
-    "--nodes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="limit searches to N nodes, which gives the same result on any machine [default: a limit of 0.9 s]",
+nodes_option = number_option(
+    "--nodes", help="limit searches to N nodes, which gives the same result on any machine [default: a limit of 0.9 s]"
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from vindibot.cli.options import PATH, RECORDING
+from vindibot.cli.options import PATH, RECORDING, number_option
 
 
 def _turns(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -27,7 +27,7 @@ def _turns(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 @click.option("--gif", metavar="OUT", type=PATH, help="write a moving picture to this file instead")
 @click.option("--turns", metavar="A-B", callback=_turns, help="the turns of the GIF  [default: the whole game]")
 @click.option("--svg", metavar="OUT", type=PATH, help="write a picture of one turn to this file instead")
-@click.option("--turn", type=click.IntRange(min=0), metavar="N", help="the turn of the SVG  [default: the end of the game]")
+@number_option("--turn", least=0, help="the turn of the SVG  [default: the end of the game]")
 @click.option(
     "--game",
     metavar="ID",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.options import PATH
+from vindibot.cli.options import PATH, number_option
 
 #: The option for the share of the maps that only measure a fit.
 holdout_option = click.option(
@@ -38,12 +38,7 @@ def learn_command() -> None:
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
 @click.argument("out", type=PATH)
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes in all  [default: 30]")
-@click.option(
-    "--decisions",
-    type=click.IntRange(1),
-    metavar="N",
-    help="train until the net has made N moves in all; with --minutes, the first of both ends the run",
-)
+@number_option("--decisions", help="train until the net has made N moves in all; with --minutes, the first of both ends the run")
 @click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
 @click.option(
     "--threads", type=int, metavar="N", help="number of threads; another number gives another net  [default: all cores]"
@@ -54,13 +49,7 @@ def learn_command() -> None:
 @click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="another setting, for example discount=0.995; repeatable"
 )
-@click.option(
-    "--against",
-    default="seed",
-    metavar="BOT",
-    shell_complete=complete_bots,
-    help="the bot of the short matches",
-)
+@click.option("--against", default="seed", metavar="BOT", shell_complete=complete_bots, help="the bot of the short matches")
 @click.option("--resume", is_flag=True, help="continue the run in the folder OUT")
 @click.option("--idle", is_flag=True, help="run at the lowest priority, with all that runs in the same terminal")
 def selfplay(out: Path, **options: Any) -> None:
@@ -98,15 +87,9 @@ def selfplay(out: Path, **options: Any) -> None:
     shell_complete=complete_bots,
     help="a bot, or a file of nets (.npz), each of which is a rival; repeatable",
 )
-@click.option("--blocks", type=click.IntRange(2), default=40, metavar="N", help="number of maps; four games on each")
+@number_option("--blocks", least=2, default=40, help="number of maps; four games on each")
 @click.option("--seed", type=int, default=1, metavar="N", help="seed of the maps")
-@click.option(
-    "--nodes",
-    type=click.IntRange(1),
-    default=1000,
-    metavar="N",
-    help="most nodes per move of a bot",
-)
+@number_option("--nodes", default=1000, help="most nodes per move of a bot")
 def match(nets: tuple[str, ...], **options: Any) -> None:
     """Play matches of each NET alone against three copies of each rival.
 
@@ -171,13 +154,7 @@ def imitate(bot: str, records: tuple[Path, ...], **options: Any) -> None:
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @click.option("--trait", default="search", metavar="LABEL", help="the label of the trait whose weights are fitted")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the weights  [default: BOT-fitted.toml]")
-@click.option(
-    "--every",
-    type=click.IntRange(1, 1000),
-    default=10,
-    metavar="N",
-    help="number of rounds from one position of a game to the next",
-)
+@number_option("--every", most=1000, default=10, help="number of rounds from one position of a game to the next")
 @holdout_option
 def value(bot: str, records: tuple[Path, ...], **options: Any) -> None:
     """Fit the weights of the evaluation of BOT to the results of the games in RECORDS.
