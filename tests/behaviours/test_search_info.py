@@ -132,10 +132,10 @@ def test_a_slot_never_gives_half_of_a_vote() -> None:
     memory = WorkerMemory(bytearray(WorkerMemory.size(2)))
     first = Vote(1, PLAIN_VOTES, 1.0, False, info=plain_info(WHOLE))
     memory.put(7, first)
-    heads = memory._heads
-    memory._heads = memoryview(bytearray(len(heads) * 8)).cast("Q")  # the second write's head never gets there
+    heads = memory._words
+    memory._words = memoryview(bytearray(len(heads) * 8)).cast("q")  # the second write's head never gets there
     memory.put(7, Vote(1, (9.0,) * 5, 2.0, True, info=SearchInfo((9.0,) * 5, depth=1)))
-    memory._heads = heads
+    memory._words = heads
     assert memory.get(7, 1) == first
     memory.put(7, Vote(1, None, 3.0, True, status="void"))
     assert memory.get(7, 1) == Vote(1, None, 3.0, True, status="void")

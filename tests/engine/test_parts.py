@@ -293,7 +293,7 @@ async def test_a_leader_that_is_killed_leaves_the_votes_of_all_parts() -> None:
 @pytest.mark.slow_faults
 @pytest.mark.parametrize("fails", ["raises", "dies", "hangs"])
 async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
-    """The votes count with what the part had published. After too many strikes the trait is benched, as any other."""
+    """The votes count with what the part had published."""
     async with pool_of(trait("Splits", fails=fails), STAY, workers=2, grace=0.05) as pool:
         entries = await ask(pool, seconds=LONG)
         assert statuses(entries) == ["ok", "ok"]
@@ -301,10 +301,6 @@ async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
         assert (parts, others) == (2, 3)
         assert own > 3
         await until(lambda: all_ready(pool) and sum(pool.health_records[0].strikes) == 1)
-        assert pool.health_records[0].suspect == (fails != "raises")
-        entries = await ask(pool, 4, LONG)
-        if fails != "raises":
-            assert counts(entries[0])[0] == 1, "a suspect runs alone"
 
 
 @pytest.mark.slow_faults

@@ -38,11 +38,6 @@ async def test_all_answers_come_in_before_the_deadline() -> None:
         assert [entry.label for entry in entries] == [health.label for health in pool.health_records]
 
 
-async def test_workers_are_born_from_the_loaded_fork_server() -> None:
-    async with pool_of(STAY) as pool:
-        assert pool.preloaded, "the fork server could not import its preload"
-
-
 async def test_what_is_logged_of_a_turn_knows_the_turn() -> None:
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
         async with pool_of(trait("Raises"), trait("Dies"), STAY) as pool:
@@ -122,8 +117,7 @@ async def test_what_never_comes_back_is_killed_replaced_and_benched(name: str) -
             assert statuses(entries)[1:] == ["ok", "ok", "ok"]
             await until(lambda: all_ready(pool))
         assert statuses(await ask(pool, 100)) == ["benched", "ok", "ok", "ok"]
-        assert len(pool.replacements) == 1, "after that it hangs in a worker of its own"
-        assert pool.preloaded, "a replacement must be as warm as the first"
+        assert len(pool.replacements) == STRIKES
 
 
 @pytest.mark.parametrize("name", ["Segfaults", "Dies"])
@@ -288,7 +282,7 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
     games = game()
     games["max_turns"] = 4 * 300
     async with pool_of(STAY, trait("Sleeps"), trait("LoopsInKernel"), workers=2, grace=0.05) as pool:
-        turns = 0
+        turns, was_ready = 0, True
         while games[0]["status"] == 0:
             if games[0]["turn"] % 4 == 0:
                 if turns == 5:
@@ -297,9 +291,10 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
                 entries = await pool.ask(View(games, 0, seed=1), deadline=deadline)
                 assert time.monotonic() < deadline + 1.0
                 turns += 1
-                if all(health.benched for health in pool.health_records[1:]):
-                    assert entries[0].status in ("ok", "killed")
+                if all(health.benched for health in pool.health_records[1:]) and was_ready:
+                    assert entries[0].status == "ok"
                 await asyncio.sleep(0.005)  # the others' moves; what hangs is reaped meanwhile
+                was_ready = all_ready(pool)
             step(games, 0, 0)
         assert turns == 300
         assert [health.benched for health in pool.health_records] == [False, True, True]

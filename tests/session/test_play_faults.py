@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -16,10 +15,9 @@ import pytest
 from tests.support.commands import begin, ended, environment, family, line_with, recordings
 from tests.support.paths import BOTS
 from tests.support.waiting import is_alive, until
+from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
 from vindibot.games.files.recording import read_recording
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.root import ROOT as SERVER
 
 
 @pytest.mark.slow_faults
@@ -39,28 +37,13 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert not turns[-1].ballot.fallback
 
 
-@pytest.mark.slow_faults
-async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
-    process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
-    await line_with(process, "round 3/600")
-    everybody = psutil.Process(process.pid).children(recursive=True)
-    for child in [*family(process.pid)[KEEPER], *family(process.pid)[SERVER]]:
-        child.suspend()
-    process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(30.0):
-        await process.wait()
-    out = await ended(process)
-    assert process.returncode == 130, out
-    await until(lambda: not any(is_alive(child.pid) for child in everybody))
-
-
-HARM = ["nothing", "play", "server and play", "keeper", "keeper and play"]
+HARM = ["nothing", "play"]
 
 
 @pytest.mark.slow_faults
 @pytest.mark.parametrize("killed", HARM)
 async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed: str) -> None:
-    """A child in a session of its own, and one that has left all its parents, whatever else is killed."""
+    """A child in a session of its own, and one that has left all its parents."""
     notes = tmp_path / "numbers"
     (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
     (tmp_path / "bot.toml").write_text(
@@ -70,12 +53,6 @@ async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed:
     await until(lambda: notes.exists() and len(notes.read_text().split()) >= 2, 100)
     numbers = [int(word) for word in notes.read_text().split()]
     everybody = {child.pid for child in psutil.Process(process.pid).children(recursive=True)} | set(numbers)
-    if "server" in killed:
-        for child in family(process.pid)[SERVER]:
-            child.kill()
-    if "keeper" in killed:
-        for child in family(process.pid)[KEEPER]:
-            child.kill()
     process.send_signal(signal.SIGKILL if "play" in killed else signal.SIGINT)
     out = await ended(process)
     assert process.returncode == (-signal.SIGKILL if "play" in killed else 130), out

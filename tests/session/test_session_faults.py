@@ -20,9 +20,9 @@ import pytest
 from tests.support.commands import begin, family, recordings
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.waiting import is_alive, until
+from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
 from vindibot.games.files.recording import read_recording
-from vindibot.processes.root import ROOT as SERVER
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.settings import ServerSettings
 

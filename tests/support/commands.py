@@ -14,9 +14,8 @@ from click.testing import CliRunner
 
 from tests.support.paths import TOP
 from vindibot.cli.main import main
+from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.root import ROOT as SERVER
 
 SECRET = "s3cretk8"
 
@@ -74,7 +73,7 @@ def recordings(folder: Path) -> list[Path]:
 
 def family(pid: int) -> dict[str, list[psutil.Process]]:
     """Return the processes of a ``vindibot play`` command by their names."""
-    found: dict[str, list[psutil.Process]] = {KEEPER: [], SERVER: [], WORKER: []}
+    found: dict[str, list[psutil.Process]] = {SERVER: [], WORKER: []}
     for child in psutil.Process(pid).children(recursive=True):
         try:
             found.setdefault(child.name(), []).append(child)

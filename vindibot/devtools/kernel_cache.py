@@ -12,11 +12,8 @@ from rich.console import Console
 
 from sim import kernels
 from vindibot.base.output.text import counted
-from vindibot.config.bots import load_bot, named_modules
+from vindibot.config.bots import load_bot
 from vindibot.engine.warmup import warm
-from vindibot.engine.worker import RUN
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 
 _TOP = Path(__file__).resolve().parents[2]
 #: The packages whose modules may declare kernels, and the text with which a kernel is declared.
@@ -31,15 +28,13 @@ def fill_cache(bots: Sequence[str], console: Console) -> int:
     The kernels of the server are among both. Raises `VindibotError` for a bot that cannot be loaded.
     """
     modules = ("vindibot.server.match", *(() if bots else modules_with_kernels()))
-    needs = [Needs(*named_modules(bot)) for bot in bots]
     began = time.monotonic()
-    with loading_beside(RUN, Needs(modules=modules), *needs):
-        for module in modules:
-            importlib.import_module(module)
-        for bot in bots:
-            load_bot(bot)
-        cached = kernels.cached()
-        warm(console)
+    for module in modules:
+        importlib.import_module(module)
+    for bot in bots:
+        load_bot(bot)
+    cached = kernels.cached()
+    warm(console)
     number, folder = counted(len(kernels.entries()), "kernel"), kernels.cache_folder()
     how = "were compiled before" if cached else f"are ready after {time.monotonic() - began:.0f} s"
     console.print(f"{number} {how}: {folder}", markup=False, highlight=False, soft_wrap=True)

@@ -24,9 +24,7 @@ from vindibot.config.bots import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
 from vindibot.engine.inline import Inline
-from vindibot.engine.pool import Pool
 from vindibot.engine.runner import Vote, run
-from vindibot.engine.worker import TraitPlan
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.notes import NoteLimit
 from vindibot.processes.support import supports_children, warn_of_traits_here
@@ -194,6 +192,9 @@ def voters(
         in_process = True
     if in_process:
         return in_process_voters(bot, strikes)
+    from vindibot.engine.pool import Pool  # it needs what other systems lack
+    from vindibot.engine.worker import TraitPlan
+
     records = health_records(bot, strikes, all_prints=all_prints)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)

@@ -15,8 +15,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from multiprocessing import forkserver, get_context, resource_tracker
-from multiprocessing.context import BaseContext, ForkServerContext, ForkServerProcess
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,15 +43,12 @@ class Context(ForkServerContext):
 CONTEXT = Context()
 
 
-def context() -> BaseContext:
-    """Return the context for children of this process: it forks them itself if it has only one thread, else the server does."""
-    return get_context("fork") if len(os.listdir("/proc/self/task")) == 1 else CONTEXT  # noqa: PTH208  # names alone
-
-
 def start(modules: Iterable[str] = ()) -> None:
     """Start the fork server unless it runs. It imports `modules` of this project and loads all kernels, beside this process."""
     CONTEXT.set_forkserver_preload([__name__])
-    with _environment({"PYTHONWARNINGS": "ignore"}):  # if this process is killed, the tracker removes what it has left
+    with _environment(
+        {**_on_path(), "PYTHONWARNINGS": "ignore"}
+    ):  # if this process is killed, the tracker removes what it has left
         resource_tracker.ensure_running()
     variables = {**_on_path(), VARIABLE: json.dumps(_told(modules))}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})  # until the server ignores them
@@ -77,7 +74,7 @@ def _told(modules: Iterable[str]) -> dict[str, Any]:
         "path": import_path(),
         "cache": str(kernels.cache_folder()),
         "main": getattr(sys.modules["__main__"], "__file__", None),
-        "modules": [*modules],
+        "modules": [module for module in modules if module.partition(".")[0] in ("behaviours", "sim", "vindibot")],
         "environment": {name: os.environ.get(name) for name in ("PYTHONSAFEPATH", "PYTHONPATH", "VINDIBOT_KERNEL_CACHE")},
         "owner": os.getpid(),
     }
@@ -155,7 +152,7 @@ def _load_kernels(cache: str, modules: Iterable[str]) -> None:
     from sim import kernels
     from sim.generator import generate
 
-    for module in modules:
+    for module in (*modules, "vindibot.engine.worker"):
         load_module(module)
     kernels.warm()
     MineFinder().vote(View(generate(1).new_game(), 0))  # the first call of a kernel imports modules

@@ -2,15 +2,11 @@
 
 A strike is a turn on which a trait raised, or on which its worker died or was killed. A trait with too many strikes is benched:
 it is not asked for the rest of the game.
-
-A trait may fail because another trait has damaged the process that both share. So a strike benches a trait only if no other trait
-has run in its process. Otherwise the trait becomes a suspect, and the pool runs it alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Collection, Sequence
+from collections import deque
 from dataclasses import dataclass, field
 from inspect import isgeneratorfunction
 
@@ -40,7 +36,6 @@ class TraitHealth:
     - `mean_ms`: a moving average of the trait's time per turn, in milliseconds.
     - `failures`, `printed`: the number of failures, and the number of turns on which the trait printed something.
     - `strikes`: for each of the trait's last turns, whether it was a strike.
-    - `suspect`: whether the trait must run alone.
     - `split`: whether workers can share the trait's work (`behaviours.base.SplitBehaviour`).
     - `all_prints`: whether the terminal shows everything that the trait prints.
     """
@@ -54,7 +49,6 @@ class TraitHealth:
     failures: int = 0
     printed: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    suspect: bool = False
     split: bool = False
     all_prints: bool = False
 
@@ -76,7 +70,7 @@ class TraitHealth:
     def note(self, status: Status, note: str, ms: float) -> None:
         """Record the final vote of the trait on a turn: its status, its note, and its time in milliseconds."""
         if status == "error":
-            self.raised(note)
+            self.strike(note)
         elif status == "void":
             self.voided(note)
         else:
@@ -92,25 +86,13 @@ class TraitHealth:
         self._record(strike=False)
         self._warn("void vote", note)
 
-    def raised(self, note: str, *, alone: bool = True) -> None:
-        """Record an exception of the trait as a strike. `alone` says that no other trait has run in the trait's process."""
+    def strike(self, note: str) -> None:
+        """Record a strike: the trait raised, or its worker ended while the trait ran."""
         self._warn("trait failed", note)
-        self._strike(note, alone=alone)
-
-    def lost_worker(self, note: str, *, alone: bool) -> None:
-        """Record a strike: the trait's worker ended while the trait ran. `alone` says that no other trait has run in it."""
-        self._warn("trait failed" if alone else "trait suspected", note)
-        self._strike(note, alone=alone)
-        self.suspect = not self.benched
-
-    def _strike(self, note: str, *, alone: bool) -> None:
         self._record(strike=True)
-        if self.benched or sum(self.strikes) < self.allowed:
-            return
-        if alone:
+        if not self.benched and sum(self.strikes) >= self.allowed:
             self.benched = True
             log.error("trait benched", trait=self.label, strikes=sum(self.strikes), turns=len(self.strikes), last=note)
-        self.suspect = not alone
 
     def prints(self, text: str) -> None:
         """Write the text that the trait printed on a turn to the log file.
@@ -127,7 +109,6 @@ class TraitHealth:
 
     def _record(self, *, strike: bool) -> None:
         self.strikes.append(strike)
-        self.suspect = self.suspect and any(self.strikes)
 
     def _warn(self, event: str, note: str) -> None:
         """Count a failure. Log the 1st, 2nd, 4th, 8th, ... failure."""
@@ -166,36 +147,3 @@ def ballot_entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, 
     in_time = vote is not None and (vote.final or health.anytime)
     status: Status = "ok" if in_time else "benched" if health.benched else "late"
     return BallotEntry(health.label, health.weight, votes, ms, status, info=info, notes=notes)
-
-
-#: A trait becomes a suspect if it had run in this number of ended workers, each time before a trait that proved innocent.
-COINCIDENCES = 2
-
-
-class Blame:
-    """Records which traits may have damaged worker processes in one game. A trait is given by its index in `health_records`."""
-
-    def __init__(self, health_records: Sequence[TraitHealth]) -> None:
-        self._health_records = health_records
-        self._company: dict[int, set[int]] = {}  # suspect: the traits that had run before it
-        self._seen: Counter[int] = Counter()
-
-    def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
-        """Record that a worker died or was killed while the trait `running` ran in it.
-
-        `ran` are the traits that had run in this worker before. `note` is a text for the log about what happened.
-        """
-        company = set(ran) - {running}
-        self._health_records[running].lost_worker(note, alone=not company)
-        if company:
-            self._company[running] = company
-        else:
-            self._company.pop(running, None)
-
-    def did_well_alone(self, trait: int) -> None:
-        """Record that a suspect has answered in its own worker and has not damaged it."""
-        for other in self._company.pop(trait, ()):
-            self._seen[other] += 1
-            if self._seen[other] >= COINCIDENCES and not self._health_records[other].benched:
-                self._health_records[other].suspect = True
-                del self._seen[other]

@@ -6,8 +6,9 @@ import _thread
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 from rich.console import Console, RenderableType
@@ -15,9 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sim import kernels
 from vindibot.base.errors import UsageError
+from vindibot.config.bots import named_modules
 from vindibot.config.settings import cores
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import ForkServer
 from vindibot.processes.support import supports_children
 
 #: Seconds after which a lost `KeyboardInterrupt` is raised again.
@@ -70,35 +70,28 @@ def _no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+def load_beside(*bots: str | Path) -> None:
+    """Start the fork server, which loads the modules and the kernels of `bots` (names or files) while this process does the same.
+
+    Do nothing on a system that cannot run child processes.
+    """
+    _start_server(module for bot in bots for module in named_modules(bot)[1])
+
+
+def _start_server(modules: Iterable[str]) -> None:
+    if supports_children():
+        from vindibot.engine import forkserver
+
+        forkserver.start(modules)
+
+
 def _warm(console: Console, preview: Preview | None) -> None:
     if kernels.cached():
         kernels.warm()
         return
-    with _compilers():
-        _compile(console, preview)
-
-
-@contextlib.contextmanager
-def _compilers() -> Iterator[None]:
-    """Let the fork server compile kernels too within the block, unless there is only one core or no fork server.
-
-    A fork server that was started for this purpose ends after the block.
-    """
-    if cores() == 1 or not supports_children():
-        yield
-        return
-    server = ForkServer.of_process()
-    if server.is_running():
-        server.open_gate()
-        yield
-    else:
-        modules = {function.__module__ for function, _ in kernels.entries()}
-        server.prepare(f"{__name__}:", Needs(modules=tuple(sorted(modules))))
-        server.start()
-        try:
-            yield
-        finally:
-            server.close()
+    if cores() > 1:  # the fork server compiles too
+        _start_server(sorted({function.__module__ for function, _ in kernels.entries()}))
+    _compile(console, preview)
 
 
 def _compile(console: Console, preview: Preview | None) -> None:

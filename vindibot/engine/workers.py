@@ -1,4 +1,4 @@
-"""The workers of a pool. `Workers` gets them from the fork server, reads their frames, replaces dead ones, and ends them.
+"""The worker processes of a pool: starts them, watches them, replaces those that die, and ends them.
 
 Answers are read when they arrive. Only `Workers.poll` blocks the event loop.
 """
@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
+import pickle
 import select
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import structlog
 
 from vindibot.base.errors import VindibotError
-from vindibot.engine import worker
+from vindibot.engine import forkserver, worker
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.worker import TraitPlan
-from vindibot.processes.child import Child
-from vindibot.processes.frames import FAILED, READY, ChildFrame
-from vindibot.processes.requests import ChildLimits, Needs
-from vindibot.processes.server import ForkServer
+from vindibot.engine.worker import TraitPlan, TurnRequest, WorkerMemory, WorkerSetup
+from vindibot.engine.worker_process import WorkerProcess
 
 log = structlog.get_logger("vindibot.engine.pool")
 
@@ -31,59 +29,60 @@ START_TIMEOUT = 60.0
 #: If this number of workers in a row die before they are ready, each further replacement comes after a pause. Each pause is
 #: longer than the pause before it.
 START_ATTEMPTS = 3
-#: Seconds to wait for a worker's exit code after its answer pipe has been closed.
-EXIT_CODE_TIMEOUT = 0.05
-#: Seconds until a worker is requested again, if the fork server has not taken the request or has died with it.
-RETRY_AFTER = 0.1
-#: Seconds to wait for the end of all workers.
-END_TIMEOUT = 2.0
 
 
-class WorkerProcess:
-    """Handle of a worker: the process, its shared memory, and its last request.
+class PoolWorker:
+    """A worker of a pool: the process, its shared memory, and its last request.
 
     - `index`: the number of the worker in its pool.
-    - `only`: the one trait that the worker may run, None for any.
-    - `child`: the process.
-    - `ready`: whether the worker has built the traits.
-    - `dead`: whether the worker gets no more work.
+    - `ready`: whether the worker has built the traits. `dead`: whether it gets no more work.
     - `number`: the number of the last request.
     - `assigned`: the traits of the last request, empty after the answer.
     - `helps`: whether the last request was to play parts of split traits that another worker leads.
-    - `ran`: the traits whose code has run in this worker.
     """
 
-    def __init__(self, index: int, child: Child, only: int | None) -> None:
-        self.index, self.only, self.child = index, only, child
+    def __init__(self, index: int, process: WorkerProcess, memory: WorkerMemory) -> None:
+        self.index, self.process, self.memory = index, process, memory
         self.ready = self.dead = False
         self.number = 0
         self.assigned: tuple[int, ...] = ()
         self.helps = False
-        self.ran: set[int] = set()
-        self.memory = worker.WorkerMemory(child.memory)
-        self.watched: set[int] = set()  # the descriptors of the child that the event loop watches
+        self.watched: set[int] = set()  # the descriptors that the event loop watches
+        self.started: asyncio.Future[Any] | None = None
+        self.timeout: asyncio.TimerHandle | None = None
 
     @property
     def pid(self) -> int:
-        return self.child.pid
+        return self.process.pid
 
     @property
     def idle(self) -> bool:
         return self.ready and not self.dead and not self.assigned
 
+    @property
+    def running(self) -> int | None:
+        """The number of the trait that the worker runs, None if it has not begun."""
+        running = int(self.memory.running[0])
+        return running if running in self.assigned else None
+
+    def send(self, request: TurnRequest) -> None:
+        """Send a request. If the worker has just died, `WorkerEvents.on_death` follows."""
+        self.number, self.assigned, self.helps = request.number, tuple(request.traits), request.helps
+        self.memory.stop[0], self.memory.running[0] = 0, worker.NO_TRAIT
+        self.process.send(pickle.dumps(request))
+
 
 class WorkerEvents(Protocol):
     """Callbacks about workers. They run in the event loop, and log with the fields of `Workers.log_context`."""
 
-    def on_ready(self, one: WorkerProcess) -> None:
+    def on_ready(self, one: PoolWorker) -> None:
         """Handle that a worker has built the traits and waits for requests."""
 
-    def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
-        """Handle a message of a worker about request `number` (see `vindibot.engine.worker`)."""
+    def on_answer(self, one: PoolWorker, printed: Sequence[tuple[int, str]]) -> None:
+        """Handle the answer of a worker to its last request. `printed` has what traits have printed, as (trait, text)."""
 
-    def on_death(self, one: WorkerProcess) -> bool:
-        """Handle the end of a worker, even if we have killed it. Return whether to replace the worker."""
-        raise NotImplementedError
+    def on_death(self, one: PoolWorker) -> None:
+        """Handle the end of a worker, even if we have killed it. It is replaced afterwards."""
 
 
 class Workers:
@@ -91,42 +90,33 @@ class Workers:
 
     - `all`: the workers, ready or not, except the ones that are known to have ended.
     - `replacements`: for each replacement so far, the seconds from the death of a worker until the replacement is ready.
-    - `preloaded`: whether every worker so far came from a fork server that had already loaded all modules and kernels.
     - `log_context`: the context (game and turn) whose fields appear in the log lines about workers.
     """
 
     def __init__(self, plans: Sequence[TraitPlan], folders: Sequence[str], layout: PartsLayout, events: WorkerEvents) -> None:
         self.plans, self.folders = list(plans), list(folders)
-        self.all: list[WorkerProcess] = []
+        self.all: list[PoolWorker] = []
         self.replacements: list[float] = []
-        self.preloaded = True
         self.log_context = contextvars.copy_context()
-        self._events = events
-        self._layout = layout
-        self._parts = os.fdopen(os.memfd_create("vindibot-parts"), "r+b", buffering=0)
-        self._parts.truncate(layout.size)
-        self._needs = Needs(tuple(folders), tuple(dict.fromkeys(plan.module for plan in plans)))
-        self._server = ForkServer.of_process()
-        self._server.prepare(worker.RUN, self._needs)
-        self._starting: asyncio.Future[None] | None = None
+        self._events, self._layout = events, layout
+        modules = dict.fromkeys(plan.class_path.partition(":")[0] for plan in plans)
+        forkserver.start(modules)
+        self._parts = forkserver.CONTEXT.RawArray("B", layout.size) if layout.size else None
         self._poll = select.poll()
-        self._polled: dict[int, WorkerProcess] = {}  # by the descriptor for frames
-        self._ending: list[WorkerProcess] = []  # dismissed, but not yet released
+        self._polled: dict[int, PoolWorker] = {}  # by the descriptor for answers
         self._failed_starts: dict[int, int] = {}
         self._died_at: dict[int, float] = {}
-        self._timeout: dict[WorkerProcess, asyncio.TimerHandle] = {}  # of workers that are not ready
         self._changed = asyncio.Event()
         self._failure = ""
         self._closed = False
 
     async def start(self, count: int) -> None:
         """Add `count` workers and wait until each one has built the traits. Raises `VindibotError` if that fails."""
-        await self._ensure_server()
         for index in range(count):
-            self.add(index)
+            self._add(index)
         try:
             async with asyncio.timeout(START_TIMEOUT):
-                while not all(one.ready for one in self.all):
+                while not all(one.ready for one in self.all) or len(self.all) < count:
                     if self._failure:
                         raise VindibotError(f"a worker process could not build the bot's traits: {self._failure}")
                     self._changed.clear()
@@ -135,103 +125,74 @@ class Workers:
             raise VindibotError(f"the worker processes were not ready after {START_TIMEOUT:.0f} s") from None
 
     async def close(self) -> None:
-        """End all workers, and all processes that the workers have started. Takes at most `END_TIMEOUT` seconds."""
+        """End all workers, and wait for their end."""
         self._closed = True
-        for one in list(self.all):
-            self.end(one)
-        try:
-            async with asyncio.timeout(END_TIMEOUT):
-                while any(one.pid for one in self._ending):  # others have not started, and are killed when they do
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            log.warning("workers do not end", pids=[one.pid for one in self._ending])
-        finally:
-            for one in list(self._ending):
-                self._release(one)
-            self._parts.close()
+        ended = [*self.all]
+        for one in ended:
+            self._end(one)
+        for one in ended:
+            if one.started is not None and not one.started.done():
+                await asyncio.wait((one.started,))
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(loop.run_in_executor(None, one.process.close) for one in ended))
 
     def poll(self, seconds: float) -> None:
         """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
         for descriptor, _ in self._poll.poll(seconds * 1000):
             if descriptor in self._polled:
-                self._take(self._polled[descriptor])
+                one = self._polled[descriptor]
+                self._handle(one, one.process.answers())
 
     # -- new workers --
 
-    def add(self, index: int, only: int | None = None) -> WorkerProcess:
-        """Request a worker with number `index` from the fork server. Return its handle at once, before the worker is `ready`.
-
-        `only` is the only trait that the worker may run, None for any.
-        """
-        child = Child(
-            worker.RUN,
-            worker.setup(self.plans, self.folders, index, self._layout),
-            needs=self._needs,
-            limits=ChildLimits(output=0, frame=worker.LONGEST_PAYLOAD),
-            memory=worker.WorkerMemory.size(len(self.plans)),
-            shared=[self._parts.fileno()] if self._layout.size else [],
-            kinds=(worker.ERROR, worker.VOID),
-            name=worker.WORKER,
-        )
-        one = WorkerProcess(index, child, only)
+    def _add(self, index: int) -> None:
+        """Start a worker with this number, in a thread, since a new fork server must first load all kernels."""
+        memory = forkserver.CONTEXT.RawArray("B", WorkerMemory.size(len(self.plans)))
+        setup = WorkerSetup(self.plans, self.folders, index, memory, self._parts, self._layout)
+        process = WorkerProcess(forkserver.CONTEXT, worker.serve, setup, name=worker.WORKER)
+        one = PoolWorker(index, process, WorkerMemory(memory))
         self.all.append(one)
-        self._watch(one)
-        self._timeout[one] = asyncio.get_running_loop().call_later(START_TIMEOUT, self._overdue, one)
-        if not child.start():
-            self._retry(one)
-        return one
+        loop = asyncio.get_running_loop()
+        one.timeout = loop.call_later(START_TIMEOUT, self._overdue, one)
+        one.started = loop.run_in_executor(None, process.start)
+        one.started.add_done_callback(partial(self._started, one))
 
-    def _watch(self, one: WorkerProcess) -> None:
-        """Watch the present descriptors of a worker. `poll` watches only the one for frames."""
-        loop, wanted = asyncio.get_running_loop(), set(one.child.descriptors)
+    def _started(self, one: PoolWorker, started: asyncio.Future[Any]) -> None:
+        if one.dead:
+            return
+        if started.cancelled() or started.exception() is not None:
+            self._failure = self._failure or f"it cannot be started: {started.exception()!r}"
+            self._died(one)
+            return
+        self._watch(one)
+        self._read(one)
+
+    def _watch(self, one: PoolWorker) -> None:
+        """Watch the present descriptors of a worker. `poll` watches only the one for answers."""
+        loop, wanted = asyncio.get_running_loop(), set() if one.dead else set(one.process.descriptors)
         for descriptor in one.watched - wanted:
             loop.remove_reader(descriptor)
             if self._polled.pop(descriptor, None) is not None:
                 self._poll.unregister(descriptor)
         for descriptor in wanted - one.watched:
-            frames = descriptor == one.child.frames_fd
-            loop.add_reader(descriptor, self._with_log_context, self._take if frames else self._read, one)
-            if frames:
+            loop.add_reader(descriptor, self._read_in_context, one)
+            if descriptor == one.process.answers_fd:
                 self._poll.register(descriptor, select.POLLIN)
                 self._polled[descriptor] = one
         one.watched = wanted
 
-    def _retry(self, one: WorkerProcess) -> None:
-        """Request a worker again. If the fork server has ended, first start a new one in a thread."""
-        if self._closed or one.dead:
-            return
-        if self._server.is_running():
-            if not one.child.start():
-                self._retry_later(one)
-            return
-        starting = self._ensure_server()
-        starting.add_done_callback(lambda _: self._retry(one) if self._server.is_running() else self._retry_later(one))
-
-    def _retry_later(self, one: WorkerProcess) -> None:
-        asyncio.get_running_loop().call_later(RETRY_AFTER, self._retry, one)
-
-    def _ensure_server(self) -> asyncio.Future[None]:
-        """Start the fork server in a thread, unless it runs or already starts. Return a future that is done after the start."""
-        if self._starting is None or self._starting.done():
-            self._starting = asyncio.get_running_loop().run_in_executor(None, self._server.start)
-        return self._starting
-
-    def _overdue(self, one: WorkerProcess) -> None:
+    def _overdue(self, one: PoolWorker) -> None:
         log.error("a worker was not ready in time", worker=one.index, timeout_s=START_TIMEOUT)
-        if one.pid:
-            one.child.kill()
-        else:  # the fork server does not answer
-            asyncio.get_running_loop().run_in_executor(None, self._server.close)
+        one.process.kill()
 
-    def _replace(self, one: WorkerProcess) -> None:
+    def _replace(self, one: PoolWorker) -> None:
         """Replace a worker that has died. If workers repeatedly die before they are ready, pause first, longer each time."""
         self._died_at.setdefault(one.index, time.monotonic())
         failed = self._failed_starts[one.index] = 0 if one.ready else self._failed_starts.get(one.index, 0) + 1
         if failed < START_ATTEMPTS:
-            self.add(one.index)
+            self._add(one.index)
             return
-        self._failure = self._failure or "it dies before it is ready"
+        self._failure = self._failure or f"it dies before it is ready, with {one.process.ending}"
         self._changed.set()
         pause = min(30.0, 0.25 * 2 ** (failed - START_ATTEMPTS))
         log.error("worker dies before it is ready", worker=one.index, reason=self._failure, next_try_s=pause)
@@ -239,99 +200,65 @@ class Workers:
 
     def _add_unless_closed(self, index: int) -> None:
         if not self._closed:
-            self.add(index)
+            self._add(index)
 
     # -- answers --
 
-    def _with_log_context(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
-        """Call `react` with a worker. Its log lines name the current game and turn, not those in which the worker was started."""
-        self.log_context.run(react, one)
+    def _read_in_context(self, one: PoolWorker) -> None:
+        """Read as `_read` does. Log lines name the current game and turn, not those in which the worker was started."""
+        self.log_context.run(self._read, one)
 
-    def _read(self, one: WorkerProcess) -> None:
-        """Read whether a worker has ended, and what it has sent."""
-        frames = one.child.take()
+    def _read(self, one: PoolWorker) -> None:
+        """Read what a worker has sent, and whether it has ended."""
+        answers = one.process.take()
         self._watch(one)
-        self._handle_all(one, frames)
+        self._handle(one, answers)
+        if one.process.ending is not None:
+            self._died(one)
 
-    def _take(self, one: WorkerProcess) -> None:
-        """Read what a worker has sent."""
-        self._handle_all(one, one.child.take_frames())
+    def _handle(self, one: PoolWorker, answers: Sequence[bytes]) -> None:
+        for data in answers:
+            if one.dead:
+                return
+            answer = pickle.loads(data)
+            if not one.ready:
+                self._on_built(one, answer)
+            elif answer[0] == one.number and one.assigned:
+                self._events.on_answer(one, answer[1])
 
-    def _handle_all(self, one: WorkerProcess, frames: Sequence[ChildFrame]) -> None:
-        child = one.child
-        try:
-            for frame in frames:
-                self._handle(one, frame)
-        except ValueError as problem:
-            log.error("worker sent an invalid message", worker=one.index, reason=str(problem))  # noqa: TRY400  # no error of ours
-            child.end_as_malformed()
-        if child.ending is not None:
-            if one in self._ending:
-                asyncio.get_running_loop().call_soon(self._release, one)
-            else:
-                self._died(one)
-        elif child.frames_fd < 0:  # its end follows soon, if its forker lives
-            self._watch(one)
-            asyncio.get_running_loop().call_later(EXIT_CODE_TIMEOUT, self._with_log_context, self._died, one)
-
-    def _handle(self, one: WorkerProcess, frame: ChildFrame) -> None:
-        """Handle a frame of a worker. Raises `ValueError` if it is invalid."""
-        if frame.kind == READY:
-            self._became_ready(one, preloaded=frame.payload == worker.PRELOADED)
-        elif frame.kind == FAILED:
-            self._failure = frame.text
-            self._changed.set()
-        elif not one.dead:
-            number, text = worker.message_of(frame, len(self.plans))
-            self._events.on_message(one, frame.kind, number, frame.channel, text)
-
-    def _became_ready(self, one: WorkerProcess, *, preloaded: bool) -> None:
-        if one.dead:
+    def _on_built(self, one: PoolWorker, problem: str) -> None:
+        self._changed.set()
+        if problem:
+            self._failure = problem
             return
         one.ready = True
-        self._timeout.pop(one).cancel()
-        self.preloaded &= preloaded
+        if one.timeout is not None:
+            one.timeout.cancel()
         self._failed_starts[one.index] = 0
         died = self._died_at.pop(one.index, None)
         if died is not None:
             self.replacements.append(time.monotonic() - died)
             log.info("worker replaced", worker=one.index, ms=round(self.replacements[-1] * 1000, 1))
-        self._changed.set()
         self._events.on_ready(one)
 
     # -- the end --
 
-    def _died(self, one: WorkerProcess) -> None:
-        """Remove a worker that has ended or sends nothing more. Replace it if `on_death` says so."""
+    def _died(self, one: PoolWorker) -> None:
+        """Remove a worker that has ended, and replace it."""
         if one.dead:
             return
-        ending = one.child.ending
-        self.end(one)
-        if self._closed:
-            return
-        if not one.pid:  # the fork server ended with the request
-            if one.only is None:
-                asyncio.get_running_loop().call_later(RETRY_AFTER, self._add_unless_closed, one.index)
-            return
-        log.warning("worker died", worker=one.index, exit_code=None if ending is None else ending.code)
-        if self._events.on_death(one):
-            self._replace(one)
+        ending = one.process.ending
+        self._end(one)
+        one.process.close()
+        log.warning("worker died", worker=one.index, reason=str(ending), exit_code=None if ending is None else ending.code)
+        self._events.on_death(one)
+        self._replace(one)
 
-    def end(self, one: WorkerProcess) -> None:
-        """End a worker, and do not replace it."""
+    def _end(self, one: PoolWorker) -> None:
+        """Kill a worker, unless it has ended, and remove it."""
         one.dead = True
-        if not one.ready:
-            self._timeout.pop(one).cancel()
+        if one.timeout is not None:
+            one.timeout.cancel()
         self.all.remove(one)
-        one.child.kill()
-        self._ending.append(one)
-        if one.child.ending is not None:
-            asyncio.get_running_loop().call_soon(self._release, one)
-
-    def _release(self, one: WorkerProcess) -> None:
-        if one in self._ending:
-            self._ending.remove(one)
-            one.child.close()
-            del one.memory  # releases the memory
-            self._watch(one)
-            self._changed.set()
+        self._watch(one)
+        one.process.kill()

@@ -27,18 +27,15 @@ from vindibot.base.output.console import plain_table
 from vindibot.base.output.text import counted, printable
 from vindibot.base.seeds import derive_seed
 from vindibot.client.game_client import ClientSettings
-from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.bots import Bot, load_bot
 from vindibot.config.load import Config
 from vindibot.config.maps import load_map, map_text
 from vindibot.config.settings import PlaySettings, cores
 from vindibot.engine.agent import Voters
-from vindibot.engine.warmup import Preview, warm
-from vindibot.engine.worker import RUN
+from vindibot.engine.warmup import Preview, load_beside, warm
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import recording_folder_problem
 from vindibot.games.outcome import Reason
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 from vindibot.server.game_server import GameServer
 from vindibot.server.lobby import RANDOM_BOT
 from vindibot.server.room import Room, RoomObserver
@@ -396,8 +393,8 @@ def _kind_of_server(*, watched: bool) -> type[GameServer]:
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
     """Return the first error in a group, which may contain groups."""
-    problem = group.exceptions[0]
-    return _first(problem) if isinstance(problem, BaseExceptionGroup) else problem
+    one = group.exceptions[0]
+    return _first(one) if isinstance(one, BaseExceptionGroup) else one
 
 
 def play_games(config: Config[PlaySettings], console: Console, start: Continuation | None = None) -> int:
@@ -408,28 +405,25 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
     Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
     settings = config.settings
-    for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):
-        if start is not None and getattr(settings, key):
-            raise config.refuse(key, f"does not go with --from: {what}")
     with ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
-        needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]
-        with contextlib.nullcontext() if settings.pool.in_process else loading_beside(RUN, *needs):
-            bot = load_bot(settings.bot)
-            if start is not None:
-                rivals = rivals_of(start, settings.against)
-            else:
-                rivals = (load_bot(settings.against),) * (SEATS - 1) if settings.against else ()
-            if settings.embedded:
-                load_map(settings.map)
-            if settings.recording.enabled and (problem := recording_folder_problem(settings.recording.folder)):
-                raise config.refuse("recording.folder", problem)
-            seed = settings.seed if settings.seed is not None else secrets.randbits(48)
-            session = Session(config, console, bot, rivals, seed, start)
-            if not settings.embedded:
-                session.key = require_key(settings.key, settings.key_file)
-                log.add_secret(session.key)
-            warm(console, session.preview())
+        if not settings.pool.in_process:
+            load_beside(*filter(None, (settings.bot, settings.against)))
+        bot = load_bot(settings.bot)
+        if start is not None:
+            rivals = rivals_of(start, settings.against)
+        else:
+            rivals = (load_bot(settings.against),) * (SEATS - 1) if settings.against else ()
+        if settings.embedded:
+            load_map(settings.map)
+        if settings.recording.enabled and (problem := recording_folder_problem(settings.recording.folder)):
+            raise config.refuse("recording.folder", problem)
+        seed = settings.seed if settings.seed is not None else secrets.randbits(48)
+        session = Session(config, console, bot, rivals, seed, start)
+        if not settings.embedded:
+            session.key = require_key(settings.key, settings.key_file)
+            log.add_secret(session.key)
+        warm(console, session.preview())
         # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.
         gc.collect()
         gc.freeze()

@@ -22,17 +22,14 @@ from sim.game import Game
 from vindibot.base import interrupts, log
 from vindibot.base.output.console import say, terminal
 from vindibot.base.output.text import printable
-from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.bots import Bot, load_bot
 from vindibot.config.settings import cores
 from vindibot.engine.agent import Agent, Voters, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.rehearsal import rehearse
-from vindibot.engine.warmup import warm
-from vindibot.engine.worker import RUN
+from vindibot.engine.warmup import load_beside, warm
 from vindibot.games.ballot import Ballot
 from vindibot.games.line_protocol import EXPERT, LineGame, write_answer
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 
 #: Largest length of a line, in bytes.
 LONGEST_LINE = 4096
@@ -79,9 +76,9 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
     with _own_streams() as (source, target):
         console = terminal(stderr=True)
         with log.configured("info", None, console):
-            with loading_beside(RUN, Needs(*named_modules(name))):
-                bot = load_bot(name)
-                warm(console)
+            load_beside(name)
+            bot = load_bot(name)
+            warm(console)
             interrupts.at_once_again()
             asyncio.run(_StdioPlayer(bot, settings, console, source, target).play())
 
@@ -121,17 +118,17 @@ class _StdioPlayer:
 
     async def play(self) -> None:
         """Play to the end of the input, or until the reader of the moves has closed the output."""
-        its_voters = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
+        asked = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
         try:
-            await its_voters.start()
-            await rehearse(its_voters)
+            await asked.start()
+            await rehearse(asked)
             limits = f"{self._settings.first_ms:g} ms for the first move, then {self._settings.limit_ms:g} ms"
             self._note(f"{self._bot.name} is ready: {limits}, {self._settings.rounds} rounds")
-            await self._answer_all(its_voters)
+            await self._answer_all(asked)
         finally:
-            await its_voters.close()
+            await asked.close()
 
-    async def _answer_all(self, its_voters: Voters) -> None:
+    async def _answer_all(self, asked: Voters) -> None:
         lines: asyncio.Queue[_Line | None] = asyncio.Queue()
         threading.Thread(
             target=_read_lines, args=(self._source, lines, asyncio.get_running_loop()), name="vindibot-lines", daemon=True
@@ -141,10 +138,10 @@ class _StdioPlayer:
             if self._game.begins:
                 began = line.read_at
             games = self._game.feed(line.text)
-            if games is not None and not await self._answer(its_voters, games, began):
+            if games is not None and not await self._answer(asked, games, began):
                 return
 
-    async def _answer(self, its_voters: Voters, games: Game, began: float) -> bool:
+    async def _answer(self, asked: Voters, games: Game, began: float) -> bool:
         """Decide and write a move. Return False if the reader has closed the output.
 
         `began` is the time (of `time.monotonic`) at which the first line of the turn was read.
@@ -152,7 +149,7 @@ class _StdioPlayer:
         settings, first = self._settings, self._agent is None
         if self._agent is None:
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
-            self._agent = Agent(its_voters, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
+            self._agent = Agent(asked, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
         ballot = await self._agent.decide(games, began, (settings.first_ms if first else settings.limit_ms) / 1000)
         self._game.moved(ballot.direction)
         try:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.options import PATH, number_option
+from vindibot.cli.measuring.parameters import PATH
 
 #: The option for the share of the maps that only measure a fit.
 holdout_option = click.option(
@@ -38,7 +37,12 @@ def learn_command() -> None:
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
 @click.argument("out", type=PATH)
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes in all  [default: 30]")
-@number_option("--decisions", help="train until the net has made N moves in all; with --minutes, the first of both ends the run")
+@click.option(
+    "--decisions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="train until the net has made N moves in all; with --minutes, the first of both ends the run",
+)
 @click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
 @click.option(
     "--threads", type=int, metavar="N", help="number of threads; another number gives another net  [default: all cores]"
@@ -49,10 +53,29 @@ def learn_command() -> None:
 @click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="another setting, for example discount=0.995; repeatable"
 )
-@click.option("--against", default="seed", metavar="BOT", shell_complete=complete_bots, help="the bot of the short matches")
+@click.option(
+    "--against",
+    default="seed",
+    metavar="BOT",
+    shell_complete=complete_bots,
+    help="the bot of the short matches",
+)
 @click.option("--resume", is_flag=True, help="continue the run in the folder OUT")
 @click.option("--idle", is_flag=True, help="run at the lowest priority, with all that runs in the same terminal")
-def selfplay(out: Path, **options: Any) -> None:
+def selfplay(
+    out: Path,
+    minutes: float | None,
+    decisions: int | None,
+    hidden: int | None,
+    threads: int | None,
+    seed: int | None,
+    rivals: tuple[Path, ...],
+    start: Path | None,
+    changes: tuple[str, ...],
+    against: str,
+    resume: bool,
+    idle: bool,
+) -> None:
     """Learn a net by games against itself, in the new folder OUT.
 
     The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which
@@ -72,25 +95,44 @@ def selfplay(out: Path, **options: Any) -> None:
       vindibot learn selfplay mynet --resume
       vindibot arena mynet seed --blocks 20
     """
-    from vindibot.learning.selfplay import run_selfplay
+    from vindibot.learning.selfplay import Limit, run_selfplay
 
-    sys.exit(run_selfplay(out, **options))
+    options = {"hidden": hidden, "threads": threads, "seed": seed}
+    code = run_selfplay(
+        out,
+        Limit(decisions, minutes),
+        against,
+        resume=resume,
+        options=options,
+        changes=changes,
+        rivals=rivals,
+        start=start,
+        idle=idle,
+    )
+    sys.exit(code)
 
 
 @learn_command.command("match", short_help="Play matches of nets alone against bots or other nets.")
 @click.argument("nets", metavar="NET...", nargs=-1, required=True, shell_complete=complete_bots)
 @click.option(
     "--against",
+    "rivals",
     multiple=True,
     default=("seed",),
     metavar="RIVAL",
     shell_complete=complete_bots,
     help="a bot, or a file of nets (.npz), each of which is a rival; repeatable",
 )
-@number_option("--blocks", least=2, default=40, help="number of maps; four games on each")
+@click.option("--blocks", type=click.IntRange(2), default=40, metavar="N", help="number of maps; four games on each")
 @click.option("--seed", type=int, default=1, metavar="N", help="seed of the maps")
-@number_option("--nodes", default=1000, help="most nodes per move of a bot")
-def match(nets: tuple[str, ...], **options: Any) -> None:
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    default=1000,
+    metavar="N",
+    help="most nodes per move of a bot",
+)
+def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int, nodes: int) -> None:
     """Play matches of each NET alone against three copies of each rival.
 
     NET is a file of nets (.npz), whose first net plays, or a bot that plays a net alone. Against other nets, thousands of games
@@ -109,7 +151,7 @@ def match(nets: tuple[str, ...], **options: Any) -> None:
     """
     from vindibot.learning.matches import run_matches
 
-    sys.exit(run_matches(nets, **options))
+    sys.exit(run_matches(nets, rivals, blocks, seed, nodes))
 
 
 @learn_command.command("imitate", short_help="Learn how bots move in recorded games.")
@@ -128,7 +170,17 @@ def match(nets: tuple[str, ...], **options: Any) -> None:
 @click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16; needs --net")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
 @click.option("--net", type=PATH, metavar="FILE", help="write no models, but nets that play alone; leave out BOT")
-def imitate(bot: str, records: tuple[Path, ...], **options: Any) -> None:
+def imitate(
+    bot: str,
+    records: tuple[Path, ...],
+    only: tuple[str, ...],
+    trait: str | None,
+    holdout: float,
+    near: float,
+    hidden: int,
+    out: Path | None,
+    net: Path | None,
+) -> None:
     """Learn how the bots in RECORDS move: one net for each bot.
 
     RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. The command writes a bot that extends BOT,
@@ -146,7 +198,7 @@ def imitate(bot: str, records: tuple[Path, ...], **options: Any) -> None:
     """
     from vindibot.learning.imitation import run_imitation
 
-    sys.exit(run_imitation(bot, records, **options))
+    sys.exit(run_imitation(bot, records, only, trait, holdout, near, hidden, out, net))
 
 
 @learn_command.command("value", short_help="Fit the weights of an evaluation to recorded games.")
@@ -154,9 +206,15 @@ def imitate(bot: str, records: tuple[Path, ...], **options: Any) -> None:
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @click.option("--trait", default="search", metavar="LABEL", help="the label of the trait whose weights are fitted")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the weights  [default: BOT-fitted.toml]")
-@number_option("--every", most=1000, default=10, help="number of rounds from one position of a game to the next")
+@click.option(
+    "--every",
+    type=click.IntRange(1, 1000),
+    default=10,
+    metavar="N",
+    help="number of rounds from one position of a game to the next",
+)
 @holdout_option
-def value(bot: str, records: tuple[Path, ...], **options: Any) -> None:
+def value(bot: str, records: tuple[Path, ...], trait: str, out: Path | None, every: int, holdout: float) -> None:
     """Fit the weights of the evaluation of BOT to the results of the games in RECORDS.
 
     RECORDS are files of game records, for example cup.games.jsonl of vindibot arena; take a thousand games or more. The command
@@ -172,4 +230,4 @@ def value(bot: str, records: tuple[Path, ...], **options: Any) -> None:
     """
     from vindibot.learning.value import run_value
 
-    run_value(bot, records, **options)
+    run_value(bot, records, trait, out, every, holdout)

@@ -90,7 +90,7 @@ def serve(owner: Owner) -> None:
         make_importable(folders)
         with contextlib.suppress(OSError):
             os.chdir(folder)
-        if any(plan.module == "__main__" for plan in plans):
+        if any(plan.class_path.startswith("__main__:") for plan in plans):
             sys.modules["__main__"] = _imported(*main)
         built = [plan.build() for plan in plans]
         kernels.warm()

@@ -81,7 +81,10 @@ class Trial:
     @property
     def needs(self) -> Needs:
         """The modules that the process should have at once."""
-        return Needs(self._folders, tuple(dict.fromkeys(plan.module for plan in self._plans if plan.module != "__main__")))
+        return Needs(
+            self._folders,
+            tuple(dict.fromkeys(module for plan in self._plans if (module := plan.class_path.partition(":")[0]) != "__main__")),
+        )
 
     def __enter__(self) -> Self:
         self._begin()
