@@ -35,10 +35,11 @@ FORBIDDEN = {
 STARTS = re.compile(r"pickle\.loads|\bmarshal\b|multiprocessing|ProcessPoolExecutor|os\.fork\(")
 #: The kernel cache has pickles that only this project writes.
 EXCEPTED = {"sim/cache/machine_code.py"}
-#: The longest chain of rooms of `vindibot` that import each other.
-LONGEST = 8
-#: Modules that may lie in a folder, its `__init__.py` not counted.
-MOST_MODULES = 17
+#: The longest chain of rooms of `vindibot` that import each other, and imports that do not count because they will go.
+LONGEST, GOING = 7, {("review", "devtools")}
+#: Modules that may lie in a folder, its `__init__.py` not counted, and folders that still have more.
+MOST_MODULES = 12
+LARGER = {"vindibot/cluster", "vindibot/engine", "vindibot/processes", "vindibot/server", "vindibot/server/site"}
 #: The administrator's requests, what people see and what is stored: folders that the core of the server does not know.
 FOLDERS_OF_THE_SERVER = ("vindibot.server.admin", "vindibot.server.site", "vindibot.server.store")
 #: Files that may lie in `vindibot` itself, its type marker not counted.
@@ -78,21 +79,21 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    assert ("vindibot.games.history", "vindibot.games.curves") in {
+    assert ("vindibot.games.history", "vindibot.games.ballot") in {
         (name, one) for name, found in file_edges().items() for one in found
     }
     TopologicalSorter(file_edges()).prepare()  # raises `CycleError`, which names the files
 
 
 def test_no_chain_of_rooms_is_long() -> None:
-    chain = longest_chain({(above, below) for above, below in edges() if {above, below} <= set(ROOMS)})
+    chain = longest_chain({(above, below) for above, below in edges() if {above, below} <= set(ROOMS)} - GOING)
     assert len(chain) <= LONGEST, chain
 
 
 def test_a_folder_has_few_modules() -> None:
-    found = Counter(path.parent for floor in FLOORS for path in modules(floor) if path.name != "__init__.py")
-    many = {str(folder.relative_to(TOP)): count for folder, count in found.items() if count > MOST_MODULES}
-    assert not many
+    paths = [path.relative_to(TOP) for floor in FLOORS for path in modules(floor) if path.name != "__init__.py"]
+    counts = Counter(str(path.parent) for path in paths)
+    assert {folder for folder, count in counts.items() if count > MOST_MODULES} <= LARGER
 
 
 def test_the_core_of_the_server_imports_nothing_that_people_see() -> None:

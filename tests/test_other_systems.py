@@ -31,9 +31,8 @@ pytestmark = pytest.mark.timeout(600)
 PLACES = {
     **dict.fromkeys(
         (
-            "vindibot/arena/seats/child_seat.py",
+            "vindibot/arena/seats/bots.py",
             "vindibot/arena/seats/programs.py",
-            "vindibot/arena/seats/seat.py",
             "vindibot/arena/seats/stdio.py",
             "vindibot/devtools/trials/answering.py",
             "vindibot/devtools/trials/trial.py",

@@ -168,6 +168,7 @@ class Run:
 
 def main() -> None:
     """Read the options, and train."""
+    torch.set_num_threads(1)  # the tensors are small: on a busy machine, several threads mostly wait for each other
     parser = argparse.ArgumentParser(description="train a net to play Vindinium")
     parser.add_argument("folder", type=Path, help="the folder of the run")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of the training")

@@ -15,8 +15,8 @@ from tests.bots.destructive_traits import MARKER
 from tests.support.arenabots import nobody_left, schedule
 from tests.support.paths import BOTS
 from vindibot.arena.dispatch import Dispatcher
+from vindibot.arena.games import LocalGames
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.worker import LocalGames
 from vindibot.processes.server import ForkServer
 
 ANSWERS = ("nan", "infinity", "shape", "direction", "text", "lambda", "object")
@@ -130,7 +130,7 @@ def test_no_trait_harms_an_innocent_bot(tmp_path: Path, good: str, case: str) ->
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", MODULES)
 def test_no_module_harms_an_innocent_bot(tmp_path: Path, good: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.seats.child_seat.START_SECONDS", 20.0)
+    monkeypatch.setattr("vindibot.arena.seats.bots.START_SECONDS", 20.0)
     folder = tmp_path / "bad"
     folder.mkdir()
     text = f"import os, sys\nfrom behaviours import Behaviour\n\nif os.getpid() != {os.getpid()}:\n    {MODULES[kind]}\n\n"

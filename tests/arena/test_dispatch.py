@@ -8,10 +8,8 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +19,15 @@ import pytest
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from tests.support.players import AtOnce, Threads, at_once, threads
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
+from vindibot.arena.games import LocalGames
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
-from vindibot.arena.seats import child_seat
+from vindibot.arena.seats import bots
 from vindibot.arena.tournament import stopping
-from vindibot.arena.worker import NAME, GameNotBegunError, LocalGames
 from vindibot.base.errors import VindibotError
+from vindibot.engine import forkserver, jobs
+from vindibot.engine.jobs import JobEndedError, JobError
 from vindibot.games import game_record as gamerecord
-from vindibot.processes.ending import ChildEnded, ChildEnding
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.requests import ROOT
-from vindibot.processes.server import ForkServer
-from vindibot.processes.tasks import TaskError
 
 
 def fake(task: GameTask) -> PlayedGame:
@@ -52,7 +47,7 @@ class Dying(Threads):
         if task.name not in self.deadly:
             return super().submit(task)
         future: Future[PlayedGame] = Future()
-        future.set_exception(ChildEnded(ChildEnding("killed", -signal.SIGSEGV, 1.0, "Fatal Python error: Segmentation fault")))
+        future.set_exception(JobEndedError("its process ended with signal SIGSEGV"))
         return future
 
 
@@ -75,7 +70,7 @@ def test_a_worker_that_dies_loses_only_the_game_that_killed_it() -> None:
     assert {name for name, line in found.items() if line.ending == "aborted"} == deadly
     assert all(seat.outcome.reason == "aborted" for name in deadly for seat in found[name].seats)
     assert all(log.count(name) == (ATTEMPTS if name in deadly else 1) for name in found)
-    assert "game b00000g002 is given up: its worker ended with signal SIGSEGV" in notes
+    assert "game b00000g002 is given up: its process ended with signal SIGSEGV" in notes
 
 
 def test_games_are_not_given_up_if_all_workers_die() -> None:
@@ -86,18 +81,20 @@ def test_games_are_not_given_up_if_all_workers_die() -> None:
     assert handed == []
 
 
-@pytest.mark.parametrize("problem", [BrokenExecutor("broken"), GameNotBegunError("there is no fork server")])
-def test_players_that_can_play_no_game_end_the_tournament(problem: Exception) -> None:
+@pytest.mark.parametrize("on_submit", [True, False])
+def test_players_that_can_play_no_game_end_the_tournament(on_submit: bool) -> None:
+    problem = BrokenExecutor("broken")
+
     class Dead(AtOnce):
         def submit(self, task: GameTask) -> Future[PlayedGame]:
-            if isinstance(problem, BrokenExecutor):
+            if on_submit:
                 raise problem
             return super().submit(task)
 
     def play(task: GameTask) -> PlayedGame:
         raise problem
 
-    with pytest.raises(VindibotError, match=f"{problem} again and again"):
+    with pytest.raises(VindibotError, match="broken again and again"):
         list(Dispatcher(lambda: Dead(play), 2).run(tasks()))
 
 
@@ -107,7 +104,7 @@ def test_a_game_that_has_not_begun_is_played_later_and_has_not_failed() -> None:
     def play(task: GameTask) -> PlayedGame:
         times[task.name] += 1
         if times[task.name] <= ATTEMPTS + 1:
-            raise GameNotBegunError("there is no fork server")
+            raise BrokenExecutor("no process")
         return fake(task)
 
     notes: list[str] = []
@@ -122,7 +119,7 @@ def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
     def play(task: GameTask) -> PlayedGame:
         seen.append(task.name)
         if task.game == 1:
-            raise TaskError('Traceback (most recent call last):\n  File "x.py", line 1, in play\nValueError: no way\n')
+            raise JobError('Traceback (most recent call last):\n  File "x.py", line 1, in play\nValueError: no way\n')
         return fake(task)
 
     notes: list[str] = []
@@ -243,31 +240,18 @@ def processes(name: str) -> list[psutil.Process]:
     return [one for *_, one in sorted(found)]
 
 
-@pytest.fixture
-def fresh_server() -> Iterator[None]:
-    """Use a fork server whose processes are descendants of this process."""
-    ForkServer.of_process().close()
-    yield
-    ForkServer.of_process().close()
-
-
 @pytest.mark.slow_faults
-@pytest.mark.usefixtures("fresh_server")
-@pytest.mark.parametrize(("name", "number"), [*product((NAME, ROOT, KEEPER), (signal.SIGKILL, signal.SIGSTOP))])
-def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
-    tmp_path: Path, name: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", [jobs.NAME, forkserver.NAME])
+def test_every_game_is_played_if_a_process_of_ours_is_killed(tmp_path: Path, name: str) -> None:
     """As by somebody's `kill -9`, or by the kernel without memory."""
     own = bad_trait(tmp_path, "Improves", pause=0.0)
-    wall = 3.0 if name == NAME and number == signal.SIGSTOP else 600.0
-    monkeypatch.setattr("vindibot.arena.worker.WALL_MARGIN", 1.0)
-    plan = schedule("seed", "malvert", f"own={own}", "stay", blocks=3, limits__nodes=20, limits__wall_s=wall)
+    plan = schedule("seed", "malvert", f"own={own}", "stay", blocks=3, limits__nodes=20)
     notes: list[str] = []
     found: list[PlayedGame] = []
     with nobody_left():
         for one in Dispatcher(partial(LocalGames, plan.entrants, 2), 2, notify=notes.append).run(plan.tasks()):
             if len(found) == 1:
-                processes(name)[0].send_signal(number)
+                processes(name)[0].kill()
             found.append(one)
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
     assert all(one.line.ending == "finished" for one in found), notes
@@ -275,39 +259,20 @@ def test_every_game_is_played_if_a_process_of_ours_is_killed_or_stopped(
 
 
 @pytest.mark.slow_faults
-@pytest.mark.usefixtures("fresh_server")
 def test_a_seat_that_somebody_kills_is_not_at_fault(tmp_path: Path) -> None:
     plan = schedule(f"own={bad_trait(tmp_path, 'Sleeps', seconds=0.05)}", "stay", "stay", "stay", blocks=1)
     found: list[PlayedGame] = []
 
     def kill() -> None:
-        while not processes(child_seat.NAME):
+        while not processes(bots.NAME):
             time.sleep(0.001)
-        processes(child_seat.NAME)[0].kill()
+        processes(bots.NAME)[0].kill()
 
     killer = threading.Thread(target=kill)
     killer.start()
     found = list(Dispatcher(partial(LocalGames, plan.entrants, 1), 1).run(plan.tasks()))
     killer.join()
     assert [(one.line.ending, one.line.has_forfeits) for one in found] == [("finished", False)] * 4
-
-
-def test_a_trait_that_kills_its_parent_ends_no_game(tmp_path: Path) -> None:
-    trait = tmp_path / "assassin.py"
-    trait.write_text(
-        "import os, signal\nfrom pathlib import Path\nfrom behaviours import Behaviour\n\n\n"
-        "class Assassin(Behaviour):\n    once: str = ''\n\n    def vote(self, view):\n"
-        "        if view.turn // 4 == 3 and not (self.once and Path(self.once).exists()):\n"
-        "            if self.once:\n                Path(self.once).touch()\n"
-        "            os.kill(os.getppid(), signal.SIGKILL)\n            signal.pause()\n        return 0\n"
-    )
-    bot = tmp_path / "bot.toml"
-    bot.write_text(f'[traits.assassin]\nuse = "assassin:Assassin"\nonce = "{tmp_path / "done"}"\n')
-    plan = schedule(str(bot), "seed", "random", "stay", blocks=2)
-    with nobody_left():
-        found = list(Dispatcher(partial(LocalGames, plan.entrants, 2), 2).run(plan.tasks()))
-    assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
-    assert all(one.line.ending == "finished" for one in found)
 
 
 @pytest.mark.slow_faults

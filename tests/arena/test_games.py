@@ -13,11 +13,11 @@ from sim.game import copy_of, equal
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.arenabots import bad_trait, first_game, first_task, nobody_left, schedule
+from vindibot.arena.games import play_task
 from vindibot.arena.referee import decided, replay
 from vindibot.arena.results import decode
 from vindibot.arena.schedule import map_of_task
-from vindibot.arena.seats.seat import InProcessSeat
-from vindibot.arena.worker import play_task
+from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
@@ -112,7 +112,7 @@ def test_bad_traits_forfeit(tmp_path: Path, trait: str, parameters: dict[str, ob
 
 
 def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.seats.child_seat.HANG_MARGIN", 0.5)
+    monkeypatch.setattr("vindibot.arena.seats.bots.HANG_MARGIN", 0.5)
     bot = bad_trait(tmp_path, "LoopsInKernel")
     line = first_game("stay", f"bad={bot}", *QUIET[1:], limits__move_ms=100)
     assert line.seats[1].outcome.reason == "timeout"
@@ -256,7 +256,7 @@ def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path, last_words: str) 
 def test_bad_traits_in_a_process_of_their_own_forfeit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trait: str, termination: str, note: str
 ) -> None:
-    monkeypatch.setattr("vindibot.arena.seats.child_seat.HANG_MARGIN", 0.5)
+    monkeypatch.setattr("vindibot.arena.seats.bots.HANG_MARGIN", 0.5)
     (tmp_path / "bad").mkdir()
     bad, good = bad_trait(tmp_path / "bad", trait), own_bot(tmp_path / "good")
     with nobody_left():

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tests.support.arenabots import first_task, web_bot
 from tests.support.paths import BOTS
-from vindibot.arena.worker import play_task
+from vindibot.arena.games import play_task
 from vindibot.cli.main import main
 from vindibot.games import game_record
 from vindibot.games.game_record import GameRecord

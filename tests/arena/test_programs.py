@@ -15,13 +15,13 @@ from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from sim.rules import step
 from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from tests.support.documents import blocks
+from vindibot.arena.games import play_task
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import Schedule, read_map_set
+from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.arena.seats.entrants import Limits, read_entrants
 from vindibot.arena.seats.hosting import environment
-from vindibot.arena.seats.seat import InProcessSeat
 from vindibot.arena.settings import ArenaSettings
-from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
@@ -255,7 +255,7 @@ def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
 @pytest.mark.slow
 def test_no_seat_is_at_fault_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker kills a game whose bot hangs. A bot that waits for the start of the game does not hang."""
-    monkeypatch.setattr("vindibot.arena.seats.child_seat.HANG_SECONDS", 1.0)
+    monkeypatch.setattr("vindibot.arena.seats.bots.HANG_SECONDS", 1.0)
     line = first_game(web_bot("late", 2.5), "random", "random", "stay")
     assert [(seat.outcome.reason, seat.outcome.message, seat.moves) for seat in line.seats] == [("finished", "", 12)] * 4
 

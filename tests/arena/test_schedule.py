@@ -12,11 +12,11 @@ from hypothesis import given, strategies as st
 
 from sim.game import SEATS
 from tests.support.arenabots import line_bot, schedule
+from vindibot.arena.games import play_task
 from vindibot.arena.schedule import read_map_set, rotations, seatings
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
-from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.base.seeds import derive_seed
 from vindibot.config.load import load_config

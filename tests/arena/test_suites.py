@@ -13,10 +13,10 @@ from sim.board import draw, parse
 from sim.game import RUNNING, equal
 from tests.support.arenabots import line_bot, schedule, web_bot
 from tests.support.recorded import states_of
+from vindibot.arena.games import play_task
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import Schedule
 from vindibot.arena.suites import SuitePosition, read_suite, write_suite
-from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.games import game_record

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
 import structlog
-from hypothesis import given, strategies as st
 from pydantic import SecretStr
 from rich.console import Console
 
@@ -64,7 +62,7 @@ def logged(tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture(autouse=True)
 def no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_redact", redaction.Redactor(shortest=4))
+    monkeypatch.setattr(redaction, "_secrets", redaction.Redactor())
 
 
 def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:
@@ -192,60 +190,11 @@ def test_a_registered_secret_gets_out_nowhere(logged: Log) -> None:
     with log.context(game=f"g{KEY}"):
         told.error("again", exc_info=RuntimeError(f"{KEY} and {TOKEN}"))
     logging.getLogger("other").error("%s", KEY)
-    told.info("fields", key="whatever", token="else", playUrl="http://x")
+    told.info("fields", key="whatever", token="else", url="http://h:9000/api/g1g1g1g1/zzzz/play?key=qwertyui")
     assert KEY not in logged.everything
     assert TOKEN not in logged.everything
-    assert not any(word in logged.everything for word in ("whatever", "else", "http://x"))
+    assert not any(word in logged.everything for word in ("whatever", "else", "zzzz", "qwertyui"))
     assert len(logged.lines) == 4
-
-
-def test_a_token_is_masked_as_a_word_only(logged: Log) -> None:
-    log.add_secret("1234", token=True)
-    log.add_secret("abc", token=True)
-    told.info("1234 12345 a1234 abc", number=1234, path="/api/x/1234")
-    (line,) = logged.lines
-    assert (line["event"], line["number"], line["path"]) == ("******** 12345 a1234 abc", 1234, "/api/x/********")
-
-
-def test_urls_for_orders_are_masked_without_being_registered(logged: Log) -> None:
-    told.info("post", url="http://h:9000/api/g1g1g1g1/zzzz/play?key=qwertyui")
-    assert logged.lines[0]["url"] == "http://h:9000/api/g1g1g1g1/********/play?key=********"
-
-
-def test_a_long_token_is_masked_wherever_it_stands(logged: Log) -> None:
-    log.add_secret("x8k2m5v9q1z7w3c6b4n0", token=True)
-    log.add_secret("Ab-cd_Ef~gh", token=True)
-    told.info("see _x8k2m5v9q1z7w3c6b4n0_", where="/g/Ab-cd_Ef~gh/p", part="x8k2m5v9q1z7")
-    (line,) = logged.lines
-    assert (line["event"], line["where"], line["part"]) == ("see _********_", "/g/********/p", "x8k2m5v9q1z7")
-
-
-def test_memory_of_tokens_is_bounded() -> None:
-    for number in range(5 * redaction.MAX_TOKENS):
-        log.add_secret(f"t{number:05}", token=True)
-    assert len(redaction._redact._tokens) == redaction.MAX_TOKENS
-    assert redaction.redacted(f"t{5 * redaction.MAX_TOKENS - 1:05} t00000") == "******** t00000"
-
-
-plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.binary()
-    | st.builds(np.float32, st.floats(width=32)),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3) | st.tuples(inner),
-    max_leaves=8,
-)
-
-
-@given(value=plain, before=st.text(max_size=5), after=st.text(max_size=5))
-def test_whatever_is_told_comes_out_as_plain_data(value: Any, before: str, after: str) -> None:
-    log.add_secret(KEY)
-    censored = redaction.redacted([value, f"{before}{KEY}{after}"])
-    assert json.loads(json.dumps(censored, allow_nan=False)) == censored
-    assert KEY not in json.dumps(censored)
 
 
 # The standard library's loggers
@@ -292,32 +241,6 @@ def test_a_traceback_is_shown_at_level_debug_and_is_printable(tmp_path: Path) ->
     log.close()
     assert terminal.shown[0] == 'error   again  error="RuntimeError: \\x1b[2J"'
     assert terminal.terminal.getvalue().splitlines()[-1] == r"RuntimeError: \x1b[2J"
-
-
-class Collecting(logging.Handler):
-    """A handler of somebody else's, who looks at the records only."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
-
-
-def test_a_handler_of_somebody_elses_gets_our_lines_and_no_secret(logged: Log) -> None:
-    """They go through the standard library's loggers, and have no secret any more when they come there."""
-    log.add_secret(KEY)
-    theirs = Collecting()
-    logging.getLogger().addHandler(theirs)
-    try:
-        told.warning(f"no {KEY}", exc_info=RuntimeError(KEY), key="s3cret")
-    finally:
-        logging.getLogger().removeHandler(theirs)
-    (record,) = theirs.records
-    assert (record.name, record.levelname) == ("vindibot.test", "WARNING")
-    assert "no ********" in record.getMessage()
-    assert not any(secret in record.getMessage() for secret in (KEY, "s3cret"))
 
 
 def test_a_line_below_the_level_reaches_no_processor() -> None:
@@ -370,9 +293,9 @@ def test_a_terminal_that_is_gone_disturbs_nothing(tmp_path: Path) -> None:
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     before = list(logging.getLogger().handlers)
     with log.configured("info", tmp_path / "x.jsonl"):
-        assert len(logging.getLogger().handlers) == len(before) + 2, "one for the file, one for the terminal"
+        assert len(logging.getLogger().handlers) == len(before) + 1
         log.setup("debug", tmp_path / "x.jsonl")
-        assert len(logging.getLogger().handlers) == len(before) + 2
+        assert len(logging.getLogger().handlers) == len(before) + 1
     assert logging.getLogger().handlers == before
     assert logging.getLogger("vindibot").level == logging.NOTSET
     assert not structlog.is_configured()

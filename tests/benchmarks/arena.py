@@ -17,16 +17,16 @@ from rich.console import Console
 
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
+from vindibot.arena.games import load_games, play_task
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.report.live import Reporter
 from vindibot.arena.report.summary import Summary, summarise
 from vindibot.arena.report.table import interval, points, show
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import GameTask
-from vindibot.arena.seats.seat import local_seat
+from vindibot.arena.seats.bots import local_seat
 from vindibot.arena.settings import ArenaSettings, SprtSettings
 from vindibot.arena.tournament import Tournament, prepare
-from vindibot.arena.worker import play_task, prepare_children
 from vindibot.config.bots import load_bot, make_importable
 from vindibot.config.load import load_config
 from vindibot.devtools.scaffold import write_project
@@ -139,7 +139,7 @@ def _in_children(folder: Path) -> Row:
     for entrant in tournament.schedule.entrants:
         assert entrant.bot is not None
         make_importable(entrant.bot.folders)
-    prepare_children(tournament.schedule.entrants)
+    load_games(tournament.schedule.entrants)
     seconds: dict[Callable[[GameTask], object], list[float]] = {_play: [], play_task: []}
     for task in [tasks[0], *tasks]:
         for way, spent in seconds.items():

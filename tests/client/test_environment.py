@@ -5,32 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.support.commands import command, environment
+from tests.support.faulty_server import FaultyServer
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
-from vindibot.client.proxies import proxy_for
+from vindibot.base.output.redaction import Redactor
+from vindibot.client import transport as transports
+from vindibot.client.transport import Transport, TransportError, Within
 
 URL = "http://example.invalid"
 TLS = "https://example.invalid"
 SECRET = "us3r:s3cret"
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-async def play(folder: Path, url: str, **more: str) -> tuple[int | None, str, str]:
-    """Run `vindibot play --server` and return its exit code, standard output and standard error."""
-    clean = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"), "")
-    process = await asyncio.create_subprocess_exec(
-        *command("play", "--server", url, "--bot", "stay", "--in-process", "--display", "none"),
-        cwd=folder,
-        env=environment(**{**clean, "VINDIBOT_KEY": "abcd1234", **more}),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 100)
-    return process.returncode, out.decode(), err.decode()
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*VARIABLES, *map(str.upper, VARIABLES), "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"):
+        monkeypatch.delenv(name, raising=False)
+    transports._certificates.cache_clear()
 
 
 @asynccontextmanager
@@ -48,82 +43,64 @@ async def proxy(status: str) -> AsyncIterator[str]:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-@pytest.mark.slow
+async def get(url: str) -> tuple[int, str]:
+    """Return the status of the answer to a request, and its proxy."""
+    transport = Transport(ServerAddress.parse(url), Redactor())
+    try:
+        reply = await transport.get(f"{url}/", Within())
+        return reply.status, reply.proxy
+    finally:
+        await transport.aclose()
+
+
 @pytest.mark.parametrize(
     ("url", "name", "value", "words"),
     [
-        (URL, "http_proxy", "127.0.0.1:3128", "the scheme is missing"),
-        (URL, "HTTP_PROXY", "127.0.0.1:3128", "the scheme is missing"),
-        (URL, "all_proxy", "socks5://127.0.0.1:3128", "the scheme 'socks5' cannot be used"),
-        (TLS, "https_proxy", f"ftp://{SECRET}@127.0.0.1", "the scheme 'ftp' cannot be used"),
-        (URL, "http_proxy", "http://127.0.0.1:99999", "its host or port cannot be read"),
-        (URL, "http_proxy", "http://[::1", "its host or port cannot be read"),
-        (URL, "http_proxy", "http://", "it names no host"),
-        (TLS, "SSL_CERT_FILE", "/nowhere", "no such file or directory"),
+        (URL, "all_proxy", "socks5://127.0.0.1:3128", "not the URL of an HTTP proxy"),
+        (TLS, "HTTPS_PROXY", f"ftp://{SECRET}@127.0.0.1", "not the URL of an HTTP proxy"),
+        (URL, "http_proxy", "http://127.0.0.1:99999", "not the URL of an HTTP proxy"),
+        (URL, "http_proxy", f"http://{SECRET}", "not the URL of an HTTP proxy"),
+        (URL, "http_proxy", "http://", "not the URL of an HTTP proxy"),
+        (URL, "no_proxy", "a:b:c", "cannot be used"),
+        (TLS, "SSL_CERT_FILE", "/nowhere", "No such file or directory"),
         (TLS, "SSL_CERT_FILE", __file__, "it holds no certificates"),
-        (TLS, "SSL_CERT_DIR", "/nowhere", "names no folder"),
-        (TLS, "SSLKEYLOGFILE", "/nowhere/keys", "no such file or directory"),
+        (TLS, "SSLKEYLOGFILE", "/nowhere/keys", "No such file or directory"),
     ],
 )
-async def test_a_wrong_variable_is_named_in_one_line(url: str, name: str, value: str, words: str, tmp_path: Path) -> None:
-    if name.isupper() and name.endswith("PROXY"):
-        code, _, err = await play(tmp_path, url, **{name: value, name.lower(): value})
-        name = name.lower()
-    else:
-        code, _, err = await play(tmp_path, url, **{name: value})
-    assert (code, err.count("\n")) == (2, 1), err
-    assert f"environment variable {name} " in err
-    assert words in err
-    assert "s3cret" not in err
+async def test_a_wrong_variable_is_named(url: str, name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=words) as caught:
+        await get(url)
+    assert f"environment variable {name} " in caught.value.message
+    assert "s3cret" not in caught.value.message
+    assert caught.value.__cause__ is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("url", [URL, TLS])
-async def test_messages_name_the_proxy_and_its_status(url: str, tmp_path: Path) -> None:
+async def test_messages_name_the_proxy_without_its_password(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with proxy("407 Proxy Authentication Required") as address:
-        variables = {f"{url.partition(':')[0]}_proxy": f"http://{SECRET}@{address}"}
-        code, out, err = await play(tmp_path, url, **variables)
-    assert code == 1
-    assert f"through the proxy http://{address} ({next(iter(variables))})" in out
-    assert "407" in out
-    assert "s3cret" not in out + err
-    code, out, err = await play(tmp_path, url, **variables)
-    assert code == 1
-    assert f"through the proxy http://{address} " in out
-    assert "is the proxy running there?" in out
+        monkeypatch.setenv(f"{url.partition(':')[0]}_proxy", f"http://{SECRET}@{address}")
+        if url is URL:
+            assert await get(url) == (407, address)
+        else:
+            with pytest.raises(TransportError, match=f"through the proxy {address}: the proxy answers 407") as caught:
+                await get(url)
+            assert caught.value.final
+    with pytest.raises(TransportError, match=rf"{url} through the proxy {address}: .*is the proxy running there\?"):
+        await get(url)
 
 
-@pytest.mark.parametrize(
-    ("server", "exceptions", "excepted"),
-    [
-        ("10.1.2.3:9000", "10.0.0.0/8", True),
-        ("10.1.2.3:9000", "192.168.0.0/16, 10.1.2.3", True),
-        ("10.1.2.3:9000", "10.1.2.3:9000", True),
-        ("10.1.2.3:9000", "10.1.2.3:80", False),
-        ("10.1.2.3:9000", "11.0.0.0/8", False),
-        ("[fd00::1]:9000", "fd00::/8", True),
-        ("[fd00::1]:9000", "[fd00::1]:9000", True),
-        ("a.example.com", "example.com", True),
-        ("a.example.com", ".example.com", True),
-        ("a.example.com", "*.example.com", True),
-        ("a.example.com", "A.EXAMPLE.COM", True),
-        ("notexample.com", "example.com", False),
-        ("a.example.com", "10.0.0.0/8", False),
-        ("a.example.com", "*", True),
-        ("a.example.com", "", False),
-        ("127.0.0.1:9000", "", True),
-        ("localhost", "", True),
-    ],
-)
-def test_exceptions_from_the_proxy(server: str, exceptions: str, excepted: bool) -> None:
-    for name in ("no_proxy", "NO_PROXY"):
-        variables = {"http_proxy": "http://proxy:3128", name: exceptions}
-        assert (proxy_for(ServerAddress.parse(server), variables) is None) == excepted
+@pytest.mark.parametrize(("name", "value"), [("no_proxy", "other, example.invalid"), ("NO_PROXY", ".invalid"), ("no_proxy", "*")])
+async def test_a_server_may_be_excepted_from_the_proxy(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with proxy("204 No Content") as address:
+        monkeypatch.setenv("ALL_PROXY", address)
+        assert await get(URL) == (204, address)
+        monkeypatch.setenv(name, value)
+        with pytest.raises(TransportError, match=f"cannot connect to {URL}: "):
+            await get(URL)
 
 
-def test_the_scheme_chooses_the_variable() -> None:
-    variables = {"http_proxy": "http://one:1", "HTTP_PROXY": "http://big:1", "ALL_PROXY": "http://all:2"}
-    found = [proxy_for(ServerAddress.parse(f"{scheme}://example.com"), variables) for scheme in ("http", "https")]
-    assert list(map(str, found)) == ["http://one:1 (http_proxy)", "http://all:2 (ALL_PROXY)"]
-    with pytest.raises(UsageError, match="ALL_PROXY is not the URL of a proxy"):
-        proxy_for(ServerAddress.parse("https://example.com"), {**variables, "ALL_PROXY": "proxy"})
+async def test_a_server_on_this_machine_has_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "nonsense://")
+    async with FaultyServer() as server:
+        assert await get(server.url) == (200, "")

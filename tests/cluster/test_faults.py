@@ -36,7 +36,7 @@ from tests.support.clusters import (
 from tests.support.paths import TOP
 from tests.support.slow_proxy import HoldingProxy
 from vindibot.arena.results import read_results
-from vindibot.arena.seats.child_seat import NAME as SEAT
+from vindibot.arena.seats.bots import NAME as SEAT
 from vindibot.base.errors import VindibotError
 from vindibot.cluster.player import NAME as PLAYER
 from vindibot.processes.keeper import KEEPER

@@ -14,8 +14,8 @@ import pytest
 
 from sim.cache import sources
 from tests.support.arenabots import bad_trait, line_bot, schedule
+from vindibot.arena.games import play_task
 from vindibot.arena.settings import ClusterSettings
-from vindibot.arena.worker import play_task
 from vindibot.base.errors import UsageError
 from vindibot.cluster import bundles, travel
 from vindibot.cluster.access import check_address, check_cluster, is_loopback

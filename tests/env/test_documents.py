@@ -1,4 +1,4 @@
-"""The pages of the environments: their programs run, and their tables list what there is."""
+"""The page of the environments: its programs run, and its tables list what there is."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from tests.support.documents import TOP, blocks
 from vindibot.env.observing import COMPACT, PLANES, SLOTS
 from vindibot.env.options import POLICIES, EnvOptions
 
-PAGES = sorted((TOP / "docs").glob("environments*.md"))
-GYMNASIUM = (TOP / "docs" / "environments-gymnasium.md").read_text()
+PAGE = (TOP / "docs" / "environments.md").read_text()
+PROGRAMS = [block.text for block in blocks(PAGE, "python")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_programs_run(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("program", PROGRAMS, ids=["vector", "single", "aec", "parallel"])
+def test_the_programs_run(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    programs = [block.text for block in blocks(page.read_text(), "python")]
-    assert programs
-    for program in programs:
-        exec(program.replace("num_envs=256", "num_envs=8"), {})
+    exec(program.replace("num_envs=256", "num_envs=8"), {})
 
 
 def test_the_table_of_options():
-    table = dict(re.findall(r"^\| `(\w+)` \| (`[^`]+`|\w+) \| ", GYMNASIUM.partition("## Arguments")[2], re.MULTILINE))
+    section = PAGE.partition("## Arguments")[2].partition("\n## ")[0]
+    table = dict(re.findall(r"^\| `(\w+)` \| (`[^`]+`|\w+) \| ", section, re.MULTILINE))
     defaults = {name: field.default for name, field in EnvOptions.model_fields.items()}
     assert {name: repr(value).replace("'", '"') for name, value in defaults.items()} == {
         name: text.strip("`") for name, text in table.items()
@@ -34,10 +32,10 @@ def test_the_table_of_options():
 
 
 def test_the_shapes_and_the_names():
-    assert f"| `features` | {SLOTS}, int16 |" in GYMNASIUM
-    assert f"{STATE_SLOTS} of the position, then {MOVE_SLOTS} for each action" in GYMNASIUM
-    assert f"| `compact` | {COMPACT}, float32 |" in GYMNASIUM
-    assert f"| `planes` | {PLANES} x `window` x `window`, uint8 |" in GYMNASIUM
-    assert f"| `record` | {GAME.itemsize}, uint8 |" in GYMNASIUM
+    assert f"| `features` | {SLOTS}, int16 |" in PAGE
+    assert f"{STATE_SLOTS} of the position, then {MOVE_SLOTS} for each action" in PAGE
+    assert f"| `compact` | {COMPACT}, float32 |" in PAGE
+    assert f"| `planes` | {PLANES} x `window` x `window`, uint8 |" in PAGE
+    assert f"| `record` | {GAME.itemsize}, uint8 |" in PAGE
     for name in POLICIES:
-        assert f"`{name}`" in GYMNASIUM
+        assert f"`{name}`" in PAGE

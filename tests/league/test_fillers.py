@@ -14,7 +14,7 @@ from tests.league.test_league import by_name, clients, league_of, play_until_ove
 from tests.support.serving import Bot
 from tests.support.waiting import until
 from vindibot.league.director import Director
-from vindibot.league.filling import filling
+from vindibot.league.server import filling
 
 WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
 

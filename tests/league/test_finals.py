@@ -14,9 +14,9 @@ from tests.league.test_league import league_of, play_until_over, roster
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.league.finals import bracket, heat_size, number_of_rounds
-from vindibot.league.fixtures import FixtureResult
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
+from vindibot.league.standings import FixtureResult
 
 
 def league(count: int, **wanted: Any) -> League:

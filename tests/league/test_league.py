@@ -19,10 +19,9 @@ from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.league.director import Director
-from vindibot.league.fixtures import FixtureResult
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import StandingsRow
+from vindibot.league.standings import FixtureResult, StandingsRow
 from vindibot.server.admin.roster import RosterEntry
 
 OVER = "Vindinium - The league is over"

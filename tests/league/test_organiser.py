@@ -20,9 +20,9 @@ from tests.support.serving import Bot, rounds_of_the_loop, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.league.director import Director
-from vindibot.league.fixtures import FixtureResult
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
+from vindibot.league.standings import FixtureResult
 
 ADMIN_KEY = "a long secret"
 

@@ -8,10 +8,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vindibot.league.fixtures import Fixture, FixtureResult
 from vindibot.league.pairing import SEATINGS, most_fixtures, next_fixtures, swiss_days, table_sizes
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import as_csv, standings
+from vindibot.league.standings import Fixture, FixtureResult, as_csv, standings
 
 counts = st.integers(2, 20)
 

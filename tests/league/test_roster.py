@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vindibot.base.errors import UsageError
-from vindibot.league.slips import write_keys
+from vindibot.league.command import write_keys
 from vindibot.server.admin.roster import MAX_BYTES, read_roster
 
 

@@ -13,12 +13,12 @@ from rich.console import Console
 from tests.review.conftest import PLIES, TURNS
 from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.worker import play_task
+from vindibot.arena.games import play_task
 from vindibot.base.errors import UsageError
 from vindibot.games.files.game_files import records_path
 from vindibot.games.files.review import read_review, read_reviews
 from vindibot.review import review_run
-from vindibot.review.command import ReviewRequest, run_review
+from vindibot.review.command import run_review
 from vindibot.review.report import many_games
 from vindibot.testing import best_moves, view
 
@@ -28,13 +28,13 @@ NODES = 3000
 
 def review(console: Console, path: Path, **options: Any) -> str:
     """Run the command in this process, and return what it printed."""
-    run_review(console, ReviewRequest(path, **{"nodes": NODES, "workers": 1, **options}))
+    run_review(console, path, **{"nodes": NODES, "workers": 1, **options})
     return console.export_text()
 
 
 def test_a_recording_is_reviewed_beside_the_file(recording: Path, console: Console) -> None:
     before = recording.read_bytes()
-    printed = review(console, recording, thresholds={"inaccuracy": 0.1, "errors": 0})
+    printed = review(console, recording, inaccuracy=0.1, errors=0)
     assert recording.read_bytes() == before
     assert "mean loss per move, in gold" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if not line.startswith("the review is in"))
@@ -58,7 +58,7 @@ def test_a_second_call_reviews_nothing_again(recording: Path, console: Console, 
     assert output.read_bytes() == before
     review(console, output, nodes=None)
     assert output.read_bytes() == before, "the file of the review names itself"
-    review(console, recording, nodes=None, thresholds={"blunder": 30})
+    review(console, recording, nodes=None, blunder=30)
     found = read_review(output)
     assert found is not None
     assert found.header.thresholds.blunder == 30
@@ -142,7 +142,7 @@ def test_many_games_are_a_table_of_bots(records: Path, console: Console) -> None
 
 def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console, tmp_path: Path) -> None:
     path = tmp_path / "test_worst.py"
-    options: dict[str, Any] = {"game": "g0", "heroes": (0,), "thresholds": {"inaccuracy": 0.01, "errors": 0}}
+    options: dict[str, Any] = {"game": "g0", "heroes": (0,), "inaccuracy": 0.01, "errors": 0}
     review(console, records, **options)
     printed = review(console, records, bot="stay", tests=path, worst=3, **options)
     assert "test_worst.py has" in printed
@@ -168,7 +168,7 @@ def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console,
 
 
 def test_a_bot_is_asked_what_it_would_play_today(records: Path, console: Console) -> None:
-    options: dict[str, Any] = {"game": "g0", "heroes": (0,), "thresholds": {"inaccuracy": 0.01, "errors": 0}}
+    options: dict[str, Any] = {"game": "g0", "heroes": (0,), "inaccuracy": 0.01, "errors": 0}
     review(console, records, **options)
     printed = review(console, records, bot="stay", compare=True, **options)
     assert "stay mends" in printed

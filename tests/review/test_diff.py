@@ -20,7 +20,7 @@ from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
-from vindibot.review.diff import DiffRequest, Game, ask_both, chosen_turns, run_diff
+from vindibot.review.diff import Game, ask_both, chosen_turns, run_diff
 from vindibot.review.turns import SITUATIONS, phase_of
 
 REVIEWER = "versions/strong-1"
@@ -112,16 +112,15 @@ def test_tests_of_the_moves_that_lose_gold_against_the_other_bot(games: Path) ->
 
 @pytest.mark.slow
 def test_a_recording_is_compared_on_the_turns_of_its_hero(recording: Path, console: Console) -> None:
-    same = DiffRequest("seed", "seed", recording, REVIEWER, nodes=1000, value_nodes=3000)
-    run_diff(console, same)
+    run_diff(console, "seed", "seed", recording, reviewer=REVIEWER, nodes=1000, value_nodes=3000)
     printed = console.export_text()
     assert "seed and seed on 6 turns of 1 game" in printed
     assert re.search(r"all +6 +0 +0\.0%", printed)
-    run_diff(console, DiffRequest("stay", "seed", recording, REVIEWER, nodes=1000, value_nodes=3000, worst=1))
+    run_diff(console, "stay", "seed", recording, reviewer=REVIEWER, nodes=1000, value_nodes=3000, worst=1)
     printed = console.export_text()
     assert re.search(r"vindibot turn \S*game\.jsonl --turn \d+ --bot stay", printed)
     with pytest.raises(UsageError, match="has no trait rollout"):
-        run_diff(console, DiffRequest("stay", "seed", recording, "seed"))
+        run_diff(console, "stay", "seed", recording, reviewer="seed")
 
 
 def test_the_votes_of_a_game_record_need_a_bot(games: Path) -> None:

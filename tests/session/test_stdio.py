@@ -16,8 +16,8 @@ from tests.games.test_line_protocol import OPENING, STATE
 from tests.session.test_play import slow_bot
 from tests.support.commands import command, environment, run
 from tests.support.line_referee import LineReferee
+from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.arena.seats.entrants import Limits
-from vindibot.arena.seats.seat import InProcessSeat
 from vindibot.config.bots import load_bot
 
 pytestmark = pytest.mark.timeout(300)

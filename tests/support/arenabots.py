@@ -11,14 +11,13 @@ from typing import Any
 import psutil
 
 from tests.support.paths import BOTS
+from vindibot.arena.games import play_task
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, MapSet, Schedule
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
-from vindibot.arena.worker import play_task
 from vindibot.config.load import load_config
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.root import BARE_TEMPLATE, ROOT, TEMPLATE
+from vindibot.engine import forkserver
 
 TOP = BOTS.parent.parent
 
@@ -80,7 +79,7 @@ def nobody_left(notes: Path | None = None) -> Iterator[None]:
 def _alive(process: psutil.Process) -> bool:
     try:
         named = " ".join(process.cmdline())
-        forks = process.name() in (KEEPER, ROOT, TEMPLATE, BARE_TEMPLATE)
+        forks = process.name() == forkserver.NAME
         return process.status() != psutil.STATUS_ZOMBIE and not forks and "resource_tracker" not in named
     except psutil.NoSuchProcess:
         return False

@@ -19,8 +19,8 @@ from sim.game import DIRECTIONS, RUNNING, Games
 from sim.maps import map_of, named_map
 from sim.rules import step
 from tests.support.paths import TOP
+from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.arena.seats.entrants import Limits
-from vindibot.arena.seats.seat import InProcessSeat
 from vindibot.config.bots import Bot, load_bot
 from vindibot.games.ballot import BallotEntry
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from vindibot.server.site.rule_scenes import RuleScene
-from vindibot.viewer.bundle import Bundle, empty_bundle
-from vindibot.viewer.states import StateWriter, result_of
+from vindibot.viewer.bundle import Bundle, StateWriter, empty_bundle, result_of
 
 
 def bundle_of(scene: RuleScene) -> Bundle:

@@ -15,8 +15,7 @@ from sim.maps import parse_map
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
 from vindibot.games.history import Ply
-from vindibot.viewer.bundle import bundle_of
-from vindibot.viewer.states import StateWriter, squares_of
+from vindibot.viewer.bundle import StateWriter, bundle_of, squares_of
 
 
 def shown(games: Games) -> tuple[list[list[int]], str, int]:

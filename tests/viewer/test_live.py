@@ -32,12 +32,16 @@ NASTY = "</script><b>x</b>"
 
 
 class Cuts:
-    """A proxy of a server on this machine that can cut all connections. `opened` is their number so far."""
+    """A proxy of a server on this machine that can cut all connections. `opened` is their number so far.
+
+    While `refusing` is a status, the proxy answers with this status itself.
+    """
 
     def __init__(self, port: int) -> None:
         self._target = port
         self._open: set[asyncio.StreamWriter] = set()
         self.opened = 0
+        self.refusing = 0
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
@@ -57,11 +61,15 @@ class Cuts:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.opened += 1
+        if self.refusing:
+            writer.write(b"HTTP/1.1 %d Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % self.refusing)
+            return writer.close()
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         pair = {writer, far_writer}
         self._open |= pair
         await asyncio.gather(_pass_on(reader, far_writer), _pass_on(far_reader, writer))
         self._open -= pair
+        return None
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -85,7 +93,7 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
         await bot.join(turns=25)
         for _ in range(5):
             await bot.move("North")
-        broken = ["net::ERR_", "EventSource"]
+        broken = ["net::ERR_"]
         async with cuts.listening() as address, visiting(browser, f"{address}/{bot.game['id']}", expected=broken) as page:
             await until(page, "vindibotPage.game.last >= 20")
             for turns in (5, 5):
@@ -111,6 +119,55 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
             assert gold == [hero[2] for hero in followed]
             assert await page.locator(".heroes .name").first.text_content() == NASTY
             assert await page.locator("#viewer b").count() == 0
+
+
+@pytest.mark.slow_pages
+async def test_the_page_says_that_its_stream_is_refused_and_goes_on_later(browser: Any) -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
+        cuts = Cuts(server.port)
+        await bot.join(turns=3)
+        expected = ["net::ERR_", "status of 502", "status of 503", "status of 429"]
+        async with cuts.listening() as address, visiting(browser, f"{address}/{bot.game['id']}", expected=expected) as page:
+            await page.get_by_text("Live", exact=True).first.wait_for()
+            cuts.refusing = 502
+            cuts.cut()
+            await page.get_by_text("The server answers with error 502, trying again").wait_for()
+            cuts.refusing = 0
+            await bot.play_on("East")
+            await until(page, "vindibotPage.game.last === 12 && vindibotPage.game.ending !== null")
+            await page.locator(".status").get_by_text("Training game").wait_for()
+            for status, words in ((503, "too many spectators"), (429, "too many requests")):
+                await page.route("**/plies/*", lambda route, _, status=status: route.fulfill(status=status))
+                await page.reload()  # of an archived game
+                await page.get_by_text(words).wait_for()
+            await page.unroute("**/plies/*")
+            await until(page, "vindibotPage.game.last === 12")
+
+
+@pytest.mark.slow_pages
+async def test_play_and_pause_in_a_live_game(browser: Any) -> None:
+    """At the newest ply, playback follows the game. It never goes back to the beginning."""
+    shown = "[vindibotPage.clock.state, vindibotPage.clock.following]"
+    async with serving() as server, playing(server, "ann") as [bot]:
+        await bot.join(turns=6)
+        async with visiting(browser, f"{server.url}/{bot.game['id']}") as page:
+            for _ in range(2):  # before the first ply
+                await page.keyboard.press("Space")
+            assert await page.evaluate(shown) == [0, True]
+            for _ in range(2):
+                await bot.move("Stay")
+            await until(page, "vindibotPage.clock.state === 8")
+            for _ in range(2):
+                await page.keyboard.press("Space")
+            assert await page.evaluate(shown) == [8, True]
+            await page.keyboard.press("Home")
+            await page.get_by_label("Speed").select_option("64")
+            await page.keyboard.press("Space")
+            await until(page, "vindibotPage.clock.state === 8 && vindibotPage.clock.following")
+            await bot.play_on("Stay")
+            await until(page, "vindibotPage.clock.state === 24 && !vindibotPage.clock.following")
+            await page.keyboard.press("Space")  # the game is over: playback begins again
+            await until(page, "vindibotPage.clock.state > 0 && vindibotPage.clock.state < 24")
 
 
 @pytest.mark.slow_pages

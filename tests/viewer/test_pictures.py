@@ -17,7 +17,7 @@ from tests.support.recorded import record, record_of, states_of
 from tests.viewer.test_replay import replay
 from vindibot.games.game_record import dumps
 from vindibot.viewer.painting import Painter
-from vindibot.viewer.pictures import LAST_MS, MARK, MOST_PLIES, PLY_MS, ROUND_MS
+from vindibot.viewer.replay import LAST_MS, MOST_PLIES, PICTURE_MARK, PLY_MS, ROUND_MS
 
 #: The side of a square of a small board.
 SIDE = 32
@@ -171,4 +171,4 @@ def test_several_files_at_once(game: Path) -> None:
     assert replay(game, *[word for pair in outs.items() for word in pair]).exit_code == 0
     for out in outs.values():
         assert out.stat().st_size > 1000
-    assert MARK.encode() in outs["--gif"].read_bytes()[:2000]
+    assert PICTURE_MARK.encode() in outs["--gif"].read_bytes()[:2000]

@@ -1,8 +1,8 @@
 """The dispatcher gives games to players of games, and collects the played games.
 
-A factory makes the players of games. It decides where games are played: in workers on this machine
-(`vindibot.arena.worker.LocalGames`) or elsewhere. If a worker dies or fails, its game is played again. If that happens again, the
-game is given up, and counts for nobody.
+A factory makes the players of games. It decides where games are played: in processes of this machine
+(`vindibot.arena.games.LocalGames`) or elsewhere. If a game fails, it is played again. If it fails again, it is given up, and
+counts for nobody.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from vindibot.arena.referee import GameRun, line_of
 from vindibot.arena.results import MachineStatus, PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.seat import Forfeit
-from vindibot.arena.worker import GameNotBegunError
 from vindibot.base.errors import VindibotError
+from vindibot.engine.jobs import JobEndedError
 from vindibot.games.outcome import Reason
-from vindibot.processes.ending import ChildEnded
 
 #: Number of failed attempts after which the dispatcher gives a game up.
 ATTEMPTS = 2
-#: Largest number of deaths of workers and of new players of games without a finished game between them, in addition to the
-#: number of games at once. If there is one more, the tournament ends with an error.
+#: Largest number of processes and players of games that end without a finished game between them, in addition to the number of
+#: games at once. If there is one more, the tournament ends with an error.
 MOST_DEATHS = 12
 #: Seconds between two checks of `Stop`.
 CHECK_SECONDS = 0.2
@@ -41,14 +40,14 @@ class GamePlayers(Protocol):
     """Plays games in several processes at once."""
 
     def submit(self, task: GameTask) -> Future[PlayedGame]:
-        """Play a game. Raises `BrokenExecutor` if no more games can be played."""
+        """Play a game. Raises `BrokenExecutor` if no more games can be played. A game that has begun cannot be cancelled."""
         raise NotImplementedError
 
     def kill(self) -> None:
         """End all running games now."""
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End all processes after the last game. See `concurrent.futures.Executor`."""
+    def shutdown(self) -> None:
+        """End all processes after the last game."""
 
 
 @dataclass
@@ -145,12 +144,12 @@ class Dispatcher:
 
     def _wait(self) -> list[Future[PlayedGame]]:
         """Return the games that have ended since the last call. Wait for the first one, at most `CHECK_SECONDS`."""
-        found = []
+        ended = []
         with contextlib.suppress(Empty):
-            found.append(self._done.get(timeout=CHECK_SECONDS))
+            ended.append(self._done.get(timeout=CHECK_SECONDS))
             while True:
-                found.append(self._done.get_nowait())
-        return found
+                ended.append(self._done.get_nowait())
+        return ended
 
     def _collect(self, ended: Iterable[Future[PlayedGame]], running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
         for future in ended:
@@ -159,18 +158,17 @@ class Dispatcher:
                 continue
             try:
                 played = future.result()
-            except (BrokenExecutor, CancelledError, GameNotBegunError) as problem:
+            except (BrokenExecutor, CancelledError) as problem:
                 self._lost.append(task)
                 self._count_death(str(problem))
-            except ChildEnded as death:
-                self._fail(task, f"its worker ended with {death.ending}", death.ending.last_lines)
-                self._count_death("the workers die")
             except Exception as problem:
                 text = str(problem) or type(problem).__name__
                 self._fail(task, text.strip().rpartition("\n")[2], text)
+                if isinstance(problem, JobEndedError):
+                    self._count_death(text)
             else:
                 self._deaths = 0
-                # The workers can play games. So the games that were given up are at fault themselves, and can be yielded now.
+                # Games can be played. So the games that were given up are at fault themselves, and can be yielded now.
                 yield from self._given_up
                 self._given_up.clear()
                 yield played
@@ -198,11 +196,12 @@ class Dispatcher:
             return
         if kill:
             players.kill()
-        players.shutdown(wait=not self.stop.now, cancel_futures=True)
+        else:
+            players.shutdown()
 
 
 def _cancel_waiting(running: dict[Future[PlayedGame], GameTask]) -> None:
-    """Cancel the games that no worker has begun, and remove them."""
+    """Cancel the games that have not begun, and remove them."""
     for future in [future for future in running if future.cancel()]:
         del running[future]
 

@@ -25,6 +25,7 @@ import tomli_w
 
 from sim.game import SEATS
 from vindibot.arena.dispatch import Dispatcher, Stop
+from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.page import write_report
 from vindibot.arena.report.summary import Summary, rate_games, summarise
 from vindibot.arena.report.table import show
@@ -35,7 +36,6 @@ from vindibot.arena.settings import LadderSettings
 from vindibot.arena.store import Store, StoreError, check_names, logs_path, read_origin, report_path
 from vindibot.arena.suites import read_suite
 from vindibot.arena.tournament import StartWatch, stopping
-from vindibot.arena.worker import LocalGames, preparing
 from vindibot.base import interrupts, log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import say, terminal
@@ -47,7 +47,6 @@ from vindibot.config.load import Config
 from vindibot.config.settings import cores
 from vindibot.config.signature import build, digest_of
 from vindibot.engine.warmup import warm
-from vindibot.processes.server import ForkServer
 from vindibot.processes.support import require_children
 from vindibot.statistics.ratings import RESAMPLES, Rating
 
@@ -124,8 +123,8 @@ class Ladder:
             output.check()
         with log.configured(self.settings.log.level, self.settings.log.file, self._console):
             with interrupts.saying("interrupted: the finished games are saved; the same command goes on with them"):
-                with preparing(self._rungs):
-                    warm(self._console)
+                load_games(self._rungs)
+                warm(self._console)
                 with stopping(self.stop):
                     self.play()
             if self.lines:
@@ -154,7 +153,6 @@ class Ladder:
                     while files == self.files() and not self.stop.soon:
                         time.sleep(WAIT_SECONDS)
                 if files != self.files():
-                    ForkServer.of_process().close()  # it has loaded modules of bots
                     forget_modules()
         except StoreError as problem:
             self.error = problem.message

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
+from vindibot.arena.games import LocalGames
 from vindibot.arena.report.live import Reporter, TournamentInfo
 from vindibot.arena.report.page import check_pages
 from vindibot.arena.report.summary import run_sprt
@@ -29,7 +30,6 @@ from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.suites import Suite, read_suite
-from vindibot.arena.worker import LocalGames
 from vindibot.base import interrupts
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.config.files import look_up, short

@@ -1,9 +1,14 @@
-"""A check that Python imports our other packages, and not other packages of the same names."""
+"""Checks that Python imports our other packages and no others of the same names, and that the packages of extras are there."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+
+from vindibot.base.errors import UsageError
+
+#: The packages of the extra ``vindibot[tune]``, which ``vindibot tune`` and ``vindibot learn imitate`` need.
+TUNE = ("cmaes", "optuna", "scipy")
 
 
 def hidden_package() -> str:
@@ -21,3 +26,11 @@ def hidden_package() -> str:
             hides = found.parent if found.name == "__init__.py" else found
             return f"{hides} hides the package {name!r} of vindibot: give it another name"
     return ""
+
+
+def require_extra() -> None:
+    """Raise `UsageError` with the command that installs the packages of `TUNE`, if any is missing."""
+    missing = [name for name in TUNE if find_spec(name) is None]
+    if missing:
+        more = "python -m pip install 'vindibot[tune]', or '.[tune]' in a checkout"
+        raise UsageError(f"this command needs more packages ({', '.join(missing)}): {more}")

@@ -18,8 +18,10 @@ from vindibot.challenge.offers import Offers
 from vindibot.challenge.people import People, check_seats
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
+from vindibot.config.load import Config
 from vindibot.engine.warmup import warm
 from vindibot.games.files.recorded_turn import Continuation
+from vindibot.games.files.recording import recording_folder_problem
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.settings import ServerSettings
 
@@ -27,7 +29,7 @@ LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 
 
 def challenge(
-    settings: ChallengeSettings,
+    loaded: Config[ChallengeSettings],
     bots: Sequence[str],
     console: Console,
     *,
@@ -41,6 +43,11 @@ def challenge(
     With `lan`, other machines in the network can reach the page. With `open_page`, the page opens in the browser. Raises
     `VindibotError` if a bot cannot be loaded or if the server cannot start.
     """
+    settings, recording = loaded.settings, loaded.settings.recording
+    if settings.margin_ms >= settings.limit_ms:
+        raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
+    if recording.enabled and (problem := recording_folder_problem(recording.folder)):
+        raise loaded.refuse("recording.folder", problem)
     with log.configured(settings.log.level, settings.log.file, console):
         check_seats(settings.people, len(bots))
         offers = Offers(bots, settings.map, start)

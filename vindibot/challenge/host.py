@@ -13,8 +13,7 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.text import counted
 from vindibot.challenge.game import UNTIMED_MS, ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.request import GameRequest
-from vindibot.challenge.settings import ChallengeSettings
+from vindibot.challenge.settings import ChallengeSettings, GameRequest
 from vindibot.config.bots import Bot, load_bot
 from vindibot.games.outcome import result_text
 from vindibot.server.embedded import EmbeddedServer

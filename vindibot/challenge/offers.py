@@ -74,10 +74,10 @@ class Offers:
         self.first_map = TURN if start is not None else RANDOM if self._named_map is None else NAMED
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
-        found = {offer.path: offer.id for offer in self.bots()}
+        ids = {offer.path: offer.id for offer in self.bots()}
         #: The ids of the three bots that the page selects first. If the command names only one or two bots, they take the seats
         #: in turn.
-        self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
+        self.chosen = tuple(ids[chosen[number % len(chosen)]] for number in range(3))
 
     def _player(self, player: str) -> str:
         """Return the name of the bot for a player of the earlier game."""
@@ -107,7 +107,7 @@ class Offers:
             name = f"turn {self.start.turn} of game {self.start.history.id}"
             offers.insert(0, MapOffer(TURN, name, "", int(self.start.history.first["size"].item(0))))
         unnamed = "the map named on the command line"
-        return offers + [MapOffer(offer, one.name or unnamed, group, one.size) for offer, group, one in self._known_maps()]
+        return offers + [MapOffer(offer, board.name or unnamed, group, board.size) for offer, group, board in self._known_maps()]
 
     def _known_maps(self) -> Iterator[tuple[str, str, Map]]:
         """Yield the id, the group and the map of each offer whose map is neither random nor the board of a turn."""
@@ -115,8 +115,8 @@ class Offers:
             yield NAMED, "", self._named_map
         for name in NAMES:
             yield f"map:{name}", "Maps with a name", named_map(name)
-        for one in sorted(standard_maps(), key=lambda one: one.size):
-            yield f"set:{one.name}", "The arena's standard set", one
+        for board in sorted(standard_maps(), key=lambda board: board.size):
+            yield f"set:{board.name}", "The arena's standard set", board
 
     def map(self, offer_id: str, *, seed: int, size: int | None = None) -> Map:
         """Return the map with this id. `seed` and `size` (8..28, even) apply to a random map. Raises `UsageError`."""
@@ -124,9 +124,9 @@ class Offers:
             return map_of(self.start.first())
         if offer_id == RANDOM:
             return random_map(seed, size)
-        for known, _, one in self._known_maps():
+        for known, _, board in self._known_maps():
             if known == offer_id:
-                return one
+                return board
         raise UsageError("there is no such map")
 
     def first(

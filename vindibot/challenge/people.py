@@ -118,7 +118,7 @@ class People(RoomObserver):
     def seen(self, person: Person) -> None:
         """Note a request of a person's page. Begin the first game if all people are there."""
         person.seen()
-        if self.state == "waiting" and not self.problem and all(one.name and one.here for one in self.people):
+        if self.state == "waiting" and not self.problem and all(other.name and other.here for other in self.people):
             self.start()
 
     # -- games --
@@ -229,7 +229,7 @@ class People(RoomObserver):
 
     def _limit_ms(self, game: ChallengeGame, hero: int) -> int:
         """Return the time limit of a hero (0..3) in milliseconds per move."""
-        person = next((one for one in self.people if one.hero == hero), None)
+        person = next((person for person in self.people if person.hero == hero), None)
         if person is None or hero not in game.setup.people:
             return game.setup.limit_ms
         return game.setup.person_limit_ms if person.here else min(AWAY_MS, game.setup.person_limit_ms)

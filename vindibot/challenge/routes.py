@@ -1,33 +1,43 @@
-"""The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
+"""The routes of the page of challenges: the page, its files and offers, new games, votes; for several people other routes.
 
-For several people, other routes replace those of offers and games (`vindibot.challenge.people_routes`).
+The bearer token of a request is the secret of a game or, with several people, the token of a link
+(`vindibot.challenge.people`). Then a request without a token is from a spectator, and the header `PAGE_ID` tells two pages with
+one link apart: only the first of them has the seat, until it is closed.
+
+The routes answer only requests from the page of challenges. They require JSON. The host in the address of the request must be an
+IP address or a name of this machine. Without these checks, another page in the same browser could start bots or read votes. The
+other page could even come from a foreign host whose name resolves to this machine.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, ValidationError
 
+from sim.game import DIRECTIONS
 from sim.maps import Map, map_of
-from vindibot.base.errors import VindibotError
-from vindibot.base.output.pages import render
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.pages import qr_picture, render
 from vindibot.challenge.game import ChallengeGame, Decision
-from vindibot.challenge.guard import GUARDED, bearer, read_json
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import TURN
-from vindibot.challenge.people import People
-from vindibot.challenge.people_routes import add_people_routes
-from vindibot.challenge.request import LARGEST_SEED, GameRequest
-from vindibot.challenge.settings import LONGEST_NAME
+from vindibot.challenge.people import People, Person
+from vindibot.challenge.settings import LARGEST_SEED, LONGEST_NAME, GameRequest, PersonMove, PersonName
+from vindibot.config.messages import dotted, explain
 from vindibot.games.files.recorded_turn import Continuation
+from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
+from vindibot.viewer.bundle import StateWriter, VotesWriter
 from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
-from vindibot.viewer.states import StateWriter
-from vindibot.viewer.votes import VotesWriter
 
 #: The path of the page.
 PATH = "/challenge"
@@ -36,6 +46,61 @@ WAIT_SECONDS = 20.0
 #: The headers of the page and of its files.
 PAGE_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 _TILES = ".#T-"
+#: The answers have tokens, so no browser may keep them.
+_UNKEPT = {"Cache-Control": "no-store"}
+#: The header with the id of a page: any text.
+PAGE_ID = "Page-Id"
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+# ---- Requests ----
+
+
+def _trusted(request: Request) -> None:
+    """Raise `Refusal` if a request comes from the page of another server, or if its host name is no name of this machine.
+
+    An IP address in place of the host name is always accepted.
+    """
+    host = request.headers.get("host", "")
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        ipaddress.ip_address(name)
+    except ValueError:
+        own = socket.gethostname().lower()
+        if name not in ("localhost", own, f"{own}.local"):
+            raise Refusal(403, "Open this page under the address that the command printed") from None
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        raise Refusal(403, "This is for the page of this server")
+
+
+#: The dependencies of a route that answers only requests from the page.
+GUARDED = [Depends(_trusted)]
+
+
+def bearer(request: Request) -> str:
+    """Return the bearer token of a request, "" if it has none."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+async def read_json(request: Request, model: type[_Model]) -> _Model:
+    """Return the body of a request, which must be JSON for this model.
+
+    Raises `Refusal` for another media type, and `UsageError` for a wrong value.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refusal(415, "Send the request as application/json")
+    try:
+        return model.model_validate_json(await read_body(request, ServerSettings()))
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        where, words = dotted(first["loc"]), explain(first, known=list(model.model_fields))
+        raise UsageError(f"{where} {words}".strip()) from None
+
+
+# ---- The page, and a person who plays alone ----
 
 
 def _add_page(app: FastAPI, people: int) -> None:
@@ -77,7 +142,7 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
         """Return the bots and maps that can be chosen, and the initial choice."""
         settings = host.settings
         bots = [{"id": bot.id, "name": bot.name, "where": bot.where, "problem": bot.problem} for bot in host.offers.bots()]
-        maps = [asdict(one) for one in host.offers.maps()]
+        maps = [asdict(offer) for offer in host.offers.maps()]
         first = {
             "bots": host.offers.chosen,
             "map": host.offers.first_map,
@@ -154,8 +219,106 @@ def _turn_data(start: Continuation) -> dict[str, Any]:
     return _map_data(map_of(games)) | {"name": name, "heroes": heroes, "owners": owners, "rounds": start.rounds}
 
 
-def _map_data(found: Map) -> dict[str, Any]:
+def _map_data(board: Map) -> dict[str, Any]:
     """Return a map as JSON values. The board uses the letters of a bundle (docs/viewer-format.md)."""
-    spawns = [-1 if spawn is None else spawn[0] * found.size + spawn[1] for spawn in found.spawns]
-    tiles = "".join(_TILES[tile] for tile in found.tiles.ravel())
-    return {"name": found.name, "size": found.size, "tiles": tiles, "spawns": spawns}
+    spawns = [-1 if spawn is None else spawn[0] * board.size + spawn[1] for spawn in board.spawns]
+    tiles = "".join(_TILES[tile] for tile in board.tiles.ravel())
+    return {"name": board.name, "size": board.size, "tiles": tiles, "spawns": spawns}
+
+
+# ---- Several people ----
+
+
+def add_people_routes(app: FastAPI, people: People) -> None:
+    """Add the routes of a game of `people` to `app`."""
+
+    @app.get("/challenge/people", dependencies=GUARDED)
+    async def state(request: Request) -> Response:
+        """Return the state, and who asks: the organiser, a person (with its hero 0..3), or a spectator."""
+        person = _person(people, request)
+        if person is not None:
+            people.seen(person)
+        role = "person" if person is not None else "organiser" if bearer(request) else "spectator"
+        return JSONResponse(people.view() | {"role": role, "me": None if person is None else person.hero}, headers=_UNKEPT)
+
+    @app.get("/challenge/people/links", dependencies=GUARDED)
+    async def links(request: Request) -> Response:
+        """Return the link of each person and its QR code (a data URL), in the order of the heroes. Only for the organiser."""
+        _require_organiser(people, request)
+        addresses = [people.link(person) for person in people.people]
+        return JSONResponse([{"link": link, "code": qr_picture(link)} for link in addresses], headers=_UNKEPT)
+
+    @app.post("/challenge/people/name", dependencies=GUARDED)
+    async def come(request: Request) -> Response:
+        """Note that a person has come. The body is a `PersonName` in JSON."""
+        person = _require_person(people, request)
+        people.come(person, (await read_json(request, PersonName)).name)
+        return Response(status_code=204)
+
+    @app.post("/challenge/people/closed", dependencies=GUARDED)
+    async def closed(request: Request) -> Response:
+        """Note that the page of a person was closed."""
+        _require_person(people, request).closed()
+        return Response(status_code=204)
+
+    @app.post("/challenge/people/move", dependencies=GUARDED)
+    async def move(request: Request) -> Response:
+        """Move the hero of a person. The body is a `PersonMove` in JSON. A repeat of a move has no effect."""
+        person = _require_person(people, request)
+        made = await read_json(request, PersonMove)
+        people.move(person, DIRECTIONS.index(made.dir), made.turn)
+        return Response(status_code=204)
+
+    @app.post("/challenge/people/start", dependencies=GUARDED)
+    async def start(request: Request) -> Response:
+        """Begin a game with the people who are there. Only for the organiser."""
+        _require_organiser(people, request)
+        people.start()
+        return Response(status_code=204)
+
+    @app.get("/challenge/people/game", dependencies=GUARDED)
+    async def game(request: Request) -> Response:
+        """Return the bundle (docs/viewer-format.md) of the newest game, without its plies.
+
+        Its hero `me` is the hero of the person, null if the person does not play in this game.
+        """
+        person, game = _person(people, request), people.game
+        if game is None:
+            raise Refusal(404, "There is no game yet")
+        playing = person is not None and person.hero in game.setup.people
+        return JSONResponse(game.bundle(person.hero if person is not None and playing else None), headers=_UNKEPT)
+
+    @app.delete("/challenge/people/game", dependencies=GUARDED)
+    async def end(request: Request) -> Response:
+        """End the game that runs. Only for the organiser."""
+        _require_organiser(people, request)
+        people.end_game()
+        return Response(status_code=204)
+
+
+def _person(people: People, request: Request) -> Person | None:
+    """Return the person whose token a request has. Return None for the organiser and for a spectator.
+
+    Raises `Refusal` for a wrong token, and if another page has the seat of the person.
+    """
+    token = bearer(request)
+    person = people.person(token)
+    if token and person is None and not people.is_organiser(token):
+        raise Refusal(404, "This link is not valid: ask for a new one")
+    if person is not None and not person.take(request.headers.get(PAGE_ID, "")):
+        raise Refusal(
+            409, f"Another page plays hero {person.hero + 1}. Ask for a link of your own. If that page is yours, close it"
+        )
+    return person
+
+
+def _require_person(people: People, request: Request) -> Person:
+    person = _person(people, request)
+    if person is None:
+        raise Refusal(403, "Open the link of a hero")
+    return person
+
+
+def _require_organiser(people: People, request: Request) -> None:
+    if not people.is_organiser(bearer(request)):
+        raise Refusal(403, "Only the start page can do this")

@@ -35,10 +35,10 @@ def _toml_files(folder: str) -> list[str]:
     The result also has the names of built-in files, without the suffix. If `folder` is not empty, the result also has the names
     of folders that contain a ``bot.toml``.
     """
-    here, *others = places()
-    own = [path.name for path in sorted(here.glob("[!.]*.toml"))]
-    own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("[!.]*.toml")) if folder]
-    own += [path.parent.name for path in sorted(here.glob("[!.]*/bot.toml")) if folder]
+    current, *others = places()
+    own = [path.name for path in sorted(current.glob("[!.]*.toml"))]
+    own += [f"{folder}/{path.name}" for path in sorted((current / folder).glob("[!.]*.toml")) if folder]
+    own += [path.parent.name for path in sorted(current.glob("[!.]*/bot.toml")) if folder]
     return own + [path.stem for place in others for path in sorted((place / folder).glob("[!.]*.toml"))]
 
 

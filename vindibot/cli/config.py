@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
 import click
 
@@ -23,7 +23,7 @@ COMMANDS = ("play", "arena", "ladder", "serve", "challenge", "league-new", "tune
     type=click.Choice(["bot", *COMMANDS]),
     help="print the JSON schema of bot files, or of the configuration files of a command; --bot adds the traits of this bot",
 )
-def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
+def config_command(**options: Any) -> None:
     """Show the effective settings, and where each value comes from: the default, a line of a file, or an environment variable.
     Keys are not shown. The output is TOML. A file with this content has the same effect.
 
@@ -42,17 +42,6 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
       #:schema ./bot.schema.json
     """
     from vindibot.base.output.console import terminal
-    from vindibot.config.bots import load_bot
-    from vindibot.devtools.effective import bot_lines, is_bot, schema_of, settings_lines
+    from vindibot.devtools.effective import show_config
 
-    if schema is not None:
-        click.echo(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
-        return
-    if file is not None and bot is not None:
-        raise click.UsageError("FILE and --bot: give one of them")
-    if file is not None and is_bot(file):
-        bot = file
-    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(command, file)
-    console = terminal()
-    for line in lines:
-        console.print(line, soft_wrap=True)
+    show_config(terminal(), **options)

@@ -29,6 +29,6 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
     from vindibot.config.settings import PlaySettings
     from vindibot.devtools.doctor import run_doctor
 
-    given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
+    options = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = option_names(PlaySettings, {"bot": "BOT"})
-    sys.exit(run_doctor(load_play(config, given, option_names=names, others=known_variables), terminal()))
+    sys.exit(run_doctor(load_play(config, options, option_names=names, others=known_variables), terminal()))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
-from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.options import PATH
 
 
 @click.command("init", short_help="Create a bot of your own, with a trait and its tests.")
@@ -20,16 +19,7 @@ def init_command(folder: Path, learned: bool) -> None:
     --learned, the bot begins with the net of the bot "learned", which you can train further (docs/learn.md). A README shows the
     first commands. Existing files are never overwritten.
     """
-    from vindibot.config.files import short
-    from vindibot.devtools.scaffold import write_project
+    from vindibot.base.output.console import terminal
+    from vindibot.devtools.scaffold import init
 
-    files = write_project(folder, learned)
-    width = max(len(short(path)) for path in files)
-    for path, what in files.items():
-        click.echo(f"{short(path):{width}}  {what}")
-    click.echo("\nNow play with it (the first start compiles the rules, up to a minute):\n")
-    if folder.resolve() != Path.cwd():
-        click.echo(f"  cd {shlex.quote(str(folder))}")
-    click.echo("  vindibot play --bot bot.toml --against sparring/hunter")
-    if learned:
-        click.echo("  vindibot learn selfplay trained --from net.npz --minutes 30")
+    init(terminal(), folder, learned)

@@ -18,7 +18,7 @@ from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.text import docstring, printable_lines
-from vindibot.cli.environment import check_environment
+from vindibot.base.system.environment import check_environment
 
 #: The commands in the order of the help, with the package of each. The module of a command has its name.
 COMMANDS = {
@@ -115,9 +115,9 @@ Exit codes of all commands:
 """
 
 
-def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+def _show_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     """Print the version and the build. Tournaments write both into their results."""
-    if asked and not ctx.resilient_parsing:
+    if wanted and not ctx.resilient_parsing:
         from vindibot.config.signature import build
 
         click.echo(f"vindibot, version {__version__}\nbuild {build().digest}: {build()}")

@@ -66,7 +66,7 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
     if reply.status == 200:
         return _success(reply, redact)
     words = _words(reply, redact)
-    if reply.proxy is not None and reply.status != 400:
+    if reply.proxy and reply.status != 400:
         words = f"status {reply.status} through the proxy {reply.proxy}, with the text: {words}"
     if reply.status == 400:
         meaning = _refusal(_words(reply, Redactor()).lower())  # not redacted: a short token may also be a word of the refusal

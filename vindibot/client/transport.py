@@ -10,32 +10,34 @@ closes the httpx client, and the next request opens a new connection.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from vindibot import __version__
 from vindibot.base.address import ServerAddress
-from vindibot.base.errors import VindibotError
-from vindibot.base.output.redaction import Redactor, redact_library_logs
-from vindibot.client.proxies import Proxy, proxy_for
-from vindibot.client.trust import trusting, trusting_nobody
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.redaction import Redactor
 
 #: Seconds after which an idle connection is not used again. Servers close an idle connection after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
-#: Seconds without data after which an answer that may never end counts as broken off.
-QUIET_SECONDS = 60.0
 #: Largest size of an answer in bytes. Answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
+#: Variables of the environment that name proxies, and files of certificates to trust or of keys of connections to write.
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
+CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
 _CLOSE_SECONDS = 1.0
 
@@ -58,7 +60,7 @@ class Reply:
     """A complete answer of the server. Header names are in lower case.
 
     `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came.
-    `proxy` is the proxy that passed the answer on, or made it.
+    `proxy` is the proxy that passed the answer on, or made it, "" for none.
     """
 
     status: int
@@ -66,7 +68,7 @@ class Reply:
     body: bytes = field(repr=False)
     head_at: float
     received_at: float
-    proxy: Proxy | None = None
+    proxy: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,27 +88,25 @@ class Within:
 class Transport:
     """Sends requests to one server, one at a time. Does not follow redirects. Raises `TransportError` for every fault.
 
-    The environment may name a proxy and the certificates to trust. `UsageError` is raised if it names them wrongly.
+    For a server on another machine, the environment may name a proxy. For each server, it may name the certificates to trust.
+    Raises `UsageError` if it names them wrongly.
     `connect_seconds` is the time that the fastest connection so far took to open, None before the first connection.
     """
 
     def __init__(self, address: ServerAddress, redact: Redactor) -> None:
         self._address = address
         self._redact = redact
-        self.proxy = proxy_for(address)
-        if self.proxy is not None and (password := urlsplit(self.proxy.url).password):
-            redact.add(password)
-        encrypted = address.scheme == "https" or (self.proxy is not None and self.proxy.encrypted)
-        self._context = trusting() if encrypted else trusting_nobody()
-        self._client: httpx.AsyncClient | None = None
+        self.proxy = proxy_of(address)
+        self._client: httpx.AsyncClient | None = self._open()
         self._connecting_since = 0.0
         self.connect_seconds: float | None = None
-        redact_library_logs()
+        for name in ("httpx", "httpcore"):  # they log the URLs of requests, which contain tokens
+            logging.getLogger(name).setLevel(logging.WARNING)
 
     @property
     def route(self) -> str:
         """The server's address, and the proxy if there is one, as text for a message."""
-        return str(self._address) if self.proxy is None else f"{self._address} through the proxy {self.proxy}"
+        return f"{self._address} through the proxy {self.proxy}" if self.proxy else str(self._address)
 
     async def get(self, url: str, within: Within) -> Reply:
         """Send a GET request and return the reply."""
@@ -115,27 +115,6 @@ class Transport:
     async def post(self, url: str, form: Mapping[str, str], within: Within) -> Reply:
         """Send a form in a POST request and return the reply."""
         return await self._request("POST", url, form, within)
-
-    @asynccontextmanager
-    async def stream(self, url: str, headers: Mapping[str, str]) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
-        """Open a URL whose answer may never end. Yield the HTTP status and an iterator of the pieces of the body as they arrive.
-
-        `QUIET_SECONDS` without data are a fault. A fault raises `TransportError`, also while the caller reads the pieces.
-        """
-        client = self._client = self._client or self._open()
-        within = Within()
-        timeout = httpx.Timeout(QUIET_SECONDS, connect=within.connect, pool=within.connect)
-        try:
-            async with client.stream("GET", url, headers=headers, timeout=timeout) as response:
-                yield response.status_code, response.aiter_raw()
-            return
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
-            fault = self._fault(error, within)
-        except BaseException:
-            await self.aclose()
-            raise
-        await self.aclose()
-        raise fault
 
     async def aclose(self) -> None:
         """Close the connection if there is one. The next request opens a new connection."""
@@ -183,6 +162,7 @@ class Transport:
         if event == "connection.connect_tcp.started":
             self._connecting_since = time.monotonic()
         elif event == "connection.connect_tcp.complete":
+            _keep_alive(info["return_value"].get_extra_info("socket"))
             seconds = time.monotonic() - self._connecting_since
             self.connect_seconds = seconds if self.connect_seconds is None else min(seconds, self.connect_seconds)
 
@@ -194,24 +174,23 @@ class Transport:
             final = text.startswith("4")  # the text begins with the status
             return TransportError(f"cannot connect to {self.route}: the proxy answers {text}", final=final, sent=False)
         if isinstance(error, httpx.ConnectError):
-            reason, final = _reason(error, "server" if self.proxy is None else "proxy")
+            reason, final = _reason(error, "proxy" if self.proxy else "server")
             return TransportError(f"cannot connect to {self.route}: {reason or text}", final=final, sent=False)
         if isinstance(error, _TooLongError):
             return TransportError(f"the answer has more than {MAX_BODY_BYTES} bytes")
         return TransportError(f"the connection to {self.route} broke off: {text}")
 
     def _open(self) -> httpx.AsyncClient:
-        """Return an httpx client with at most one connection."""
+        """Return an httpx client with at most one connection. Raises `UsageError` if a variable of the environment is wrong."""
+        others = not self._address.is_loopback
+        context = _certificates() if self._address.scheme == "https" else _no_certificates()
+        if others:
+            _check_proxies(context)
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
-        proxy = (
-            None
-            if self.proxy is None
-            else httpx.Proxy(self.proxy.url, ssl_context=self._context if self.proxy.encrypted else None)
-        )
-        transport = httpx.AsyncHTTPTransport(
-            verify=self._context, trust_env=False, limits=limits, proxy=proxy, socket_options=_socket_options()
-        )
-        return httpx.AsyncClient(transport=transport, headers=_HEADERS, follow_redirects=False, trust_env=False)
+        try:
+            return httpx.AsyncClient(verify=context, trust_env=others, limits=limits, headers=_HEADERS, follow_redirects=False)
+        except httpx.InvalidURL:
+            raise UsageError("the environment variable no_proxy cannot be used: write hosts with commas between") from None
 
 
 class _TooLongError(httpx.StreamError):
@@ -256,13 +235,56 @@ def _reason(error: BaseException, host: str) -> tuple[str, bool]:
     return "", False
 
 
-def _socket_options() -> list[tuple[int, int, int]]:
-    """Return the socket options for TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
-    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+def _keep_alive(connection: socket.socket) -> None:
+    """Turn on TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
-            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
-    return options
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+# ---- The environment ----
+
+
+def proxy_of(address: ServerAddress) -> str:
+    """Return the proxy that the environment names for a server, as HOST:PORT, "" for none. It has no user and no password."""
+    proxies = getproxies()
+    if address.is_loopback or proxy_bypass(f"{address.host}:{address.port}"):
+        return ""
+    return (proxies.get(address.scheme) or proxies.get("all", "")).rpartition("@")[2].rpartition("//")[2].rstrip("/")
+
+
+def _check_proxies(context: ssl.SSLContext) -> None:
+    """Raise `UsageError` if a variable does not hold the URL of a proxy. The message has no value: it may hold a password."""
+    for name, value in os.environ.items():
+        if name.lower() not in PROXY_VARIABLES or not value:
+            continue
+        url = value if "://" in value else f"http://{value}"  # as httpx reads it
+        try:
+            usable = bool(urlsplit(url).hostname) and urlsplit(url).port != 0
+            httpx.AsyncHTTPTransport(verify=context, proxy=url)
+        except (ImportError, ValueError, httpx.InvalidURL):  # SOCKS, another scheme, a wrong port
+            usable = False
+        if not usable:
+            advice = "set it to http://HOST:PORT, or unset it"
+            raise UsageError(f"the environment variable {name} is not the URL of an HTTP proxy: {advice}")
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the context for encrypted connections. It is made once, which takes some time. Raises `UsageError`."""
+    try:
+        return httpx.create_ssl_context()
+    except OSError as problem:  # also ssl.SSLError
+        reason = "it holds no certificates" if isinstance(problem, ssl.SSLError) else problem.strerror or str(problem)
+    names = " or ".join(name for name in CERTIFICATE_VARIABLES if os.environ.get(name))
+    raise UsageError(f"the file of the environment variable {names} cannot be used: {reason}; correct it, or unset it")
+
+
+@cache
+def _no_certificates() -> ssl.SSLContext:
+    """Return a context for connections without encryption. It is made much faster."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 # ---- Host names ----
@@ -274,7 +296,7 @@ async def look_up(address: ServerAddress) -> None:
     asyncio looks up names in threads, and the program cannot end before these threads finish. Without a network, a look-up takes
     many seconds. So a daemon thread looks up the name first, and Ctrl-C ends the program at once.
     """
-    if address.is_numeric or proxy_for(address) is not None:
+    if address.is_numeric or proxy_of(address):
         return
     loop = asyncio.get_running_loop()
     found: asyncio.Future[str | None] = loop.create_future()

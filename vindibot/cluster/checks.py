@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from vindibot.arena.seats.child_seat import needs_child, needs_of
+from vindibot.arena.seats.bots import needs_worker
 from vindibot.arena.seats.entrants import Entrant, files_digest
 from vindibot.config.files import holds
 from vindibot.config.settings import cores
@@ -17,6 +17,7 @@ from vindibot.processes.child import Child
 from vindibot.processes.ending import ChildEnded, ChildLate
 from vindibot.processes.frames import DONE
 from vindibot.processes.inside import Owner
+from vindibot.processes.requests import Needs
 
 #: What a child runs, and the name of its process.
 RUN, NAME = "vindibot.cluster.checks:serve", "vindibot-check"
@@ -35,7 +36,7 @@ def problems_of(entrants: Sequence[Entrant]) -> list[str]:
 
 def _problem(entrant: Entrant) -> str:
     """Return the reason why a bot cannot play on this machine, empty if it can play."""
-    if needs_child(entrant):
+    if needs_worker(entrant):
         return _problem_in_child(entrant)
     if entrant.bot is not None:
         return _problem_of_traits(entrant)
@@ -46,7 +47,7 @@ def _problem_in_child(entrant: Entrant) -> str:
     assert entrant.bot is not None
     for _ in range(ATTEMPTS):
         try:
-            with Child(RUN, pickle.dumps(entrant), needs=needs_of(entrant.bot), name=NAME) as child:
+            with Child(RUN, pickle.dumps(entrant), needs=Needs(entrant.bot.folders, entrant.bot.modules), name=NAME) as child:
                 return child.receive(CHECK_SECONDS).text
         except ChildLate:
             return f"it cannot be built in {CHECK_SECONDS:.0f} s"

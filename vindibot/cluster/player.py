@@ -1,7 +1,7 @@
 """Players: processes that play games of a tournament on a machine of the cluster.
 
 A player is a child of the machine's fork server, like the workers of the local arena. It has no code of bots but the traits of
-this project: a bot with other traits plays in a child process of its own (`vindibot.arena.seats.child_seat`).
+this project: a bot with other traits plays in a child process of its own (`vindibot.arena.seats.bots`).
 
 Requests are pickled by the driver, which may run programs on this machine anyway. Answers are JSON (`vindibot.cluster.answers`)::
 
@@ -18,13 +18,12 @@ import contextlib
 import pickle
 import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vindibot.arena.games import play_task
 from vindibot.arena.results import this_machine
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.arena.worker import guarded, play_task, prepare_children
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, ProofAnswer
 from vindibot.cluster.bundles import BundleError
 from vindibot.cluster.checks import problems_of
@@ -109,7 +108,7 @@ class _Requests:
             "describe": _describe,
             "load": self._load,
             "check": self._check,
-            "play": partial(guarded, self._play),
+            "play": self._play,
         }
         return answers[kind](*parts)
 
@@ -118,7 +117,6 @@ class _Requests:
             self._entrants = unpack_entrants(luggage)
         except BundleError as problem:
             return LoadedAnswer(problems=(problem.message,)).encode()
-        prepare_children([*self._entrants.values()])
         return LoadedAnswer(problems=()).encode()
 
     def _check(self) -> bytes:

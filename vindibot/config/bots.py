@@ -57,6 +57,8 @@ LARGEST_WEIGHT = 1e6
 MOST_TRAITS = 255
 #: Number of seconds after which a message says that an import is still running.
 SLOW_IMPORT = 3.0
+#: The packages of this project.
+PACKAGES = frozenset({"sim", "behaviours", "vindibot"})
 #: Largest number of characters in the name of a bot.
 LONGEST_NAME = 40
 #: Names of files and folders that many bots share, so they name no bot.
@@ -129,6 +131,11 @@ class Bot:
     def modules(self) -> tuple[str, ...]:
         """The modules of the bot's traits, without repetitions."""
         return tuple(dict.fromkeys(trait.class_path.partition(":")[0] for trait in self.traits))
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The modules of the bot's traits that are not of this project."""
+        return tuple(module for module in self.modules if module.partition(".")[0] not in PACKAGES)
 
     @property
     def has_own_traits(self) -> bool:

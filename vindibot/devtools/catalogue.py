@@ -149,10 +149,10 @@ def _module_traits(path: Path) -> Iterator[AvailableTrait]:
             yield AvailableTrait(f"{module.__name__}:{name}", home, value)
 
 
-def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
+def parameters(kind: type[BaseModel], values: Any = None) -> list[Parameter]:
     """Return the parameters of a trait, in the order of its fields. A parameter inside a table has a dotted name.
 
-    `given` is an instance whose values replace the defaults of the class `kind`.
+    `values` is an instance whose values replace the defaults of the class `kind`.
     """
     try:
         schema = kind.model_json_schema()
@@ -161,12 +161,12 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     result = []
     for name, info in kind.model_fields.items():
-        default = getattr(given, name) if given is not None else info.get_default(call_default_factory=True)
+        default = getattr(values, name) if values is not None else info.get_default(call_default_factory=True)
         if isinstance(default, BaseModel):
             inner = parameters(type(default), default)
             result += [replace(parameter, name=f"{name}.{parameter.name}") for parameter in inner]
             continue
-        text = "" if info.is_required() and given is None else toml(default)
+        text = "" if info.is_required() and values is None else toml(default)
         result.append(Parameter(name, _values(properties.get(name, {}), definitions), text, info.description or ""))
     return result
 
@@ -320,19 +320,19 @@ class ShippedBot:
 def shipped_bots() -> list[ShippedBot]:
     """Return the bots that ship, the strongest first. Bots without a rating come last."""
     ratings = strengths()["bots"]
-    found = []
+    bots = []
     for folder in _FOLDERS:
         for path in sorted(shipped("bots").joinpath(folder).glob("*.toml")):
             name = f"{folder}/{path.stem}" if folder else path.stem
             known = ratings.get(path.stem, {})
-            found.append(ShippedBot(name, first_sentence(path), known.get("rating"), known.get("low"), known.get("high")))
-    return sorted(found, key=lambda bot: (bot.rating is None, -(bot.rating or 0), bot.name))
+            bots.append(ShippedBot(name, first_sentence(path), known.get("rating"), known.get("low"), known.get("high")))
+    return sorted(bots, key=lambda bot: (bot.rating is None, -(bot.rating or 0), bot.name))
 
 
 def strengths() -> dict[str, Any]:
     """Return the table of strengths that ships: the command that made it, its date and its build, and the ratings of the bots."""
-    found: dict[str, Any] = tomllib.loads(shipped(TABLE).read_text("utf-8"))
-    return found
+    table: dict[str, Any] = tomllib.loads(shipped(TABLE).read_text("utf-8"))
+    return table
 
 
 def first_sentence(path: Path) -> str:

@@ -19,11 +19,11 @@ from sim.game import HERO_SHIFT, LAST_MINE, MINE, SEATS, STAY, TILE_BITS, Game
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from vindibot.arena.games import play_seats
 from vindibot.arena.referee import SeatRun
 from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits, read_entrants
 from vindibot.arena.settings import ArenaSettings
-from vindibot.arena.worker import play_seats
 from vindibot.base.output.console import say
 from vindibot.base.output.text import counted, printable, printable_lines
 from vindibot.config.bots import Bot

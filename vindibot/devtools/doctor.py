@@ -105,7 +105,7 @@ async def check_server(settings: PlaySettings) -> tuple[Finding, float]:
             began = time.monotonic()
             reply = await transport.get(address.url("/"), WITHIN)
             times.append(reply.head_at - began)
-            if reply.proxy is not None and reply.status >= 400:
+            if reply.proxy and reply.status >= 400:
                 raise TransportError(f"{transport.route} answers with status {reply.status}")
     except TransportError as problem:
         advice = "check the address, and that the server runs; vindibot serve starts one"

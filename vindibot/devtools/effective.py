@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.text import Text
 
+from vindibot.base.errors import UsageError
 from vindibot.base.output.text import printable, printable_lines
 from vindibot.config.files import look_up, read
 
@@ -30,6 +33,24 @@ _MODELS = {
 }
 #: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44
+
+
+def show_config(console: Console, *, file: str | None, command: str, bot: str | None, schema: str | None) -> None:
+    """Print the settings of a command or of a bot, with the origin of each. With `schema`, print this schema instead.
+
+    `file` is a configuration file or a bot file. Raises `UsageError` if `bot` is given too.
+    """
+    from vindibot.config.bots import load_bot
+
+    if schema is not None:
+        print(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
+        return
+    if file is not None and bot is not None:
+        raise UsageError("FILE and --bot: give one of them")
+    if file is not None and is_bot(file):
+        bot = file
+    for line in bot_lines(load_bot(bot)) if bot is not None else settings_lines(command, file):
+        console.print(line, soft_wrap=True)
 
 
 def _load(command: str, file: str | None) -> Config[Any]:

@@ -7,6 +7,7 @@ without an effect.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from rich.console import Console
 from rich.segment import SegmentLines
@@ -16,21 +17,29 @@ from rich.text import Text
 from behaviours.base import SearchInfo
 from behaviours.notes import Note
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, Games, row_column
+from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import printable, weight_text
 from vindibot.engine.failures import debug_command
 from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.games.files.recording import RecordedTurn, Recording
+from vindibot.games.files.game_files import kind_of
+from vindibot.games.files.recorded_turn import choose_turn
+from vindibot.games.files.recording import RecordedTurn, Recording, read_recording
 from vindibot.games.position import write_moves
 from vindibot.terminal.board import Frame, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
 
 
-def explain(
-    console: Console, recording: Recording, own: RecordedTurn, why_not: int | None = None, *, board: bool = False
-) -> None:
-    """Print the votes on a turn of a recording. With `why_not`, a direction (0..4), also explain why this direction lost."""
+def explain(console: Console, path: Path, *, why_not: str | None = None, board: bool = False, **choice: int | None) -> None:
+    """Print the votes on a turn of the recording in a file. `choice` are the arguments of `choose_turn`.
+
+    With `why_not`, a word for a direction, also explain why this direction lost. Raises `UsageError` for a file without votes.
+    """
+    if kind_of(path) != "recording":
+        raise UsageError(f"{path}: this file has no votes; a recording of `vindibot play` is needed")
+    recording = read_recording(path)
+    own = choose_turn(recording, **choice)
     for line in heading(recording, own):
         say(console, line)
     if board:
@@ -44,7 +53,7 @@ def explain(
         say(console, line)
     if why_not is not None:
         console.print()
-        _explain_loss(console, own, recording.me, why_not)
+        _explain_loss(console, own, recording.me, DIRECTIONS.index(why_not.capitalize()))
 
 
 def heading(recording: Recording, own: RecordedTurn) -> list[str]:
@@ -134,14 +143,14 @@ def verdict(ballot: Ballot) -> list[str]:
 
 def remarks(ballot: Ballot) -> list[str]:
     """Return lines on what the traits reported: errors, search depths, targets, notes."""
-    found = []
+    lines = []
     for entry in ballot.entries:
         if entry.note:
-            found.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
+            lines.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
         if entry.info is not None and (words := info_words(entry.info)):
-            found.append(f"{printable(entry.label)}: {words}")
-        found += [f"{printable(entry.label)} says: {note_words(note)}" for note in entry.notes]
-    return found
+            lines.append(f"{printable(entry.label)}: {words}")
+        lines += [f"{printable(entry.label)} says: {note_words(note)}" for note in entry.notes]
+    return lines
 
 
 def note_words(note: Note) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -14,9 +15,10 @@ from rich.text import Text
 
 from behaviours.base import View
 from sim.game import DIRECTIONS
+from vindibot.base.errors import UsageError
 from vindibot.base.output.console import say
 from vindibot.base.output.text import printable
-from vindibot.config.bots import Bot
+from vindibot.config.bots import Bot, load_bot, named_modules
 from vindibot.config.files import short
 from vindibot.devtools.explanation import (
     heading,
@@ -30,13 +32,15 @@ from vindibot.devtools.explanation import (
     votes_table,
 )
 from vindibot.devtools.trials.answering import RUN
-from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, traits_of
+from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, find_bot, traits_of
 from vindibot.devtools.trials.response import TrialPosition
 from vindibot.devtools.trials.trial import Trial
+from vindibot.devtools.trials.watching import run_at_each_change
 from vindibot.engine.health import TraitHealth, ballot_entry
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.games.files.recorded_turn import NODES, Continuation, view
+from vindibot.games.files.game_files import kind_of, read_game_file
+from vindibot.games.files.recorded_turn import NODES, Continuation, choose_turn, view
 from vindibot.games.files.recording import RecordedTurn, Recording
 from vindibot.processes.requests import Needs
 from vindibot.processes.server import loading_beside
@@ -60,6 +64,48 @@ class RerunOptions:
     only: Sequence[str]
     debugger: bool
     limit_ms: float | None
+
+
+def run_turn(
+    console: Console,
+    path: Path,
+    *,
+    turn: int | None,
+    game: str | None,
+    bot: str | None,
+    traits: Sequence[str],
+    nodes: int | None,
+    limit_ms: float | None,
+    debugger: bool,
+    watch: bool,
+    **choice: int | None,
+) -> None:
+    """Ask the traits of a bot about a turn of a game in a file, and print their votes; see `RerunOptions`.
+
+    `bot` is None for the bot of a recording. In a recording, `turn` and `choice` choose the turn as in `choose_turn`. In another
+    file, `turn` and `game` choose it as in `Continuation.read`. With `watch`, do so again whenever a file of the bot changes,
+    until Ctrl-C. Raises `UsageError` for options that exclude each other, and `VindibotError`.
+    """
+    recording = read_game_file(path, game) if kind_of(path) == "recording" else None
+    if isinstance(recording, Recording):
+        turn = choose_turn(recording, turn=turn, **choice).turn
+    elif bot is None:
+        raise UsageError(f"{short(path)} has no votes: name the bot to ask with --bot")
+    if watch and debugger:
+        raise UsageError("--watch does not start a debugger: give only one of --watch and --pdb")
+    if watch:
+        more = {"--turn": turn, "--game": game, "--bot": bot, "--nodes": nodes, "--limit-ms": limit_ms}
+        words = [str(part) for option, value in more.items() if value is not None for part in (option, value)]
+        words += [part for label in traits for part in ("--trait", label)]
+        usual = [folder for folder in (Path(), Path("bots"), path.parent) if folder.is_dir()]
+        folders = usual if bot is None else [Path(folder) for folder in named_modules(bot)[0]]
+        run_at_each_change(console, ["turn", str(path), *words], folders)
+        return
+    options = RerunOptions(nodes, traits, debugger, limit_ms)
+    if isinstance(recording, Recording) and turn is not None:
+        rerun_turn(console, recording, recording.turn(turn), find_bot(bot, recording), options)
+    elif bot is not None:
+        ask_turn(console, Continuation.read(path, turn, game=game, to_move=True), load_bot(bot), options)
 
 
 def rerun_turn(console: Console, recording: Recording, own: RecordedTurn, bot: Bot, options: RerunOptions) -> None:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+from rich.console import Console
+
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.output.console import say
 from vindibot.config.bots import LONGEST_NAME
 from vindibot.config.files import shipped, short
 
@@ -31,6 +35,20 @@ LEARNED_FILES = {
     "net.npz": "the net, a copy of the net of the bot learned",
 }
 _FOLDER, _LEARNED_FOLDER, _NET = "project", "learner", "bots/learned.npz"
+
+
+def init(console: Console, folder: Path, learned: bool) -> None:
+    """Write a project with `write_project`, and print its files and the first commands."""
+    files = write_project(folder, learned)
+    width = max(len(short(path)) for path in files)
+    for path, what in files.items():
+        say(console, f"{short(path):{width}}  {what}")
+    say(console, "\nNow play with it (the first start compiles the rules, up to a minute):\n")
+    if folder.resolve() != Path.cwd():
+        say(console, f"  cd {shlex.quote(str(folder))}")
+    say(console, "  vindibot play --bot bot.toml --against sparring/hunter")
+    if learned:
+        say(console, "  vindibot learn selfplay trained --from net.npz --minutes 30")
 
 
 def write_project(folder: Path, learned: bool = False) -> dict[Path, str]:

@@ -30,10 +30,10 @@ from vindibot.base.output.text import counted, printable
 from vindibot.base.writing import Output
 from vindibot.config.bots import Bot
 from vindibot.devtools.explanation import heading
-from vindibot.devtools.trials.asking import traits_of
+from vindibot.devtools.trials.asking import find_bot, traits_of
 from vindibot.engine.warmup import warm
-from vindibot.games.files.recorded_turn import view
-from vindibot.games.files.recording import RecordedTurn, Recording
+from vindibot.games.files.recorded_turn import choose_turn, view
+from vindibot.games.files.recording import read_recording
 
 #: A comment at the beginning of each drawing, which marks the file as ours.
 MARK = "made by vindibot tree"
@@ -144,24 +144,28 @@ class _TreeBuilder:
 
 
 def show_tree(
-    console: Console, recording: Recording, own: RecordedTurn, bot: Bot, *, depth: int, top: int, dot: Path | None
+    console: Console, path: Path, *, bot: str | None, depth: int, top: int, dot: Path | None, **choice: int | None
 ) -> None:
-    """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree.
+    """Search a turn of the recording in a file, `depth` plies deep. Print the first `top` plies of the tree.
 
-    With `dot`, also write these plies to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and
-    if the file exists and is not a drawing of this command. Raises `VindibotError` if the file cannot be written.
+    It is the search of `bot`, None for the bot of the recording. `choice` are the arguments of `choose_turn`. With `dot`, also
+    write these plies to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and if the file exists
+    and is not a drawing of this command. Raises `VindibotError` if the file cannot be written.
     """
+    recording = read_recording(path)
+    own = choose_turn(recording, **choice)
+    asked_bot = find_bot(bot, recording)
     output = Output(dot, MARK, "vindibot tree", "--dot names another file") if dot is not None else None
     if output is not None:
         output.check()
-    label, search = find_search(bot)
+    label, search = find_search(asked_bot)
     warm(console)
-    here = view(recording, own.turn)
-    params = search.params(here)
-    root = build_tree(here, params, search.weights, depth, min(top, depth))
+    start = view(recording, own.turn)
+    params = search.params(start)
+    root = build_tree(start, params, search.weights, depth, min(top, depth))
     rivals = " and ".join(f"@{hero + 1}" for hero in range(4) if params.active >> hero & 1)
     kind = f"{search.mode} against {rivals or 'nobody'}, {depth} plies deep; the first {min(top, depth)} plies"
-    title = [*heading(recording, own), f"{printable(label)} of {printable(bot.name)}: {kind}"]
+    title = [*heading(recording, own), f"{printable(label)} of {printable(asked_bot.name)}: {kind}"]
     for line in title:
         say(console, line)
     console.print()

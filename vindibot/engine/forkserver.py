@@ -15,8 +15,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from multiprocessing import forkserver, resource_tracker
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing import forkserver, get_context, resource_tracker
+from multiprocessing.context import BaseContext, ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,6 +41,11 @@ class Context(ForkServerContext):
 
 
 CONTEXT = Context()
+
+
+def context() -> BaseContext:
+    """Return the context for children of this process: it forks them itself if it has only one thread, else the server does."""
+    return get_context("fork") if len(os.listdir("/proc/self/task")) == 1 else CONTEXT  # noqa: PTH208  # names alone
 
 
 def start(modules: Iterable[str] = ()) -> None:

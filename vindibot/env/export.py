@@ -57,15 +57,15 @@ def export(policy: Any, path: str | Path) -> Path:
 def _parts(policy: Any) -> list[NDArray[np.float64]]:
     """Return the rows, the linear part and the output weights of a policy as floats."""
     weights: Mapping[str, Any] = policy.state_dict() if hasattr(policy, "state_dict") else policy
-    found = {}
+    arrays = {}
     for name in _PARTS:
         value = weights.get(name, weights.get(f"{name}.weight"))
         if value is None:
             raise UsageError(f"the policy has no {name!r}; it has {', '.join(map(str, weights)) or 'nothing'}")
-        found[name] = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value, np.float64)
-    rows, linear, out = found["rows"], found["linear"].reshape(-1), found["out"].reshape(-1)
+        arrays[name] = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value, np.float64)
+    rows, linear, out = arrays["rows"], arrays["linear"].reshape(-1), arrays["out"].reshape(-1)
     if rows.shape != (FEATURES, len(out)) or linear.shape != (FEATURES,):
-        shapes = ", ".join(f"{name} {value.shape}" for name, value in found.items())
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
         raise UsageError(f"the policy has {shapes}: rows must be ({FEATURES}, hidden), linear ({FEATURES},), out (hidden,)")
     if not all(np.isfinite(value).all() for value in (rows, linear, out)):
         raise UsageError("the policy has weights that are no finite numbers")

@@ -86,9 +86,9 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
         elif len(seed) != self.num_envs:
             raise UsageError(f"seed: {len(seed)} seeds for {self.num_envs} games; give one for each")
         else:
-            drawn = [one if one is not None or self.table.begun else int(self.np_random.integers(2**63)) for one in seed]
-            known = [(row, one) for row, one in enumerate(drawn) if one is not None]
-            self.table.seed([row for row, _ in known], [one for _, one in known])
+            drawn = [number if number is not None or self.table.begun else int(self.np_random.integers(2**63)) for number in seed]
+            known = [(row, number) for row, number in enumerate(drawn) if number is not None]
+            self.table.seed([row for row, _ in known], [number for _, number in known])
         self.table.advance(np.where(rows, BEGIN, SKIP).astype(np.int8))
         self.table.look(rows)
         return self._observations(), self._infos(rows)
@@ -151,11 +151,11 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
 
     def _final(self, ended: NDArray[np.bool_]) -> Info:
         """Return ``final_obs`` and ``final_info`` of the games that ended, in the form of Gymnasium's own vectors."""
-        found = np.full(self.num_envs, None, dtype=object)
+        rows = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(ended).tolist():
-            found[row] = self.table.seen.one(row)
+            rows[row] = self.table.seen.one(row)
         marked = ended.copy()
-        return {"final_obs": found, "_final_obs": marked, "final_info": self._infos(ended), "_final_info": marked.copy()}
+        return {"final_obs": rows, "_final_obs": marked, "final_info": self._infos(ended), "_final_info": marked.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of each game, by `render_mode`."""

@@ -71,14 +71,14 @@ class EnvOptions(BaseModel):
     def of(cls, values: dict[str, Any]) -> EnvOptions:
         """Return the options with these values. Raises `UsageError` for an unknown name or a wrong value."""
         try:
-            found = cls.model_validate(values)
+            options = cls.model_validate(values)
         except ValidationError as problem:
             slip = problem.errors(include_url=False)[0]
             text = explain(slip, known=list(cls.model_fields))
             raise UsageError(f"{slip['loc'][0]}: {text}" if slip["type"] != "extra_forbidden" else text) from None
-        if found.hero is not None and found.learners > 1:
+        if options.hero is not None and options.learners > 1:
             raise UsageError("hero: names the seat of one learner; leave it out for several learners")
-        return found
+        return options
 
     @property
     def lookout(self) -> Lookout:
@@ -107,12 +107,12 @@ class EnvOptions(BaseModel):
 
 def _loaded(name: str) -> Map:
     try:
-        found = load_map(name)
+        board = load_map(name)
     except UsageError as problem:
         raise UsageError(f"maps: {problem.message}; the sets are {' and '.join(MAP_SETS)}") from None
-    if found is None:
+    if board is None:
         raise UsageError(f"maps: {name!r} is not one map; the sets are {' and '.join(MAP_SETS)}")
-    return found
+    return board
 
 
 @lru_cache(maxsize=4)

@@ -172,8 +172,8 @@ def write_entry(entry: BallotEntry) -> dict[str, Any]:
         ]
     if info is not None:
         goal = None if info.goal is None else row_column(info.goal)
-        found = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": write_moves(info.pv) or None, "goal": goal}
-        line |= {key: value for key, value in found.items() if value is not None}
+        fields = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": write_moves(info.pv) or None, "goal": goal}
+        line |= {key: value for key, value in fields.items() if value is not None}
     return line
 
 

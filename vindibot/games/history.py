@@ -28,10 +28,9 @@ from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.pages import render
 from vindibot.base.output.text import printable
 from vindibot.games.ballot import Ballot
-from vindibot.games.curves import hero_picture
 from vindibot.games.files.game_files import kind_of, read_game_file, read_states
 from vindibot.games.files.recording import Recording
-from vindibot.games.files.review import Review, read_review
+from vindibot.games.files.review import Review, hero_picture, read_review
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.notes import GameNote, game_notes
 from vindibot.games.outcome import Reason, reason_of, status_of
@@ -145,10 +144,10 @@ class GameHistory:
                     raise UsageError(f"{path}, turn {state.turn}: {problem.message}") from None
             history.end(message="the saved states end here")
             return history
-        found = read_game_file(Path(path), game)
-        history = cls.of(found)
-        if isinstance(found, GameRecord):
-            history.review = read_review(path, found.id)
+        source = read_game_file(Path(path), game)
+        history = cls.of(source)
+        if isinstance(source, GameRecord):
+            history.review = read_review(path, source.id)
         return history
 
     @classmethod
@@ -235,14 +234,14 @@ class GameHistory:
             start = first_state_before(state)
             self._begin(copy_of(state if start is None else start))
             self.begins_late = start is None
-        found = moves_between(self.last, state)
-        if found is None:
+        between = moves_between(self.last, state)
+        if between is None:
             self._moves.append(_GAP)
             self._stored[len(self)] = copy_of(state)
             self._turns.append(state["turn"].item(0))
             self._last = copy_of(state)
         else:
-            moves, reached = found
+            moves, reached = between
             self.play_all(moves)
             if not equal(self.last, reached):  # a seen state may have flags that do not follow from moves
                 self._stored[len(self)] = copy_of(reached)
@@ -371,10 +370,10 @@ class GameHistory:
         starts = list(self._stored)
         for start, stop in zip(starts, [*starts[1:], len(self)], strict=True):
             moves = self._moves[start:stop]
-            found, counts = events_of(self._stored[start], moves.removesuffix(bytes([_GAP])))
-            parts.append(found)
+            events, counts = events_of(self._stored[start], moves.removesuffix(bytes([_GAP])))
+            parts.append(events)
             ends.append(counts + total)
-            total += len(found)
+            total += len(events)
             if moves.endswith(bytes([_GAP])):
                 ends.append(np.array([total]))
         return np.concatenate(parts), np.concatenate(ends)
@@ -391,9 +390,9 @@ class GameHistory:
         start = max((ply + 1 for ply in self.gaps if ply < number), default=0)
         first = self.state(start)
         if fault_of_state(first) is None:
-            found = Position(draw(first), tuple(self.moves[start:number]))
-            if equal(found.last(), games):
-                return found
+            position = Position(draw(first), tuple(self.moves[start:number]))
+            if equal(position.last(), games):
+                return position
         return Position(draw(games))
 
     def ranking(self) -> str:

@@ -221,9 +221,9 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
         aimed = _aimed(before, hero, targets), _aimed(games, hero, targets)
         return dict.fromkeys([*(move for move in aimed if move is not None), *(move for move in range(5) if mask >> move & 1)])
 
-    found = moves_between(before, after, candidates, same=_alike)
-    if found is not None:
-        moves = found[0]
+    between = moves_between(before, after, candidates, same=_alike)
+    if between is not None:
+        moves = between[0]
     else:
         moves = [_apparent(before, after, hero, targets) for hero in movers]
         moves[:1] = [own] if own is not None and movers else moves[:1]
@@ -232,10 +232,10 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
     return directions
 
 
-def _alike(one: Games, other: Games) -> bool:
+def _alike(state: Games, other: Games) -> bool:
     """Return whether two states are equal in everything that the line protocol shows."""
-    heroes = all((one["hero"][name] == other["hero"][name]).all() for name in ("pos", "life", "gold"))
-    return heroes and bool((one["cell"] == other["cell"]).all())
+    heroes = all((state["hero"][name] == other["hero"][name]).all() for name in ("pos", "life", "gold"))
+    return heroes and bool((state["cell"] == other["cell"]).all())
 
 
 def _aimed(games: Games, hero: int, targets: dict[int, int]) -> int | None:

@@ -135,10 +135,10 @@ def moves_between(
         return () if move == NO_DIRECTION else (move,)
 
     ends_alone = ended_by_crash and not end["hero"]["crashed"].all()  # the crash of one hero ends only a training game
-    found = _search(before, after, plies, candidates or shown_move, same or _equal_as_shown, training=ends_alone)
-    if found is not None:
-        found[1][0]["shared"] = end["shared"]
-    return found
+    between = _search(before, after, plies, candidates or shown_move, same or _equal_as_shown, training=ends_alone)
+    if between is not None:
+        between[1][0]["shared"] = end["shared"]
+    return between
 
 
 def _search(

@@ -17,8 +17,8 @@ import structlog
 
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.league.fillers import Fillers
-from vindibot.league.fixtures import Fixture, FixtureResult
 from vindibot.league.league import League, State
+from vindibot.league.standings import Fixture, FixtureResult
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Claim, Match, MatchResult
 from vindibot.server.refusal import Refusal, closing_refusal, game_error

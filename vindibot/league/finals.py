@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.game import SEATS
-from vindibot.league.fixtures import Fixture
 from vindibot.league.pairing import Tables, fixtures_of_day
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import standings
+from vindibot.league.standings import Fixture, standings
 
 
 @dataclass(frozen=True)

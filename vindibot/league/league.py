@@ -27,10 +27,9 @@ from vindibot.league.finals import (
     number_of_rounds,
     round_name,
 )
-from vindibot.league.fixtures import Fixture, FixtureResult
 from vindibot.league.pairing import most_fixtures, next_fixtures, number_of_days
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import StandingsRow, standings
+from vindibot.league.standings import Fixture, FixtureResult, StandingsRow, standings
 from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R, name_problem
 

@@ -14,11 +14,10 @@ from sim.game import PLIES_PER_ROUND
 from vindibot.base.output.pages import qr_code
 from vindibot.games.files.review import PHASES, Losses
 from vindibot.league.director import Director
-from vindibot.league.fixtures import Fixture
 from vindibot.league.league import League
 from vindibot.league.registry import LeagueRegistry
 from vindibot.league.settings import play_command, start_text
-from vindibot.league.standings import as_csv
+from vindibot.league.standings import Fixture, as_csv
 from vindibot.server.app import address_of
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal

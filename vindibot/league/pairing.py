@@ -20,9 +20,8 @@ from itertools import combinations
 from math import ceil, log2
 
 from sim.game import SEATS
-from vindibot.league.fixtures import Fixture, FixtureResult
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import opponents, standings
+from vindibot.league.standings import Fixture, FixtureResult, opponents, standings
 
 SEATINGS = ((0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0))
 ROTATIONS = (0, 2, 1, 3)

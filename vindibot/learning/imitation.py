@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 from rich.table import Table
 
@@ -25,16 +24,16 @@ from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say, terminal
+from vindibot.base.packages import require_extra
 from vindibot.base.writing import short
 from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.config.data_files import name_of_file
+from vindibot.config.variants import bot_text, variant_text
 from vindibot.engine.warmup import warm
 from vindibot.learning.decisions import MoveDecisions, decisions_of, folds_of
 from vindibot.learning.gradient import SUMS, adam_step, cross_entropy, cross_entropy_gradient
-from vindibot.learning.net_files import MARK, ModelFiles
+from vindibot.learning.net_files import MADE_BY, ModelFiles
 from vindibot.learning.network import Floats, first_parameters, network_size, split
-from vindibot.tuning.bot_files import head, reference
-from vindibot.tuning.extra import require_extra
 
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
@@ -74,6 +73,7 @@ def check_hidden(hidden: int) -> None:
 def run_imitation(
     bot: str,
     records: tuple[Path, ...],
+    *,
     only: tuple[str, ...],
     trait: str | None,
     holdout: float,
@@ -151,24 +151,16 @@ def modelling_text(bot: Bot, trait: str, known: Sequence[str], fits: Sequence[Fi
 
     `known` has the models that the trait with the label `trait` has already.
     """
-    comments = [
-        f"{files.nets.name} has opponent models fitted to recorded moves, one for each bot below.",
-        *_accuracies(fits),
-    ]
-    content = {
-        "name": f"{bot.name}-learned"[:LONGEST_NAME],
-        "version": bot.version,
-        "extends": reference(bot, files.bot),
-        "traits": {trait: {"learned": [*known, files.nets.name]}},
-    }
-    return head(comments, MARK) + tomli_w.dumps(content)
+    about = f"{files.nets.name} has opponent models fitted to recorded moves, one for each bot below."
+    traits = {trait: {"learned": [*known, files.nets.name]}}
+    return variant_text(bot, files.bot, "learned", traits, [MADE_BY, about, *_accuracies(fits)])
 
 
 def playing_text(fits: Sequence[Fit], files: ModelFiles) -> str:
     """Return the text of a bot file for a bot that plays the first of these nets alone."""
-    comments = [f"It plays the net of {fits[0].net.name} in {files.nets.name}.", *_accuracies(fits)]
+    about = f"It plays the net of {fits[0].net.name} in {files.nets.name}."
     content = {"name": files.bot.stem[:LONGEST_NAME], "traits": {"learned": {"net": files.nets.name}}}
-    return head(comments, MARK) + tomli_w.dumps(content)
+    return bot_text(content, [MADE_BY, about, *_accuracies(fits)])
 
 
 def _accuracies(fits: Sequence[Fit]) -> list[str]:

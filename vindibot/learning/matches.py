@@ -200,7 +200,7 @@ def rivals_of(texts: Sequence[str]) -> list[MatchRival]:
     return rivals
 
 
-def run_matches(nets: Sequence[str], against: Sequence[str], blocks: int, seed: int, nodes: int) -> int:
+def run_matches(nets: Sequence[str], *, against: Sequence[str], blocks: int, seed: int, nodes: int) -> int:
     """Do what ``vindibot learn match`` does with these arguments and options, and return its exit code."""
     players, rivals = [net_of(text) for text in nets], rivals_of(against)
     console, stop = terminal(), Stop()

@@ -10,8 +10,9 @@ from behaviours.net.network import Net, NetError, load_nets, save_nets
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import Output, replace, short
 
-#: The first line of the bots.
-MARK = "# Made by vindibot learn"
+#: The first line of the bots, without and with the sign of a comment.
+MADE_BY = "Made by vindibot learn."
+MARK = f"# {MADE_BY}"
 
 
 def read_nets(path: Path) -> tuple[Net, ...]:

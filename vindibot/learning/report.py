@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vindibot.arena.report.sections import ReportPart, write_sections
 from vindibot.base.output.charts import Curve, lines
 from vindibot.base.output.text import counted
 from vindibot.learning.trainer import SelfplaySettings
-from vindibot.tuning.report import ReportPart, write_page
 
 #: The heads of the columns in the terminal, with their widths.
 HEADS = (
@@ -107,7 +107,7 @@ def write_report(path: Path, settings: SelfplaySettings, rows: Sequence[Row], de
             else [],
         ),
     ]
-    write_page(path, f"Self-play in {path.resolve().parent.name}", parts)
+    write_sections(path, "vindibot learn", f"Self-play in {path.resolve().parent.name}", parts)
 
 
 def _millions(rows: Sequence[Row]) -> list[float]:

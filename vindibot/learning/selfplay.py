@@ -235,20 +235,22 @@ class Selfplay:
 
 def run_selfplay(
     folder: Path,
-    limit: Limit,
-    against: str,
     *,
+    decisions: int | None,
+    minutes: float | None,
+    against: str,
     resume: bool,
-    options: Mapping[str, int | None],
     changes: Sequence[str],
     rivals: Sequence[Path],
     start: Path | None,
     idle: bool,
+    **options: int | None,
 ) -> int:
-    """Do what ``vindibot learn selfplay`` does with these arguments and options, and return its exit code.
+    """Do what ``vindibot learn selfplay`` does with these options, and return its exit code.
 
     `options` has the options that are settings, None for those that the user left out.
     """
+    limit = Limit(decisions, minutes)
     chosen = {name: value for name, value in options.items() if value is not None}
     if resume and (chosen or rivals or start or changes):
         raise UsageError("--resume continues a run with its own settings: only --minutes or --decisions may be changed")

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import tomli_w
 from numba import types
 from numpy.typing import NDArray
 
@@ -32,12 +31,12 @@ from sim.rules import play
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say, terminal
 from vindibot.base.writing import Output, short
-from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.variants import variant_text
 from vindibot.engine.warmup import warm
 from vindibot.games.game_record import GameRecord
 from vindibot.learning.decisions import RecordedGames, Sample, digest_number, folds_of, read_games
-from vindibot.learning.net_files import MARK
-from vindibot.tuning.bot_files import head, reference
+from vindibot.learning.net_files import MADE_BY, MARK
 
 #: The command that fits weights. Its bots name it.
 COMMAND = "vindibot learn value"
@@ -71,7 +70,7 @@ class Positions(Sample):
         return float(np.sqrt(((self.columns.missed - self.columns.features @ np.array(changes)) ** 2).mean()))
 
 
-def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, every: int, holdout: float) -> None:
+def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None, every: int, holdout: float) -> None:
     """Do what ``vindibot learn value`` does with these arguments and options."""
     loaded = load_bot(bot)
     weights = weights_of(loaded, trait)
@@ -98,14 +97,8 @@ def run_value(bot: str, records: Sequence[Path], trait: str, out: Path | None, e
     sizes = f"{len(games.games)} games, {len(fitting)} positions for fitting, {len(validation)} for validation"
     quality = f"error on other maps, in gold per round left: {before:.3f} before, {after:.3f} fitted"
     say(console, f"{sizes}\n{quality}")
-    content = {
-        "name": f"{loaded.name}-fitted"[:LONGEST_NAME],
-        "version": loaded.version,
-        "extends": reference(loaded, output.path),
-        "traits": {trait: {"weights": fitted}},
-    }
-    comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
-    output.write(head(comments, MARK) + tomli_w.dumps(content))
+    comments = [MADE_BY, f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
+    output.write(variant_text(loaded, output.path, "fitted", {trait: {"weights": fitted}}, comments))
     say(console, f"bot: {short(output.path)}")
 
 

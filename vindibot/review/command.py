@@ -5,22 +5,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 from rich.console import Console
 
+from vindibot.base import interrupts
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import say
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.games.files.game_files import games_path, is_results, kind_of, read_game_file, read_records
 from vindibot.games.files.recording import Recording
-from vindibot.games.files.review import Review, Thresholds, review_path
+from vindibot.games.files.review import Review, ReviewHeader, Thresholds, review_path
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.review.regression import NODES_AGAIN, ask_again, compare, write_tests
+from vindibot.review.regression import NODES_AGAIN, ask_again, compare_moves, write_tests
 from vindibot.review.report import bots_of, many_games, show_profile, show_review
 from vindibot.review.review_run import ReviewFile, review_games, where
 from vindibot.review.turns import Reviewer
@@ -30,64 +31,70 @@ from vindibot.review.values import NODES, ROUNDS
 REVIEWER = "versions/strong-1"
 
 
-@dataclass(frozen=True)
-class ReviewRequest:
-    """The arguments of ``vindibot review``. Fields have the names of the options. None stands for an option that is not given.
+def run_review(  # noqa: PLR0913 - an argument per option
+    console: Console,
+    path: Path,
+    *,
+    heroes: tuple[int, ...] = (),
+    game: str | None = None,
+    bot: str | None = None,
+    nodes: int | None = None,
+    rounds: int | None = None,
+    worst: int = 10,
+    tests: Path | None = None,
+    compare: bool = False,
+    most: int | None = None,
+    output: Path | None = None,
+    again: bool = False,
+    workers: int | None = None,
+    **limits: float | None,
+) -> None:
+    """Review the games of a file, and print the report. None stands for an option that is not given. Raises `VindibotError`.
 
-    `heroes` are 0..3, empty for the default heroes of `review_games`. `workers` is the number of processes, None for one per
-    core. `thresholds` has the fields of `Thresholds` that the options set.
+    `heroes` are 0..3, empty for the default heroes of `review_games`. `limits` are fields of `Thresholds`. With `compare` or
+    `tests`, a bot is asked what it would play instead of the worst moves. Then `bot` is this bot, and `nodes` its search budget.
     """
-
-    path: Path
-    heroes: tuple[int, ...] = ()
-    game: str | None = None
-    bot: str | None = None
-    nodes: int | None = None
-    rounds: int | None = None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    worst: int = 10
-    tests: Path | None = None
-    compare: bool = False
-    most: int | None = None
-    output: Path | None = None
-    again: bool = False
-    workers: int | None = None
-
-    @property
-    def asks(self) -> bool:
-        """Whether a bot is asked what it would play instead of the worst moves. If so, `bot` is this bot, and `nodes` its search
-        budget."""
-        return self.compare or self.tests is not None
-
-
-def run_review(console: Console, request: ReviewRequest) -> None:
-    """Review the games of a file, and print the report. Raises `VindibotError`."""
-    path = request.path
-    if request.game is None and (is_results(path) or _has_many(path)):
-        _review_many(console, request)
+    asks = compare or tests is not None
+    many = many_games(path, most) if game is None and (is_results(path) or _has_many(path)) else None
+    if many is not None and asks:
+        raise UsageError(f"{short(path)} has several games: choose one with --game")
+    games = list(many.records) if many is not None else [read_game_file(path, game)]
+    output = output or review_path(games_path(path))
+    asked_bot = _bot_to_ask(bot, games[0], compare) if asks else None
+    options = {"rounds": rounds} | ({} if asks else {"bot": bot, "nodes": nodes})
+    more = " without --again" if again else ""
+    with (
+        interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"),
+        ReviewFile(output, path, again) as file,
+    ):
+        ids = [game.id if isinstance(game, GameRecord) else game.header.game for game in games]
+        before = next((file.reviews[name].header for name in ids if name in file.reviews), None)
+        review_games(console, games, file, _reviewer(before, options, limits), heroes or None, workers)
+    reviews = {review.header.game: review for review in file.complete() if review.header.game in ids}
+    if many is not None:
+        show_profile(console, bots_of(many, reviews), len(reviews))
+        console.print()
+        command = shlex.join(["vindibot", "replay", short(output), "--game", "1", "--open"])
+        say(console, f"the reviews are in {short(output)}; one of them: {command}")
         return
-    game = read_game_file(path, request.game)
-    history = GameHistory.of(game)
-    output = request.output or review_path(games_path(path))
-    asked = _bot_to_ask(request, game) if request.asks else None
-    review = _review(console, request, [game], output, [history.id])[history.id]
-    heroes = [hero + 1 for hero in request.heroes] or list(review.header.heroes)
-    review = Review(review.header, tuple(turn for turn in review.turns if turn.hero in heroes))
-    nodes = NODES_AGAIN if request.nodes is None else request.nodes
-    if request.compare and asked is not None:
-        compare(console, history, review, asked, nodes)
-    if request.tests is not None:
-        turns = review.worst(request.worst)
-        if asked is not None:
-            answers = ask_again(console, history, turns, asked, nodes)
-            turns = sorted((one.turn for one in answers if not one.mended), key=lambda turn: -turn.loss)
+    history, review = GameHistory.of(games[0]), reviews[ids[0]]
+    shown = [hero + 1 for hero in heroes] or list(review.header.heroes)
+    review = Review(review.header, tuple(turn for turn in review.turns if turn.hero in shown))
+    budget = NODES_AGAIN if nodes is None else nodes
+    if compare and asked_bot is not None:
+        compare_moves(console, history, review, asked_bot, budget)
+    if tests is not None:
+        turns = review.worst(worst)
+        if asked_bot is not None:
+            answers = ask_again(console, history, turns, asked_bot, budget)
+            turns = sorted((answer.turn for answer in answers if not answer.mended), key=lambda turn: -turn.loss)
         if not turns:
             say(console, "no test was written: the bot plays well at each of the worst moves")
         else:
-            name = request.bot or (asked.name if asked is not None else "mybot")
-            write_tests(console, [(history, turn) for turn in turns], request.tests, name)
-    if not request.asks:
-        show_review(console, history, review, request.worst)
+            name = bot or (asked_bot.name if asked_bot is not None else "mybot")
+            write_tests(console, [(history, turn) for turn in turns], tests, name)
+    if not asks:
+        show_review(console, history, review, worst)
         console.print()
         say(console, where(output))
 
@@ -100,50 +107,29 @@ def _has_many(path: Path) -> bool:
     return next(records, None) is not None
 
 
-def _review_many(console: Console, request: ReviewRequest) -> None:
-    if request.asks:
-        raise UsageError(f"{short(request.path)} has several games: choose one with --game")
-    games = many_games(request.path, request.most)
-    output = request.output or review_path(games.path)
-    reviews = _review(console, request, list(games.records), output, [record.id for record in games.records])
-    show_profile(console, bots_of(games, reviews), len(reviews))
-    console.print()
-    command = shlex.join(["vindibot", "replay", short(output), "--game", "1", "--open"])
-    say(console, f"the reviews are in {short(output)}; one of them: {command}")
+def _reviewer(before: ReviewHeader | None, options: Mapping[str, Any], limits: Mapping[str, float | None]) -> Reviewer:
+    """Return the reviewer with these options and limits. Those that are None are as in an earlier review, or the default."""
+    usual: dict[str, Any] = {"bot": REVIEWER, "nodes": NODES, "rounds": ROUNDS, "thresholds": Thresholds()}
+    usual = usual if before is None else dict(before)
+    chosen = usual | {name: value for name, value in options.items() if value is not None}
+    own = {name: value for name, value in limits.items() if value is not None}
+    try:
+        thresholds = Thresholds(**chosen["thresholds"].model_dump() | own)
+    except ValidationError as problem:
+        raise UsageError(f"the thresholds: {problem.errors()[0]['msg']}") from None
+    return Reviewer(load_bot(chosen["bot"]), chosen["nodes"], chosen["rounds"], thresholds)
 
 
-def _review(
-    console: Console, request: ReviewRequest, games: list[Recording | GameRecord], output: Path, ids: list[str]
-) -> dict[str, Review]:
-    """Review the turns of these games that have no review in the file `output` yet. Return the complete reviews of these games,
-    by game id."""
-    with ReviewFile(output, request.path, request.again) as file:
-        before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
-        # An earlier review is continued with its own settings, unless options change them.
-        bot, nodes, rounds = (REVIEWER, NODES, ROUNDS) if before is None else (before.bot, before.nodes, before.rounds)
-        if not request.asks:  # else these options are for the bot that is asked again
-            bot = bot if request.bot is None else request.bot
-            nodes = nodes if request.nodes is None else request.nodes
-        rounds = rounds if request.rounds is None else request.rounds
-        try:
-            thresholds = Thresholds(**{**(before.thresholds.model_dump() if before is not None else {}), **request.thresholds})
-        except ValidationError as problem:
-            raise UsageError(f"the thresholds: {problem.errors()[0]['msg']}") from None
-        reviewer = Reviewer(load_bot(bot), nodes, rounds, thresholds)
-        review_games(console, games, file, reviewer, request.heroes or None, request.workers)
-    return {one.header.game: one for one in file.complete() if one.header.game in ids}
+def _bot_to_ask(name: str | None, game: Recording | GameRecord, required: bool) -> Bot | None:
+    """Return the bot that is asked what it would play: the bot with this name, else the bot of the recording.
 
-
-def _bot_to_ask(request: ReviewRequest, game: Recording | GameRecord) -> Bot | None:
-    """Return the bot that is asked what it would play: the bot that the request names, else the bot of the recording.
-
-    Without such a bot, return None. Raises `UsageError` if `--compare` needs the bot.
+    Without such a bot, return None. Raises `UsageError` if it is `required`.
     """
-    if request.bot is not None:
-        return load_bot(request.bot)
+    if name is not None:
+        return load_bot(name)
     if isinstance(game, Recording):
         with suppress(UsageError):
             return load_bot(game.header.bot)
-    if not request.compare:
+    if not required:
         return None
     raise UsageError("--compare asks a bot what it would play today: name it with --bot")

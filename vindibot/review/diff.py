@@ -27,7 +27,6 @@ from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.game_files import games_path, kind_of, read_game_file
 from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import PHASES, ReviewedTurn, Thresholds
-from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
 from vindibot.review.regression import NODES_AGAIN, good_moves, write_tests
 from vindibot.review.report import many_games, progress_bar, show_beside_board
@@ -93,7 +92,7 @@ def _loss(turn: AskedTurn, bot: int) -> tuple[float, float]:
     """Return the mean loss of a bot's moves against the best move, and its standard error."""
     assert turn.review is not None
     values = [turn.review.value(DIRECTIONS[move]) for move in turn.moves[bot]]
-    return sum(one.less for one in values) / len(values), sum(one.less_error for one in values) / len(values)
+    return sum(value.less for value in values) / len(values), sum(value.less_error for value in values) / len(values)
 
 
 def chosen_turns(games: Sequence[Game], most: int) -> Iterator[tuple[Game, TurnPosition]]:
@@ -107,17 +106,17 @@ def chosen_turns(games: Sequence[Game], most: int) -> Iterator[tuple[Game, TurnP
         wanted = {ply for ply, taken in zip(numbers, chosen[start : start + len(numbers)], strict=True) if taken}
         start += len(numbers)
         if wanted:
-            yield from ((game, one) for one in positions(game.history, game.heroes) if one.number in wanted)
+            yield from ((game, position) for position in positions(game.history, game.heroes) if position.number in wanted)
 
 
 def ask_both(
-    bots: tuple[Bot, Bot], turns: Iterator[tuple[Game, TurnPosition]], nodes: int, asked: Callable[[], None]
+    bots: tuple[Bot, Bot], turns: Iterator[tuple[Game, TurnPosition]], nodes: int, advance: Callable[[], None]
 ) -> list[AskedTurn]:
-    """Return what the two bots play on these turns, with a search budget of `nodes` nodes. `asked` is called after each turn.
+    """Return what the two bots play on these turns, with a search budget of `nodes` nodes. `advance` is called after each turn.
 
     Each bot runs in a process of its own, and both think at the same time.
     """
-    found = []
+    asked_turns = []
     with (
         voting_elsewhere(bots[0]) as first,
         voting_elsewhere(bots[1]) as second,
@@ -126,12 +125,12 @@ def ask_both(
         for game, position in turns:
             view = position.view()
             ballots = [threads.submit(vote, position.view(nodes)) for vote in (first, second)]
-            one, other = (ballot.result() for ballot in ballots)
-            moves = _best(one.entries, one.candidates), _best(other.entries, other.candidates)
+            first_ballot, second_ballot = (ballot.result() for ballot in ballots)
+            moves = _best(first_ballot.entries, first_ballot.candidates), _best(second_ballot.entries, second_ballot.candidates)
             turn = AskedTurn(game, position, phase_of(position.turn, int(view.game.max_turns)), situation_of(view), moves)
-            found.append(replace(turn, traits=deciding_traits(one, other)) if turn.differs else turn)
-            asked()
-    return found
+            asked_turns.append(replace(turn, traits=deciding_traits(first_ballot, second_ballot)) if turn.differs else turn)
+            advance()
+    return asked_turns
 
 
 def _best(entries: Sequence[BallotEntry], candidates: Sequence[int]) -> frozenset[int]:
@@ -164,97 +163,93 @@ MIN_BLOCKS = 3
 TOGETHER = "several together"
 
 
-@dataclass(frozen=True)
-class DiffRequest:
-    """The arguments of ``vindibot diff``. Fields have the names of the options.
+def run_diff(  # noqa: PLR0913 - an argument per option
+    console: Console,
+    first: str,
+    second: str,
+    path: Path,
+    *,
+    reviewer: str,
+    game: str | None = None,
+    heroes: tuple[int, ...] = (),
+    most: int | None = None,
+    turns: int = TURNS,
+    nodes: int = NODES_AGAIN,
+    value_nodes: int = NODES,
+    rounds: int = ROUNDS,
+    worst: int = 10,
+    tests: Path | None = None,
+    inaccuracy: float = 5.0,
+    errors: float = 3.0,
+    pages: bool = True,
+) -> None:
+    """Ask two bots about turns of the games in a file, value the differences, and print the report. Raises `VindibotError`.
 
     `first` and `second` are the names or files of the bots. `heroes` are 0..3, empty for our hero of a recording, or for all
     heroes. `nodes` is the search budget of the bots, `value_nodes` the number of plies that are played out per different turn.
-    `inaccuracy` and `errors` are the smallest loss of a move that gets a test, in gold and in standard errors. `workers` is the
-    number of processes that value turns, None for one per core.
+    `inaccuracy` and `errors` are the smallest loss of a move that gets a test, in gold and in standard errors.
     """
-
-    first: str
-    second: str
-    path: Path
-    reviewer: str
-    game: str | None = None
-    heroes: tuple[int, ...] = ()
-    most: int | None = None
-    turns: int = TURNS
-    nodes: int = NODES_AGAIN
-    value_nodes: int = NODES
-    rounds: int = ROUNDS
-    worst: int = 10
-    tests: Path | None = None
-    inaccuracy: float = 5.0
-    errors: float = 3.0
-    pages: bool = True
-    workers: int | None = None
-
-
-def run_diff(console: Console, request: DiffRequest) -> None:
-    """Ask both bots about turns of the games, value the differences, and print the report. Raises `VindibotError`."""
-    bots = load_bot(request.first), load_bot(request.second)
-    reviewer = load_bot(request.reviewer)
-    rollout_of(reviewer)
-    games = _games(request)
+    bots = load_bot(first), load_bot(second)
+    valuing_bot = load_bot(reviewer)
+    rollout_of(valuing_bot)
+    games = _games(path, game, heroes, most)
     warm(console)
-    turns = _asked(console, request, bots, games)
-    if not turns:
-        raise UsageError(f"{short(request.path)}: no turn of these heroes can be asked about")
-    turns = _valued(console, request, reviewer, turns)
-    names = _labels(request, bots)
-    say(console, f"{names[0]} and {names[1]} on {counted(len(turns), 'turn')} of {counted(len(games), 'game')}")
+    asked_turns = _asked(console, bots, games, turns, nodes)
+    if not asked_turns:
+        raise UsageError(f"{short(path)}: no turn of these heroes can be asked about")
+    thresholds = Thresholds(inaccuracy=inaccuracy, errors=errors)
+    asked_turns = _valued(console, Reviewer(valuing_bot, value_nodes, rounds, thresholds), asked_turns)
+    names = (bots[0].name, bots[1].name) if bots[0].name != bots[1].name else (first, second)
+    names = printable(names[0]), printable(names[1])
+    say(console, f"{names[0]} and {names[1]} on {counted(len(asked_turns), 'turn')} of {counted(len(games), 'game')}")
     say(console, f"gold: what the moves of {names[1]} bring more than those of {names[0]}, mean per different turn")
     console.print()
-    console.print(shares_table(turns))
+    console.print(shares_table(asked_turns))
     console.print()
-    console.print(traits_table(turns))
-    ranked = sorted((turn for turn in turns if turn.review is not None), key=lambda turn: -abs(turn.gain))
-    pages = _pages(request, ranked[: request.worst])
-    for rank, turn in enumerate(ranked[: request.worst], 1):
+    console.print(traits_table(asked_turns))
+    ranked = sorted((turn for turn in asked_turns if turn.review is not None), key=lambda turn: -abs(turn.gain))
+    page_of = _pages(path, ranked[:worst]) if pages else {}
+    for rank, turn in enumerate(ranked[:worst], 1):
         console.print()
-        _show(console, request, names, turn, rank, pages)
-    if request.tests is not None:
-        _write_tests(console, request, ranked)
+        _show(console, turn, rank, names)
+        history, number = turn.game.history, turn.position.turn
+        if history.id in page_of:
+            say(console, f"{short(page_of[history.id])}#turn={number}")
+        choice = [] if kind_of(path) == "recording" else ["--game", history.id]
+        for name in (first, second):
+            command = ["vindibot", "turn", short(games_path(path)), *choice, "--turn", str(number), "--bot", name]
+            say(console, shlex.join(command), "dim")
+    if tests is not None:
+        cases = [(turn.game.history, turn.review) for turn in ranked if turn.review is not None and _mends(turn, turn.review)]
+        if cases:
+            write_tests(console, cases[:worst], tests, first, "vindibot diff")
+        else:
+            say(console, "no test was written: no move of the first bot loses gold that counts against the second")
 
 
-def _labels(request: DiffRequest, bots: tuple[Bot, Bot]) -> tuple[str, str]:
-    """Return the names of the bots, or their files if both have the same name."""
-    if bots[0].name != bots[1].name:
-        return printable(bots[0].name), printable(bots[1].name)
-    return printable(request.first), printable(request.second)
-
-
-def _games(request: DiffRequest) -> list[Game]:
+def _games(path: Path, game: str | None, heroes: tuple[int, ...], most: int | None) -> list[Game]:
     """Return the games of the file. Raises `VindibotError`."""
-    path = request.path
-    if request.game is None and kind_of(path) == "records":
-        found = many_games(path, request.most)
-        heroes = request.heroes or HEROES
-        return [Game(GameHistory.of(record), found.blocks[record.id], heroes) for record in found.records]
-    one: Recording | GameRecord = read_game_file(path, request.game)
-    default = (one.me,) if isinstance(one, Recording) else HEROES
-    return [Game(GameHistory.of(one), 0, request.heroes or default)]
+    if game is None and kind_of(path) == "records":
+        many = many_games(path, most)
+        return [Game(GameHistory.of(record), many.blocks[record.id], heroes or HEROES) for record in many.records]
+    only = read_game_file(path, game)
+    default = (only.me,) if isinstance(only, Recording) else HEROES
+    return [Game(GameHistory.of(only), 0, heroes or default)]
 
 
-def _asked(console: Console, request: DiffRequest, bots: tuple[Bot, Bot], games: Sequence[Game]) -> list[AskedTurn]:
+def _asked(console: Console, bots: tuple[Bot, Bot], games: Sequence[Game], most: int, nodes: int) -> list[AskedTurn]:
     plies = sum(len(game.history) * len(game.heroes) // PLIES_PER_ROUND for game in games)
     with progress_bar(console) as progress:
-        task = progress.add_task("asking both bots", total=min(plies, request.turns))
-        return ask_both(bots, chosen_turns(games, request.turns), request.nodes, lambda: progress.advance(task))
+        task = progress.add_task("asking both bots", total=min(plies, most))
+        return ask_both(bots, chosen_turns(games, most), nodes, lambda: progress.advance(task))
 
 
-def _valued(console: Console, request: DiffRequest, bot: Bot, turns: Sequence[AskedTurn]) -> list[AskedTurn]:
-    """Return the turns. Those with different moves have the values of all moves, by playouts of `bot`."""
+def _valued(console: Console, reviewer: Reviewer, turns: Sequence[AskedTurn]) -> list[AskedTurn]:
+    """Return the turns. Those with different moves have the values of all moves, by playouts of the reviewer's bot."""
     different = [turn for turn in turns if turn.differs]
     ours = [replace(turn.position, move=min(turn.moves[0])) for turn in different]
-    reviewer = Reviewer(
-        bot, request.value_nodes, request.rounds, Thresholds(inaccuracy=request.inaccuracy, errors=request.errors)
-    )
-    with reviewing(console, reviewer, request.workers) as review_all, progress_bar(console) as progress:
-        task = progress.add_task(f"valuing differences with {printable(bot.name)}", total=len(ours))
+    with reviewing(console, reviewer) as review_all, progress_bar(console) as progress:
+        task = progress.add_task(f"valuing differences with {printable(reviewer.bot.name)}", total=len(ours))
         values = {}
         for turn, review in zip(different, review_all(ours), strict=True):
             values[turn] = review
@@ -281,10 +276,10 @@ def shares_table(turns: Sequence[AskedTurn]) -> Table:
 
 
 def _share_row(table: Table, name: str, turns: Sequence[AskedTurn]) -> None:
-    asked, different = Counter(turn.game.block for turn in turns), Counter(turn.game.block for turn in turns if turn.differs)
+    counts, different = Counter(turn.game.block for turn in turns), Counter(turn.game.block for turn in turns if turn.differs)
     interval = ""
-    if len(asked) >= MIN_BLOCKS:
-        low, high = rate_interval([different[block] for block in asked], [asked[block] for block in asked])
+    if len(counts) >= MIN_BLOCKS:
+        low, high = rate_interval([different[block] for block in counts], [counts[block] for block in counts])
         interval = f"{low:.1%} .. {min(1.0, high):.1%}"
     count = different.total()
     table.add_row(name, str(len(turns)), str(count), f"{count / len(turns):.1%}", interval, _mean_gain(turns))
@@ -306,9 +301,7 @@ def _mean_gain(turns: Sequence[AskedTurn]) -> str:
     return f"{sum(gains) / len(gains):+.1f}" if gains else "-"
 
 
-def _show(
-    console: Console, request: DiffRequest, names: tuple[str, str], turn: AskedTurn, rank: int, pages: dict[str, Path]
-) -> None:
+def _show(console: Console, turn: AskedTurn, rank: int, names: tuple[str, str]) -> None:
     assert turn.review is not None
     position, history = turn.position, turn.game.history
     games, me, number = position.games, position.me, position.turn
@@ -329,38 +322,20 @@ def _show(
         lines.append(Text(text, "green" if bot == better else ""))
     lines.append(Text(f"decided by: {', '.join(map(printable, turn.traits)) or TOGETHER}", "dim"))
     show_beside_board(console, games, me, lines)
-    if history.id in pages:
-        say(console, f"{short(pages[history.id])}#turn={number}")
-    choice = [] if kind_of(request.path) == "recording" else ["--game", history.id]
-    command = ["vindibot", "turn", short(games_path(request.path)), *choice, "--turn", str(number), "--bot"]
-    for name in (request.first, request.second):
-        say(console, shlex.join([*command, name]), "dim")
 
 
-def _pages(request: DiffRequest, turns: Sequence[AskedTurn]) -> dict[str, Path]:
+def _pages(path: Path, turns: Sequence[AskedTurn]) -> dict[str, Path]:
     """Write the pages of the games of these turns into a folder beside the file. Return the paths by game id."""
-    if not request.pages:
-        return {}
-    source = games_path(request.path)
-    folder = request.path.with_name(f"{request.path.name.removesuffix('.gz').removesuffix('.jsonl')}.diff")
-    found: dict[str, Path] = {}
+    source = games_path(path)
+    folder = path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.diff")
+    pages: dict[str, Path] = {}
     for turn in turns:
         game = turn.game.history.id
-        if game not in found:
+        if game not in pages:
             folder.mkdir(exist_ok=True)
             name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in game)[:60]
-            found[game] = replay_file(source, folder / f"{name}.html", game)
-    return found
-
-
-def _write_tests(console: Console, request: DiffRequest, ranked: Sequence[AskedTurn]) -> None:
-    """Write a test for each of the turns on which the first bot loses most gold against the second."""
-    assert request.tests is not None
-    cases = [(turn.game.history, turn.review) for turn in ranked if turn.review is not None and _mends(turn, turn.review)]
-    if not cases:
-        say(console, "no test was written: no move of the first bot loses gold that counts against the second")
-        return
-    write_tests(console, cases[: request.worst], request.tests, request.first, "vindibot diff")
+            pages[game] = replay_file(source, folder / f"{name}.html", game)
+    return pages
 
 
 def _mends(turn: AskedTurn, review: ReviewedTurn) -> bool:

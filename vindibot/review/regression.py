@@ -77,19 +77,19 @@ def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTu
     return answers
 
 
-def compare(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
+def compare_moves(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
     """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
     answers = ask_again(console, history, review.worst(None), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
-    for answer in sorted(answers, key=lambda one: -one.turn.loss):
+    for answer in sorted(answers, key=lambda answer: -answer.turn.loss):
         turn = answer.turn
         verdict = Text("mended", "green") if answer.mended else Text("still bad", "red")
         cells = str(turn.turn), f"@{turn.hero}", turn.move, f"{turn.loss:.1f}", turn.best, " or ".join(sorted(answer.moves))
         table.add_row(*cells, f"{answer.loss:.1f}", verdict)
     if answers:
         console.print(table)
-    then, now = sum(one.turn.loss for one in answers), sum(one.loss for one in answers)
-    mended = sum(one.mended for one in answers)
+    then, now = sum(answer.turn.loss for answer in answers), sum(answer.loss for answer in answers)
+    mended = sum(answer.mended for answer in answers)
     say(console, f"{printable(bot.name)} mends {mended} of {len(answers)} bad moves; they lost {then:.0f} gold, now {now:.0f}")
 
 

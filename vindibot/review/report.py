@@ -59,7 +59,7 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
     for line in WHAT_LOSSES_MEAN:
         say(console, line)
     console.print()
-    console.print(game_table({f"@{hero} {names[hero]}": one for hero, one in losses.items()}))
+    console.print(game_table({f"@{hero} {names[hero]}": part for hero, part in losses.items()}))
     worst = review.worst(most)
     for rank, turn in enumerate(worst, 1):
         console.print()
@@ -75,15 +75,15 @@ def game_table(losses: dict[str, Losses]) -> Table:
     Each hero or bot is a column.
     """
     table = plain_table(HEAD, *losses, left=(HEAD,))
-    rows: list[tuple[str, list[str]]] = [("all moves", [f"{one.per_move():.2f}" for one in losses.values()])]
+    rows: list[tuple[str, list[str]]] = [("all moves", [f"{part.per_move():.2f}" for part in losses.values()])]
     for number, phase in enumerate(PHASES):
-        pairs = [one.phases[number] for one in losses.values()]
+        pairs = [part.phases[number] for part in losses.values()]
         rows.append((f"  {phase}", [f"{gold / moves:.2f}" if moves else "-" for moves, gold in pairs]))
-    kinds = [kind for kind in KINDS_OF_LOSS if any(one.kinds[kind] for one in losses.values())]
-    rows += [(f"  {kind}", [f"{one.per_move(kind):.2f}" for one in losses.values()]) for kind in kinds]
+    kinds = [kind for kind in KINDS_OF_LOSS if any(part.kinds[kind] for part in losses.values())]
+    rows += [(f"  {kind}", [f"{part.per_move(kind):.2f}" for part in losses.values()]) for kind in kinds]
     plurals = zip(MARKS, ("inaccuracies", "mistakes", "blunders"), strict=True)
-    rows += [(plural, [str(one.marks[mark]) for one in losses.values()]) for mark, plural in plurals]
-    rows.append(("moves", [str(one.moves) for one in losses.values()]))
+    rows += [(plural, [str(part.marks[mark]) for part in losses.values()]) for mark, plural in plurals]
+    rows.append(("moves", [str(part.moves) for part in losses.values()]))
     for name, cells in rows:
         table.add_row(name, *cells)
     return table
@@ -128,7 +128,7 @@ def _facts(history: GameHistory, games: Games, turn: ReviewedTurn, rank: int, na
         lost = "" if value is best else f", {turn.loss:.1f} ± {turn.loss_error:.1f} less"
         lines.append(Text(f"{what} {value.move}: {value.gold[me]:.0f} gold{lost}", "green" if value is best else ""))
         lines.append(Text(f"  {line_text(games, me, moves)}"))
-    others = [f"{one.move} {-one.less:.1f}" for one in turn.values if one.move not in (turn.move, turn.best)]
+    others = [f"{value.move} {-value.less:.1f}" for value in turn.values if value.move not in (turn.move, turn.best)]
     if others:
         lines.append(Text(f"others: {', '.join(others)}", "dim"))
     return lines
@@ -140,8 +140,8 @@ def line_text(games: Games, me: int, line: str) -> str:
     `games` is the state in which the line begins. At most `SHOWN_ROUNDS` moves are shown.
     """
     own = " ".join(line[::PLIES_PER_ROUND][:SHOWN_ROUNDS])
-    found = _gains(events_of(games, read_moves(line))[0], me)
-    return f"{own} ({', '.join(found)})" if found else own
+    gains = _gains(events_of(games, read_moves(line))[0], me)
+    return f"{own} ({', '.join(gains)})" if gains else own
 
 
 def _gains(events: Events, me: int) -> list[str]:
@@ -181,11 +181,11 @@ def many_games(path: Path, most: int | None = None) -> ManyGames:
     if is_results(path):
         lines = sorted(that_count(read_results(path)), key=lambda line: line.key)
         blocks = {line.record: line.block for line in lines if line.record}
-    found = {record.id: record for record in read_records(source) if record.moves or record.ending is not Reason.ABORTED}
-    ids = [game for game in (found if blocks is None else blocks) if game in found][:most]
+    records = {record.id: record for record in read_records(source) if record.moves or record.ending is not Reason.ABORTED}
+    ids = [game for game in (records if blocks is None else blocks) if game in records][:most]
     numbers = {game: number for number, game in enumerate(ids)}
     chosen = {game: numbers[game] if blocks is None else blocks[game] for game in ids}
-    return ManyGames(source, tuple(found[game] for game in ids), chosen)
+    return ManyGames(source, tuple(records[game] for game in ids), chosen)
 
 
 def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLosses]:
@@ -220,11 +220,11 @@ def _show_kinds(console: Console, bots: Mapping[str, BotLosses]) -> None:
     heads = [printable(name) for name in bots]
     table = plain_table("kind", *heads, left=("kind",))
     for kind in KINDS_OF_LOSS:
-        cells: Sequence[str] = [f"{one.total.per_move(kind):.2f} {_interval(one, kind)}".strip() for one in bots.values()]
+        cells: Sequence[str] = [f"{part.total.per_move(kind):.2f} {_interval(part, kind)}".strip() for part in bots.values()]
         table.add_row(kind, *cells)
     console.print(table)
 
 
 def _interval(losses: BotLosses, kind: str | None = None) -> str:
-    found = losses.interval(kind)
-    return "" if found is None else f"[{found[0]:.2f}, {found[1]:.2f}]"
+    interval = losses.interval(kind)
+    return "" if interval is None else f"[{interval[0]:.2f}, {interval[1]:.2f}]"

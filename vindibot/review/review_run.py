@@ -9,23 +9,25 @@ when it is ready. So an interrupted review can be continued.
 from __future__ import annotations
 
 import os
-import pickle
 import shlex
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError
 from rich.console import Console
 
+from sim import kernels
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.text import printable
 from vindibot.base.writing import LineFile, short
 from vindibot.config.settings import cores
+from vindibot.engine import forkserver
+from vindibot.engine.jobs import JobEndedError, JobPool
 from vindibot.engine.warmup import warm
 from vindibot.games.files.lines import whole_lines
 from vindibot.games.files.recording import Recording
@@ -41,14 +43,9 @@ from vindibot.games.files.review import (
 )
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
-from vindibot.processes.child import Child
-from vindibot.processes.ending import ChildEnded
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 from vindibot.processes.support import supports_children, warn_of_traits_here
-from vindibot.processes.tasks import Tasks
 from vindibot.review.report import progress_bar
-from vindibot.review.turns import HEROES, RUN, Reviewer, TurnPosition, positions, review_turn
+from vindibot.review.turns import HEROES, Reviewer, TurnPosition, positions, review_turn
 
 INSTEAD = "--output names another file"
 
@@ -194,60 +191,71 @@ def reviewing(
     Instead of a single one, this process reviews the turns, if the bot has only traits of this project. On a system that cannot
     run child processes, it always reviews them.
     """
-    needs, count = Needs(reviewer.bot.folders, reviewer.bot.modules), cores() if workers is None else workers
+    bot, count = reviewer.bot, cores() if workers is None else workers
     if not supports_children():
         warn_of_traits_here()
-    if not supports_children() or (count == 1 and not needs.foreign):
+    if not supports_children() or (count == 1 and not bot.own_modules):
         warm(console)
         yield lambda left: (review_turn(position, reviewer) for position in left)
         return
-    with loading_beside(RUN, needs):
-        warm(console)
-    setup, seconds = pickle.dumps(reviewer), TASK_SECONDS + reviewer.nodes / LEAST_SPEED
-    tasks = Tasks(count, lambda: Child(RUN, setup, needs=needs, name="vindibot-review"), lambda _: seconds)
+    forkserver.start([__name__, *(set(bot.modules) - set(bot.own_modules))])
+    warm(console)
+    pool, seconds = JobPool(count, partial(_prepare, reviewer)), TASK_SECONDS + reviewer.nodes / LEAST_SPEED
     try:
-        yield lambda left: _in_order(tasks, left, count * WAITING)
+        yield lambda left: _in_order(lambda position: pool.submit(_review, position, seconds), left, count * WAITING)
+    except BrokenExecutor as problem:
+        raise VindibotError(str(problem)) from None
     finally:
-        tasks.kill()
+        pool.kill()
 
 
-def _in_order(tasks: Tasks, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
+def _in_order(
+    submit: Callable[[TurnPosition], Future[ReviewedTurn]], left: Sequence[TurnPosition], waiting: int
+) -> Iterator[ReviewedTurn]:
     """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once.
 
     If a process ends, its turn is reviewed again, once. If it ends again, the turns that are in the pool are still yielded, then
     `VindibotError` is raised.
     """
     rest = iter(left)
-    futures = deque((one, tasks.submit(one.to_bytes())) for one in islice(rest, waiting))
+    futures = deque((position, submit(position)) for position in islice(rest, waiting))
     problem: VindibotError | None = None
     while futures:
         position, future = futures.popleft()
         try:
-            turn = _reviewed(tasks, position, future)
+            try:
+                turn = future.result()
+            except JobEndedError:
+                turn = submit(position).result()
+        except JobEndedError as error:
+            what = f"turn {position.turn} of hero {position.me + 1} cannot be reviewed"
+            problem = problem or VindibotError(f"{what}: {error.message}")
+            continue
         except VindibotError as error:
             problem = problem or error
             continue
         if problem is None:
-            futures.extend((one, tasks.submit(one.to_bytes())) for one in islice(rest, 1))
+            futures.extend((position, submit(position)) for position in islice(rest, 1))
         yield turn
     if problem is not None:
         raise problem
 
 
-def _reviewed(tasks: Tasks, position: TurnPosition, future: Future[bytes]) -> ReviewedTurn:
-    """Return the review of a turn, which `future` or a second try returns. Raises `VindibotError` if there is none."""
-    what = f"turn {position.turn} of hero {position.me + 1}"
-    try:
-        try:
-            result = future.result()
-        except ChildEnded:
-            result = tasks.submit(position.to_bytes()).result()
-        return ReviewedTurn.model_validate_json(result)
-    except ChildEnded as ended:
-        last = ended.ending.last_lines.splitlines()[-1:]
-        raise VindibotError(": ".join([f"a process that reviewed {what} ended with {ended.ending}", *last])) from None
-    except ValidationError:
-        raise VindibotError(f"a process that reviewed {what} sent an invalid review") from None
+# ---- In a process ----
+
+_reviewer: Reviewer
+
+
+def _prepare(reviewer: Reviewer) -> None:
+    """Build the bot of the reviewer, which has to review turns in this process."""
+    global _reviewer
+    _reviewer = reviewer
+    reviewer.bot.build()
+    kernels.warm()
+
+
+def _review(position: TurnPosition) -> ReviewedTurn:
+    return review_turn(position, _reviewer)
 
 
 def where(file: Path) -> str:

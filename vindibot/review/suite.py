@@ -64,16 +64,17 @@ def make_suite(
     margin: float,
     rounds: int,
     nodes: int,
-    theme: str,
+    theme: str | None,
     seed: int,
     most: int | None,
 ) -> None:
     """Choose `count` positions from the games of the files, at most `most` per file, and write them to two files.
 
     `output` names the files. `margin` is the largest difference of two heroes in expected gold at the end of a game of `rounds`
-    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is "" or the kind of positions. Raises
-    `VindibotError`.
+    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is the kind of positions, None for all kinds.
+    Raises `VindibotError`.
     """
+    theme = theme or ""
     stem = output.with_suffix("") if output.suffix == ".jsonl" else output
     development, end = (stem.with_name(f"{stem.name}{what}.jsonl") for what in ("", "-end"))
     for path in (development, end):
@@ -114,14 +115,14 @@ def _groups(
     records: Sequence[tuple[Path, GameRecord]], theme: str, rng: np.random.Generator
 ) -> dict[tuple[int, str], list[Candidate]]:
     """Return the candidates of all games, in a random order, by the size of the map and the phase."""
-    found = defaultdict[tuple[int, str], list[Candidate]](list)
+    groups = defaultdict[tuple[int, str], list[Candidate]](list)
     for path, record in records:
         game = f"{path.name.partition('.')[0]} {record.id}"
-        for one in _candidates(game, GameHistory.of(record), theme, rng):
-            found[one.group].append(one)
-    for group in found.values():
+        for candidate in _candidates(game, GameHistory.of(record), theme, rng):
+            groups[candidate.group].append(candidate)
+    for group in groups.values():
         rng.shuffle(group)
-    return dict(sorted(found.items()))
+    return dict(sorted(groups.items()))
 
 
 def _candidates(game: str, history: GameHistory, theme: str, rng: np.random.Generator) -> Iterator[Candidate]:
@@ -161,9 +162,9 @@ def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
     distances = map_of(games).distances
     spots = games["hero"]["pos"][0].tolist()
     return any(
-        still[one] and still[other] and int(distances[spots[one], spots[other]]) <= NEAR_STEPS
-        for one in range(SEATS)
-        for other in range(one)
+        still[hero] and still[other] and int(distances[spots[hero], spots[other]]) <= NEAR_STEPS
+        for hero in range(SEATS)
+        for other in range(hero)
     )
 
 
@@ -191,17 +192,17 @@ def _choose(
                 if len(chosen) >= count:
                     break
                 while groups[group]:
-                    one = groups[group].pop()
-                    digest = _digest(one.games)
-                    if digest in seen or per_game[one.game, one.phase] >= CHOSEN:
+                    candidate = groups[group].pop()
+                    digest = _digest(candidate.games)
+                    if digest in seen or per_game[candidate.game, candidate.phase] >= CHOSEN:
                         continue
                     tried += 1
-                    gold = expected(one.games)
+                    gold = expected(candidate.games)
                     if max(gold) - min(gold) > margin:
                         continue
                     seen.add(digest)
-                    per_game[one.game, one.phase] += 1
-                    chosen.append(_position(one, gold, theme))
+                    per_game[candidate.game, candidate.phase] += 1
+                    chosen.append(_position(candidate, gold, theme))
                     progress.advance(task)
                     break
     return chosen, tried
@@ -217,16 +218,16 @@ def _expected(games: Games, rounds: int, valuer: Valuer) -> tuple[float, ...]:
     return tuple(round(value, 1) for value in outcomes.gold[:, best].mean(axis=0).tolist())
 
 
-def _position(one: Candidate, gold: Sequence[float], theme: str) -> SuitePosition:
-    size, board = int(one.games["size"].item(0)), draw(one.games)
+def _position(candidate: Candidate, gold: Sequence[float], theme: str) -> SuitePosition:
+    size, board = int(candidate.games["size"].item(0)), draw(candidate.games)
     name = f"{size}-{hashlib.sha256(board.encode()).hexdigest()[:8]}"
     return SuitePosition(
         id=name,
         size=size,
-        phase=one.phase,
+        phase=candidate.phase,
         theme=theme,
         gold=(gold[0], gold[1], gold[2], gold[3]),
-        source=f"{one.game}, turn {one.turn}",
+        source=f"{candidate.game}, turn {candidate.turn}",
         start=board,
     )
 

@@ -3,7 +3,6 @@ class and kind, and the expected lines."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import RECENT_TURNS, Budget, View
-from sim import kernels
 from sim.game import BLOW, CRASH, DIRECTIONS, GAME, MINE, OFFSET, PLIES_PER_ROUND, RUNNING, STAY, TAVERN, TILE_BITS, Games
 from vindibot.config.bots import Bot, name_to_load
 from vindibot.config.signature import build, digest_of
@@ -20,17 +18,11 @@ from vindibot.devtools.trials.asking import best_moves
 from vindibot.games.files.review import LONGEST_LINE, PHASES, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.games.position import write_moves
-from vindibot.processes.inside import Owner
-from vindibot.processes.tasks import serve_tasks
-from vindibot.review.mistakes import CYCLE_KINDS, Cycle, CycleFinder, kind_of
+from vindibot.review.mistakes import Cycle, CycleFinder, kind_of
 from vindibot.review.values import SEED, Outcomes, Valuer, rollout_of
 
 #: All heroes.
 HEROES = (0, 1, 2, 3)
-
-#: The numbers of a turn as bytes: the number of its state, the turn, the hero, the move, the kind of its cycle (-1: none) and the
-#: rival in it.
-_HEAD = struct.Struct("<6i")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +43,6 @@ class TurnPosition:
     recent: Games = field(repr=False)
     cycle: Cycle | None = None
 
-    def to_bytes(self) -> bytes:
-        """Return the turn as bytes."""
-        cycle = (-1, 0) if self.cycle is None else (CYCLE_KINDS.index(self.cycle.kind), self.cycle.rival)
-        return _HEAD.pack(self.number, self.turn, self.me, self.move, *cycle) + self.games.tobytes() + self.recent.tobytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> TurnPosition:
-        """Return the turn that `to_bytes` has written."""
-        games = np.frombuffer(data, GAME, offset=_HEAD.size)
-        number, turn, me, move, kind, rival = _HEAD.unpack_from(data)
-        cycle = None if kind < 0 else Cycle(CYCLE_KINDS[kind], rival)
-        return cls(number, turn, me, move, games[:1], games[1:], cycle)
-
     def view(self, nodes: int | None = None) -> View:
         """Return the view of the hero on this turn, with a search budget of `nodes` nodes, None for no limit."""
         return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes))
@@ -82,8 +61,8 @@ def positions(history: GameHistory, heroes: Collection[int] = HEROES) -> Iterato
         crashed = bool(games["hero"]["crashed"][0, me]) or move == CRASH
         if me in heroes and move is not None and not crashed and games["status"].item(0) == RUNNING:
             recent = np.concatenate(before[me]) if before[me] else np.zeros(0, GAME)
-            here, cycle = View(games, me), cycles.cycle_of(ply.number, me)
-            yield TurnPosition(ply.number, here.turn, me, move if move in here.moves else STAY, games, recent, cycle)
+            view, cycle = View(games, me), cycles.cycle_of(ply.number, me)
+            yield TurnPosition(ply.number, view.turn, me, move if move in view.moves else STAY, games, recent, cycle)
         before[me] = [*before[me][1 - RECENT_TURNS :], games]
 
 
@@ -123,10 +102,6 @@ def phase_of(turn: int, max_turns: int) -> str:
 
 #: Smallest loss, in gold and in standard errors, for which the reviewing bot is asked for its own move.
 ASK_GOLD, ASK_ERRORS = 2.0, 2.0
-
-
-#: The function of a process that reviews turns.
-RUN = "vindibot.review.turns:serve"
 
 
 @dataclass(frozen=True)
@@ -208,14 +183,6 @@ def review_turn(position: TurnPosition, reviewer: Reviewer) -> ReviewedTurn:
         nodes=outcomes.nodes,
     )
     return turn.model_copy(update={"mark": thresholds.mark_of(turn)})
-
-
-def serve(owner: Owner) -> None:
-    """Review turns in another process. The setup is a `Reviewer`. A task is a `TurnPosition` as bytes, a result is JSON."""
-    reviewer: Reviewer = owner.setup_object()
-    reviewer.bot.build()
-    kernels.warm()
-    serve_tasks(owner, lambda task: review_turn(TurnPosition.from_bytes(task), reviewer).model_dump_json().encode())
 
 
 def _value(outcomes: Outcomes, number: int, best: int, me: int) -> MoveValue:

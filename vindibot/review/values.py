@@ -67,10 +67,10 @@ class Outcomes:
 
 def rollout_of(bot: Bot) -> Rollout:
     """Return the first trait `rollout` of a bot. Raises `UsageError` if it has none."""
-    found = next((trait for _, trait in bot.build() if isinstance(trait, Rollout)), None)
-    if found is None:
+    rollout = next((trait for _, trait in bot.build() if isinstance(trait, Rollout)), None)
+    if rollout is None:
         raise UsageError(f"the bot {bot.name} has no trait rollout, whose playouts value the moves: name another with --bot")
-    return found
+    return rollout
 
 
 def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: float = 0.0) -> NDArray[np.float64]:
@@ -87,10 +87,10 @@ def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: flo
     mean_mines, mean_life = mines.mean(axis=0), life.mean(axis=0)
     per_mine = MINE * (1 - np.exp(-rounds_left / MINE_ROUNDS))
     per_life = LIFE * (1 - np.exp(-rounds_left / LIFE_ROUNDS))
-    found: NDArray[np.float64] = (
+    gold: NDArray[np.float64] = (
         ends[..., _GOLD] + rounds_left * mean_mines + per_mine * (mines - mean_mines) + per_life * (life - mean_life)
     )
-    return found - late_kill_penalty * ends[..., _STOLEN]
+    return gold - late_kill_penalty * ends[..., _STOLEN]
 
 
 class Valuer:

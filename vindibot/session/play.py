@@ -393,8 +393,8 @@ def _kind_of_server(*, watched: bool) -> type[GameServer]:
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
     """Return the first error in a group, which may contain groups."""
-    one = group.exceptions[0]
-    return _first(one) if isinstance(one, BaseExceptionGroup) else one
+    problem = group.exceptions[0]
+    return _first(problem) if isinstance(problem, BaseExceptionGroup) else problem
 
 
 def play_games(config: Config[PlaySettings], console: Console, start: Continuation | None = None) -> int:
@@ -405,6 +405,9 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
     Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
     settings = config.settings
+    for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):
+        if start is not None and getattr(settings, key):
+            raise config.refuse(key, f"does not go with --from: {what}")
     with ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
         if not settings.pool.in_process:

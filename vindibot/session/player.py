@@ -302,10 +302,10 @@ class GamePlayer(ClientEvents):
 
     def _bot_file(self) -> str:
         """Return the bot's file if `vindibot turn` needs it to find the traits that belong to the bot, else an empty text."""
-        found = (Path.cwd(), Path.cwd() / "bots", (self._folder or Path()).resolve())
+        usual = (Path.cwd(), Path.cwd() / "bots", (self._folder or Path()).resolve())
         folders = {Path(folder) for folder in self.bot.folders if not Path(folder).is_relative_to(shipped_folder())}
         own = any(":" in trait.use for trait in self.bot.traits)
-        return short(self.bot.path) if own and not folders <= {*found} else ""
+        return short(self.bot.path) if own and not folders <= {*usual} else ""
 
     def _finish(self, report: Report) -> None:
         outcome = report.outcome

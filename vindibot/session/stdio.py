@@ -118,17 +118,17 @@ class _StdioPlayer:
 
     async def play(self) -> None:
         """Play to the end of the input, or until the reader of the moves has closed the output."""
-        asked = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
+        its_voters = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
         try:
-            await asked.start()
-            await rehearse(asked)
+            await its_voters.start()
+            await rehearse(its_voters)
             limits = f"{self._settings.first_ms:g} ms for the first move, then {self._settings.limit_ms:g} ms"
             self._note(f"{self._bot.name} is ready: {limits}, {self._settings.rounds} rounds")
-            await self._answer_all(asked)
+            await self._answer_all(its_voters)
         finally:
-            await asked.close()
+            await its_voters.close()
 
-    async def _answer_all(self, asked: Voters) -> None:
+    async def _answer_all(self, its_voters: Voters) -> None:
         lines: asyncio.Queue[_Line | None] = asyncio.Queue()
         threading.Thread(
             target=_read_lines, args=(self._source, lines, asyncio.get_running_loop()), name="vindibot-lines", daemon=True
@@ -138,10 +138,10 @@ class _StdioPlayer:
             if self._game.begins:
                 began = line.read_at
             games = self._game.feed(line.text)
-            if games is not None and not await self._answer(asked, games, began):
+            if games is not None and not await self._answer(its_voters, games, began):
                 return
 
-    async def _answer(self, asked: Voters, games: Game, began: float) -> bool:
+    async def _answer(self, its_voters: Voters, games: Game, began: float) -> bool:
         """Decide and write a move. Return False if the reader has closed the output.
 
         `began` is the time (of `time.monotonic`) at which the first line of the turn was read.
@@ -149,7 +149,7 @@ class _StdioPlayer:
         settings, first = self._settings, self._agent is None
         if self._agent is None:
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
-            self._agent = Agent(asked, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
+            self._agent = Agent(its_voters, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
         ballot = await self._agent.decide(games, began, (settings.first_ms if first else settings.limit_ms) / 1000)
         self._game.moved(ballot.direction)
         try:

@@ -1,45 +1,21 @@
-"""Reports of tuning: one HTML file without scripts, with tables and drawings in SVG."""
+"""The result and the report of a study."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vindibot.arena.report.sections import ReportPart
 from vindibot.base.output.charts import Curve, lines
-from vindibot.base.output.pages import render
 from vindibot.base.output.text import counted
-from vindibot.base.writing import Output
 
 if TYPE_CHECKING:
     from vindibot.tuning.study import TuneStudy
 
-#: The text in a page by which tuning recognises its own reports.
-MARK = '<meta name="generator" content="vindibot tune">'
 #: Largest number of curves in a drawing.
 CURVES = 8
 #: The heads of the columns of the table of results.
 RESULT_HEADS = ("parameter", "start", "result", "deviation")
-
-
-@dataclass(frozen=True)
-class ReportPart:
-    """A section of a report: paragraphs, a table with `heads` and `rows`, and drawings (SVG)."""
-
-    title: str
-    lines: Sequence[str] = ()
-    heads: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    drawings: Sequence[str] = ()
-
-
-def write_page(path: Path, title: str, parts: Sequence[ReportPart]) -> Path:
-    """Write a report, and return its path. Raises `UsageError` if `path` is a file that is no report of tuning."""
-    page = render("tuning/report.html", title=title, mark=MARK, parts=parts)
-    Output(path, MARK, "vindibot tune", "move it away").write(page)
-    return path
 
 
 def result_rows(study: TuneStudy) -> list[list[str]]:

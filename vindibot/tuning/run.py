@@ -5,26 +5,28 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vindibot.arena.dispatch import Elsewhere, Stop
+from vindibot.arena.games import LocalGames, load_games
+from vindibot.arena.report.sections import write_sections
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.tournament import stopping
-from vindibot.arena.worker import LocalGames, preparing
 from vindibot.base import interrupts, log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted
-from vindibot.base.writing import short
+from vindibot.base.writing import Output, short
 from vindibot.config.bots import name_to_load
 from vindibot.config.settings import cores
+from vindibot.config.variants import variant_text
 from vindibot.engine.warmup import warm
-from vindibot.tuning.bot_files import tuned_text, write_tuned
-from vindibot.tuning.report import RESULT_HEADS, result_rows, study_parts, write_page
+from vindibot.tuning.report import RESULT_HEADS, result_rows, study_parts
+from vindibot.tuning.space import tables_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
 #: Smallest number of seconds between two lines about the progress of a study.
 EVERY = 15.0
-
+#: The command that writes the reports and the bots, and the beginning of its bot files.
+COMMAND, MARK = "vindibot tune", "# Made by vindibot tune"
 
 #: Connects to the machines of a cluster that load these entrants (see `vindibot.cluster.connection.machines`).
 Machines = Callable[[ClusterSettings, Sequence[Entrant], int, Callable[[str], None]], AbstractContextManager[Elsewhere | None]]
@@ -65,10 +68,9 @@ def _play(study: TuneStudy, words: str, console: Console, machines: Machines) ->
     """Play the missing games of a study, and return the exit code. `words` say how to go on after an interruption."""
     settings, stop = study.settings, Stop()
     slots = settings.workers or cores()
-    with (
-        interrupts.saying(f"interrupted: {words}"),
-        nullcontext() if settings.cluster.address else preparing(study.entrants),
-    ):
+    with interrupts.saying(f"interrupted: {words}"):
+        if not settings.cluster.address:
+            load_games(study.entrants)
         warm(console)
     many = f"{counted(len(study.space), 'parameter')} of {study.space.bot.name}"
     size = f"{counted(study.generations, 'generation')} of {study.population} variants"
@@ -124,16 +126,19 @@ def _write(study: TuneStudy, console: Console) -> None:
         table.add_row(*row)
     console.print(table)
     if settings.report:
-        report = write_page(study.path.with_suffix(".html"), f"Tuning {bot.name}", study_parts(study))
+        report = study.path.with_suffix(".html")
+        write_sections(report, COMMAND, f"Tuning {bot.name}", study_parts(study))
         say(console, f"report: {short(report)}", "dim")
     say(console, f"study: {short(study.path)}", "dim")
     out = settings.out or study.path.with_name(f"{bot.name}-tuned.toml")
     match = [short(out), name_to_load(bot) or short(bot.path), "--blocks", "400", "--sprt-stop"]
     test = shlex.join(["vindibot", "arena", "--match", *match])
     comments = [
+        f"Made by {COMMAND}.",
         f"{settings.games} games, seed {study.seed}: CMA-ES, objective {settings.objective}, {settings.nodes} nodes per move.",
         f"These games do not show that this bot is stronger: test it with {test}",
     ]
     positions, _ = study.result()
-    write_tuned(out, tuned_text(bot, study.space.values(positions), out, comments))
+    text = variant_text(bot, out, "tuned", tables_of(bot, study.space.values(positions)), comments)
+    Output(out, MARK, COMMAND, "--out names another file").write(text)
     say(console, f"bot: {short(out)}; test it with: {test}")

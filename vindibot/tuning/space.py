@@ -122,6 +122,18 @@ def split_key(bot: Bot, key: str) -> tuple[str, list[str]]:
     return label, key.removeprefix(f"traits.{label}.").split(".")
 
 
+def tables_of(bot: Bot, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the tables of traits in a bot file that has these values of parameters, by key."""
+    traits: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        label, (*names, last) = split_key(bot, key)
+        table = traits.setdefault(label, {})
+        for name in names:
+            table = table.setdefault(name, {})
+        table[last] = value
+    return traits
+
+
 def space_of(
     bot: Bot,
     patterns: Sequence[str],

@@ -41,8 +41,8 @@ def static_files(room: str = "viewer") -> dict[str, bytes]:
     `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of
     `sim.pictures.sprites`, and its ``theme.css`` begins with the colours of all pages and reports.
     """
-    found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
-    contents = {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
+    static = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
+    contents = {file.name: file.read_bytes() for file in static if PurePath(file.name).suffix in TYPES}
     if room != "viewer":
         return contents
     theme = render("base/common.css").encode() + contents[THEME]

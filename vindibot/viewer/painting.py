@@ -176,16 +176,17 @@ def _flat(path: str) -> tuple[list[Point], bool]:
     return points, path.endswith("Z")
 
 
-def _curve(start: Point, one: Point, two: Point, end: Point) -> list[Point]:
-    """Return points on a cubic Bézier curve, without its start. `one` and `two` are its control points."""
-    found = []
+def _curve(start: Point, first: Point, second: Point, end: Point) -> list[Point]:
+    """Return points on a cubic Bézier curve, without its start. `first` and `second` are its control points."""
+    points = []
     for step in range(1, _STEPS + 1):
         there = step / _STEPS
         back = 1 - there
         shares = back**3, 3 * back * back * there, 3 * back * there * there, there**3
-        x, y = (sum(share * point[axis] for share, point in zip(shares, (start, one, two, end), strict=True)) for axis in (0, 1))
-        found.append((x, y))
-    return found
+        corners = start, first, second, end
+        x, y = (sum(share * point[axis] for share, point in zip(shares, corners, strict=True)) for axis in (0, 1))
+        points.append((x, y))
+    return points
 
 
 # ---- Words ----

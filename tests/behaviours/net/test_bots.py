@@ -19,7 +19,7 @@ from tests.support.commands import invoke
 from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
-from vindibot.arena.worker import play_task
+from vindibot.arena.games import play_task
 from vindibot.cluster import travel
 from vindibot.config.bots import load_bot
 from vindibot.engine.worker import TraitPlan

@@ -99,7 +99,7 @@ async def test_nothing_moves_by_itself_for_a_reader_who_asks_for_little_motion(b
         await bot.play_on()
         address = f"{server.url}/{bot.game['id']}?autoplay&controls=0"
         async with visiting(browser, address, reduced_motion="reduce") as page:
-            await until(page, "vindibotPage.connection === 'ended'")
+            await until(page, "vindibotPage.stream.state === 'complete'")
             assert await page.evaluate("[vindibotPage.clock.playing, vindibotPage.clock.state]") == [False, 0]
             await page.get_by_role("button", name="Play").click()
             await until(page, "vindibotPage.clock.state === 4")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from behaviours.registry import nearest
 from vindibot.arena.dispatch import Elsewhere
+from vindibot.arena.games import load_games
 from vindibot.arena.report.live import Reporter
 from vindibot.arena.report.page import write_report
 from vindibot.arena.report.summary import mixed_versions, summarise
@@ -17,7 +18,6 @@ from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings, ClusterSettings
 from vindibot.arena.store import setup_path
 from vindibot.arena.tournament import Tournament, prepare, stopping
-from vindibot.arena.worker import preparing
 from vindibot.base import interrupts, log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import say
@@ -78,8 +78,9 @@ def play(
         words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
         try:
             with interrupts.saying(words):
-                with nullcontext() if settings.cluster.address else preparing(tournament.schedule.entrants):
-                    warm(console)
+                if not settings.cluster.address:
+                    load_games(tournament.schedule.entrants)
+                warm(console)
                 if settings.check and not tournament.lines:
                     check(console, tournament.schedule.entrants)
                 watch = Reporter(console)

@@ -1,16 +1,13 @@
-"""Redaction of keys and tokens in everything that comes from a server, and in texts that are logged, shown or raised, such as
-URLs and messages of libraries."""
+"""Redaction of keys and tokens in texts that come from a server, and in what is logged, shown or raised.
+
+It is a second line: no code should log a secret.
+"""
 
 from __future__ import annotations
 
 import html
 import json
-import logging
-import math
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -20,6 +17,8 @@ from vindibot.base.output.text import printable
 
 #: The text that replaces a secret.
 MASK = "********"
+#: Smallest number of characters of a secret. A shorter text occurs too often by chance.
+SHORTEST = 4
 #: Smallest number of characters of a token that is also masked inside words. A shorter token may be part of a number or a name by
 #: chance, so it is masked as a whole word only. The original server's tokens have four characters.
 LONG_TOKEN = 8
@@ -32,27 +31,22 @@ _READ_AHEAD = 100
 # Patterns of the token in a URL for moves, of words, and of keys and tokens with their names in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
 _WORD = re.compile(r"[0-9A-Za-z]+")
-_NAMED = re.compile(r"(?i)(\b(?:key|token)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;<>}]+")
-# Fields whose whole value is masked.
-_SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorization"})
+_NAMED = re.compile(r"(?i)(\b(?:key|token)(?:[\"']?\s*[=:]\s*[\"']|\s*[=:]\s*))[^\s\"'&,;<>}]+")
 
 
 class Redactor:
-    """A collection of secrets that masks them in texts and values.
+    """A collection of secrets that masks them in texts.
 
     The collection also masks other texts that look like secrets: the token in a URL for moves, ``key=...``, ``token: ...``.
-    Several threads may use it. A secret with fewer than `shortest` characters is not stored, because its text occurs too often by
-    chance.
+    Secrets with fewer than `SHORTEST` characters are ignored.
     """
 
-    def __init__(self, *secrets: str, shortest: int = 3) -> None:
-        self._shortest = shortest
-        self._keys: tuple[str, ...] = ()
-        self._tokens: OrderedDict[str, None] = OrderedDict()
-        self._long_tokens: tuple[str, ...] = ()
-        self._lock = threading.Lock()
-        for secret in secrets:
-            self.add(secret)
+    def __init__(self, *keys: str) -> None:
+        self._keys: dict[str, None] = {}
+        self._tokens: dict[str, None] = {}
+        self._forms: list[str] = []
+        for key in keys:
+            self.add(key)
 
     def add(self, secret: str, *, token: bool = False) -> None:
         """Store a secret. From now on the secret is masked, unchanged and as URLs, forms, JSON and HTML contain it.
@@ -60,25 +54,31 @@ class Redactor:
         Without `token`, the secret is a key. Keys and long tokens are masked everywhere, short tokens only as whole words. All
         keys are stored, but only the latest `MAX_TOKENS` tokens.
         """
-        if len(secret) < self._shortest:
+        group = self._tokens if token else self._keys
+        if len(secret) < SHORTEST or secret in group:
             return
-        with self._lock:
-            if token:
-                self._tokens[secret] = None
-                self._tokens.move_to_end(secret)
-                while len(self._tokens) > MAX_TOKENS:
-                    self._tokens.popitem(last=False)
-                self._long_tokens = _forms(other for other in self._tokens if not _is_short(other))
-            elif secret not in self._keys:
-                self._keys = _forms((*self._keys, secret))
+        group[secret] = None
+        if len(self._tokens) > MAX_TOKENS:
+            del self._tokens[next(iter(self._tokens))]
+        secrets = [*self._keys, *(text for text in tuple(self._tokens) if not _is_short(text))]
+        self._forms = sorted({form for text in secrets for form in _encoded(text)}, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """Return the text with `MASK` in place of each secret."""
-        for secret in (*self._keys, *self._long_tokens):
-            text = text.replace(secret, MASK)
+        for form in self._forms:
+            text = text.replace(form, MASK)
         if self._tokens:
-            text = _WORD.sub(lambda found: MASK if found[0] in self._tokens else found[0], text)
+            text = _WORD.sub(lambda word: MASK if word[0] in self._tokens else word[0], text)
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
+
+    def plain(self, value: Any) -> Any:
+        """Return a copy of `value` as data of JSON without secrets. A number that is a secret becomes `MASK`."""
+        try:
+            return json.loads(self(json.dumps(value, ensure_ascii=False, default=_plain)))
+        except ValueError:  # it holds such a number
+            if isinstance(value, dict):
+                return {self(str(name)): self.plain(inner) for name, inner in value.items()}
+            return [self.plain(inner) for inner in value] if isinstance(value, list | tuple) else MASK
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
         """Return the start of the body of an HTTP message as one line without secrets, for a log or an error message. The line
@@ -87,89 +87,48 @@ class Redactor:
         text = printable(self(words[: _READ_AHEAD * length]))
         return text if len(text) <= length else text[: length - 1] + "…"
 
-    def plain(self, value: Any) -> Any:
-        """Return a copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, int | float):
-            if any(secret in str(value) for secret in (*self._keys, *self._long_tokens)):
-                return MASK
-            return value if math.isfinite(value) else str(value)
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, bytes | bytearray):
-            return self(bytes(value).decode("utf-8", "replace"))
-        if isinstance(value, Mapping):
-            named = ((str(key), inner) for key, inner in value.items())
-            return {self(key): MASK if key.lower() in _SECRET_FIELDS else self.plain(inner) for key, inner in named}
-        if hasattr(value, "tolist"):  # numpy's numbers and arrays
-            return self.plain(value.tolist())
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self.plain(inner) for inner in value]
-        try:
-            return self(str(value))
-        except Exception as problem:  # a trait's own object may have a broken __str__
-            return f"<{type(value).__name__}: {type(problem).__name__} when shown>"
-
 
 def _is_short(token: str) -> bool:
     return len(token) < LONG_TOKEN and token.isascii() and token.isalnum()
 
 
-def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the secrets, unchanged and in the encodings of URLs, forms, JSON and HTML, the longest first."""
-    found: set[str] = set()
-    for secret in secrets:
-        found |= {secret, quote_plus(secret), quote(secret), json.dumps(secret)[1:-1]}
-        found |= {html.escape(secret), html.escape(secret, quote=False)}
-    return tuple(sorted(found, key=len, reverse=True))
+def _encoded(secret: str) -> set[str]:
+    """Return a secret, unchanged and in the encodings of URLs, forms, JSON and HTML."""
+    texts = {secret, quote_plus(secret), quote(secret), html.escape(secret), html.escape(secret, quote=False)}
+    return texts | {json.dumps(text)[1:-1] for text in texts}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON lacks as one that it has: a list for an array of numpy, else a text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    try:
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    except Exception as problem:  # a trait's own object may have a broken __str__
+        return f"<{type(value).__name__}: {type(problem).__name__} when shown>"
 
 
 def token_of(url: str) -> str:
     """Return the token in a URL for moves, "" if there is none."""
-    found = _PLAY.search(url)
-    return url[found.end(1) : found.end()] if found is not None else ""
+    match = _PLAY.search(url)
+    return url[match.end(1) : match.end()] if match is not None else ""
 
 
-# ---- The secrets of this process ----
-
-_redact = Redactor(shortest=4)
-
-
-def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask the secret `text` in all later log lines. With `token`, the secret is the token of a game, not a key. A token of less
-    than eight characters is masked only as a whole word.
-
-    The mask is an additional protection: no code should log a secret. The function ignores texts of less than four characters. It
-    stores all keys, and the latest 200 tokens.
-    """
-    if isinstance(text, SecretStr):
-        text = text.get_secret_value()
-    if text:
-        _redact.add(text, token=token)
+#: The secrets of this process.
+_secrets = Redactor()
 
 
-def redacted(value: Any) -> Any:
-    """Return a copy of `value` as plain data (see `Redactor.plain`), without the secrets of this process."""
-    return _redact.plain(value)
+def add_secret(secret: str | SecretStr | None, *, token: bool = False) -> None:
+    """Mask a secret in all later log lines (see `Redactor.add`)."""
+    if secret:
+        _secrets.add(secret.get_secret_value() if isinstance(secret, SecretStr) else secret, token=token)
 
 
-# httpx logs the URL of each request. Its library httpcore logs the head of each answer and the requests to a proxy.
-_LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+def redacted(text: str) -> str:
+    """Return a text without the secrets of this process."""
+    return _secrets(text)
 
 
-class _RedactingFilter(logging.Filter):
-    """A filter that masks secrets in the lines of a logger."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = _redact(record.getMessage()), ()
-        return True
-
-
-def redact_library_logs() -> None:
-    """Mask secrets in the log lines of the HTTP libraries, such as the token in the URL of a move. A second call changes
-    nothing."""
-    for name in _LIBRARY_LOGGERS:
-        logger = logging.getLogger(name)
-        if not any(isinstance(present, _RedactingFilter) for present in logger.filters):
-            logger.addFilter(_RedactingFilter())
+def plain(value: Any) -> Any:
+    """Return a copy of `value` as data of JSON without the secrets of this process."""
+    return _secrets.plain(value)

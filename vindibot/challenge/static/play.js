@@ -88,15 +88,10 @@ export class Play extends Seat {
     if (this.pace && this._time()?.left <= 0) this._send(0);
   }
 
-  _grow(patch) {
-    super._grow(patch);
+  _grow(patches) {
+    super._grow(patches);
     const { game } = this;
     if (!this.over && game.hero(game.last, game.me).crashed) this._late();
-  }
-
-  _connected(connection) {
-    super._connected(connection);
-    if (connection === 'ended' && !this.game.ending) this._stop('The server does not answer. Has the command ended?');
   }
 
   _refused(problem) {

@@ -51,8 +51,8 @@ export class Seat extends Show {
     this.show();
   }
 
-  _grow(patch) {
-    super._grow(patch);
+  _grow(patches) {
+    super._grow(patches);
     this._ask();
   }
 
@@ -68,7 +68,7 @@ export class Seat extends Show {
     this.sent = turn;
     this.turn = this.queued = null;
     this.show();
-    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'lost' : 'open')).catch((problem) => this._refused(problem));
+    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'Connection lost, trying again' : '')).catch((problem) => this._refused(problem));
   }
 
   /** A move was refused. The events of the game show how it goes on. */

@@ -4,17 +4,15 @@
 import { Board } from 'viewer/board.js';
 import { Clock } from 'viewer/clock.js';
 import { el, foreign, set } from 'viewer/dom.js';
-import { follow } from 'viewer/live.js';
 import { Game, describe } from 'viewer/model.js';
 import { Scenes } from 'viewer/scene.js';
+import { Stream } from 'viewer/stream.js';
 import { HeroTable } from 'viewer/table.js';
 
 /** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown faster. */
 const SPEED = 2;
 /** Milliseconds between two updates of the time that is left. */
 const TICK_MS = 100;
-/** Milliseconds until the page follows the game again after the stream of its plies has ended too early. */
-const RETRY_MS = 1000;
 
 export class Show {
   /** Show the game of a bundle in the element `host`. */
@@ -22,7 +20,7 @@ export class Show {
     this.game = new Game(bundle);
     this.id = null; // the id of the game, as soon as it is known
     this.turn = null; // the number of our turn while the page waits for our move
-    this.connection = '';
+    this.trouble = ''; // with the connection, in words
     this.over = false;
     this.people = null; // who plays and who is away, if several people play (see `update`)
     this.since = performance.now(); // the time of the last ply
@@ -32,6 +30,7 @@ export class Show {
     this.clock = new Clock(() => this.game.last, () => this.show());
     this.clock.speed = SPEED;
     this.clock.still = still;
+    this.clock.grows = 'live';
     this._build(host);
     this.board.setTheme(theme);
     this.clock.follow();
@@ -60,12 +59,12 @@ export class Show {
   /** Follow the game with this id to its end. */
   follow(id) {
     this.id = id;
-    this.source = follow(`/plies/${id}`, (patch) => this._grow(patch), (connection) => this._connected(connection));
+    this.source = new Stream(`/plies/${id}`, (patches) => this._grow(patches), ({ words }) => this._connected(words));
   }
 
-  _grow(patch) {
+  _grow(patches) {
     const before = this.game.last;
-    if (this.game.apply(patch)) this.clock.grown();
+    if (patches.filter((patch) => this.game.apply(patch)).length) this.clock.grown();
     if (this.game.last > before) {
       this.since = performance.now();
       this.heard();
@@ -73,9 +72,9 @@ export class Show {
     if (this.game.ending && !this.over) this._end();
   }
 
-  _connected(connection) {
-    this.connection = connection;
-    if (connection === 'ended' && !this.game.ending) setTimeout(() => this.over || this.follow(this.id), RETRY_MS);
+  /** Show what is wrong with the connection, '' for nothing. */
+  _connected(trouble) {
+    this.trouble = trouble;
     this.show();
   }
 
@@ -111,7 +110,7 @@ export class Show {
 
   _status() {
     const { game } = this, round = Math.floor(game.turns[game.last] / 4) + 1, rounds = game.bundle.max_turns / 4;
-    const word = this.connection === 'lost' ? 'Connection lost, trying again' : this.turn !== null ? 'Your move' : this.id ? this._moving(game.mover(game.last)) : 'The game begins';
+    const word = this.trouble || (this.turn !== null ? 'Your move' : this.id ? this._moving(game.mover(game.last)) : 'The game begins');
     const whole = `Round ${Math.min(round, rounds)} of ${rounds}. ${word}`;
     if (this.turnNow.textContent !== whole) this.turnNow.textContent = whole;
     this.turnNow.classList.toggle('ours-now', this.turn !== null);

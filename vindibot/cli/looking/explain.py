@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from vindibot.cli.measuring.parameters import RECORDING, WORDS, chosen_turn, turn_options
+from vindibot.cli.options import RECORDING, turn_options
 
 
 @click.command("explain", short_help="Explain a move of a recorded game.")
@@ -14,13 +15,11 @@ from vindibot.cli.measuring.parameters import RECORDING, WORDS, chosen_turn, tur
 @turn_options
 @click.option(
     "--why-not",
-    type=click.Choice(WORDS, case_sensitive=False),
+    type=click.Choice(("stay", "north", "south", "east", "west"), case_sensitive=False),
     help="also show the traits that voted against this direction, and by how much the direction lost",
 )
 @click.option("--board/--no-board", default=False, help="show the board as well")
-def explain_command(
-    file: Path, turn: int | None, round_number: int | None, worst: int | None, why_not: str | None, board: bool
-) -> None:
+def explain_command(file: Path, **options: Any) -> None:
     """Explain a move of a recorded game.
 
     FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The table shows the votes of each
@@ -35,14 +34,7 @@ def explain_command(
       vindibot explain last --round 54
       vindibot explain last --worst                    after  vindibot review last
     """
-    from vindibot.base.errors import UsageError
     from vindibot.base.output.console import terminal
     from vindibot.devtools.explanation import explain
-    from vindibot.games.files.game_files import kind_of
-    from vindibot.games.files.recording import read_recording
 
-    if kind_of(file) != "recording":
-        raise UsageError(f"{file}: this file has no votes; a recording of `vindibot play` is needed")
-    recording = read_recording(file)
-    own = chosen_turn(recording, turn, round_number, worst)
-    explain(terminal(), recording, own, None if why_not is None else WORDS.index(why_not), board=board)
+    explain(terminal(), file, **options)

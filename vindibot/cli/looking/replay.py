@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import re
-import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
-from vindibot.cli.measuring.parameters import PATH, RECORDING
+from vindibot.cli.options import PATH, RECORDING, number_option
 
 
 def _turns(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Return the first and the last turn of a range such as 200-240."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", value)
-    if found is None:
+    limits = re.fullmatch(r"(\d{1,9})-(\d{1,9})", value)
+    if limits is None:
         raise click.BadParameter(f"{value!r:.40} is no range of turns: write it like 200-240", ctx, parameter)
-    return int(found[1]), int(found[2])
+    return int(limits[1]), int(limits[2])
 
 
 @click.command("replay", short_help="Show a recorded game in the browser, or make a picture of it.")
 @click.argument("file", type=RECORDING)
-@click.option("--html", "out", metavar="OUT", type=PATH, help="write the page to this file")
+@click.option("--html", metavar="OUT", type=PATH, help="write the page to this file")
 @click.option("--gif", metavar="OUT", type=PATH, help="write a moving picture to this file instead")
 @click.option("--turns", metavar="A-B", callback=_turns, help="the turns of the GIF  [default: the whole game]")
 @click.option("--svg", metavar="OUT", type=PATH, help="write a picture of one turn to this file instead")
-@click.option("--turn", type=click.IntRange(min=0), metavar="N", help="the turn of the SVG  [default: the end of the game]")
+@number_option("--turn", least=0, help="the turn of the SVG  [default: the end of the game]")
 @click.option(
     "--game",
     metavar="ID",
     help="the game to show, if the file has several games: the id of the game, or its place in the file, from 1",
 )
 @click.option("--open", "show", is_flag=True, help="open the page or the picture in the browser")
-def replay_command(
-    file: Path,
-    out: Path | None,
-    gif: Path | None,
-    turns: tuple[int, int] | None,
-    svg: Path | None,
-    turn: int | None,
-    game: str | None,
-    show: bool,
-) -> None:
+def replay_command(file: Path, **options: Any) -> None:
     """Show a recorded game in the browser: the board, the events, and the votes.
 
     FILE is a recording of `vindibot play`, a game record from a server (/records/ID), a file of game records from the arena (JSON
@@ -61,23 +52,7 @@ def replay_command(
       vindibot replay last --svg turn212.svg --turn 212
       vindibot replay tournament.games.jsonl --game 17 --html game17.html
     """
-    from vindibot.viewer.pictures import gif_file, svg_file
-    from vindibot.viewer.replay import replay_file
+    from vindibot.base.output.console import terminal
+    from vindibot.viewer.replay import replay
 
-    if turns is not None and gif is None:
-        raise click.UsageError("--turns needs --gif")
-    if turn is not None and svg is None:
-        raise click.UsageError("--turn needs --svg")
-    made = []
-    if gif is not None:
-        count = gif_file(file, gif, turns, game)
-        click.echo(f"{gif} has {count} {'picture' if count == 1 else 'pictures'}, {-(-gif.stat().st_size // 1000)} kB")
-        made.append(gif)
-    if svg is not None:
-        click.echo(f"{svg} shows turn {svg_file(file, svg, turn, game)}")
-        made.append(svg)
-    if out is not None or not made:
-        made.append(replay_file(file, out, game))
-        click.echo(f"the game is in {made[-1]}")
-    if show and not webbrowser.open(made[-1].resolve().as_uri()):
-        click.echo("found no browser: open this file yourself")
+    replay(terminal(), file, **options)

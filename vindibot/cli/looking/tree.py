@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, recorded_bot_option, turn_options
+from vindibot.cli.options import PATH, RECORDING, recorded_bot_option, turn_options
 
 
 @click.command("tree", short_help="Show the top of a search tree.")
@@ -17,9 +17,7 @@ from vindibot.cli.measuring.parameters import PATH, RECORDING, chosen_turn, reco
 @click.option("--top", type=click.IntRange(1, 8), default=3, metavar="K", help="show the first K plies")
 @recorded_bot_option
 @click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
-def tree_command(
-    recording: Path, turn: int | None, round_number: int | None, worst: int | None, bot: str | None, **options: Any
-) -> None:
+def tree_command(recording: Path, **options: Any) -> None:
     """Show the top of a search tree.
 
     The command runs a search on one recorded turn, D plies deep. It is the search of the bot that made the RECORDING, or of BOT.
@@ -35,9 +33,5 @@ def tree_command(
     """
     from vindibot.base.output.console import terminal
     from vindibot.devtools.tree import show_tree
-    from vindibot.devtools.trials.asking import find_bot
-    from vindibot.games.files.recording import read_recording
 
-    game = read_recording(recording)
-    own = chosen_turn(game, turn, round_number, worst)
-    show_tree(terminal(), game, own, find_bot(bot, game), **options)
+    show_tree(terminal(), recording, **options)

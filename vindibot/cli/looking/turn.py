@@ -7,14 +7,7 @@ from typing import Any
 
 import click
 
-from vindibot.cli.measuring.parameters import (
-    RECORDING,
-    chosen_turn,
-    nodes_option,
-    recorded_bot_option,
-    traits_option,
-    turn_options,
-)
+from vindibot.cli.options import RECORDING, nodes_option, recorded_bot_option, traits_option, turn_options
 
 
 @click.command("turn", short_help="Run a recorded turn again, also in a debugger.")
@@ -38,19 +31,7 @@ from vindibot.cli.measuring.parameters import (
     " vote",
 )
 @click.option("--watch", is_flag=True, help="run the turn again whenever a file of the bot changes, until Ctrl-C")
-def turn_command(
-    file: Path,
-    turn: int | None,
-    round_number: int | None,
-    worst: int | None,
-    game: str | None,
-    bot: str | None,
-    traits: tuple[str, ...],
-    nodes: int | None,
-    limit_ms: float | None,
-    debugger: bool,
-    watch: bool,
-) -> None:
+def turn_command(file: Path, **options: Any) -> None:
     """Run a recorded turn again, also in a debugger.
 
     FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The traits get the
@@ -71,51 +52,7 @@ def turn_command(
       vindibot turn last --turn 212 --bot mybot --trait coward --pdb
       vindibot turn results/cup.jsonl --game b00000g003 --turn 212 --bot mybot
     """
-    from vindibot.base.errors import UsageError
     from vindibot.base.output.console import terminal
-    from vindibot.base.writing import short
-    from vindibot.config.bots import load_bot
-    from vindibot.devtools.rerun import RerunOptions, ask_turn, rerun_turn
-    from vindibot.devtools.trials.asking import find_bot
-    from vindibot.games.files.game_files import kind_of, read_game_file
-    from vindibot.games.files.recorded_turn import Continuation
-    from vindibot.games.files.recording import Recording
+    from vindibot.devtools.rerun import run_turn
 
-    recording = read_game_file(file, game) if kind_of(file) == "recording" else None
-    if recording is not None:
-        assert isinstance(recording, Recording)
-        turn = chosen_turn(recording, turn, round_number, worst).turn
-    elif bot is None:
-        raise UsageError(f"{short(file)} has no votes: name the bot to ask with --bot")
-    if watch:
-        if debugger:
-            raise click.UsageError("--watch does not start a debugger: give only one of --watch and --pdb")
-        more = {"--turn": turn, "--game": game, "--bot": bot, "--nodes": nodes, "--limit-ms": limit_ms}
-        _watch(file, bot, more, traits)
-        return
-    options = RerunOptions(nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
-    if recording is not None:
-        assert turn is not None
-        rerun_turn(terminal(), recording, recording.turn(turn), find_bot(bot, recording), options)
-    else:
-        assert bot is not None
-        ask_turn(terminal(), Continuation.read(file, turn, game=game, to_move=True), load_bot(bot), options)
-
-
-def _watch(file: Path, bot: str | None, options: dict[str, Any], traits: tuple[str, ...]) -> None:
-    """Run the command with these options at each change of a file of the bot."""
-    from vindibot.base.output.console import terminal
-    from vindibot.devtools.trials.watching import run_at_each_change
-
-    words = [str(part) for option, value in options.items() if value is not None for part in (option, value)]
-    words += [part for label in traits for part in ("--trait", label)]
-    run_at_each_change(terminal(), ["turn", str(file), *words], _folders(file, bot))
-
-
-def _folders(file: Path, bot: str | None) -> list[Path]:
-    """Return the folders in which the files of a bot may lie. Raises `UsageError` if there is no such bot."""
-    from vindibot.config.bots import named_modules
-
-    if bot is not None:
-        return [Path(folder) for folder in named_modules(bot)[0]]
-    return [folder for folder in (Path(), Path("bots"), file.parent) if folder.is_dir()]
+    run_turn(terminal(), file, **options)

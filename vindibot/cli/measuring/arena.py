@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,18 @@ import click
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import CLUSTER, PATH, map_option, size_option
-from vindibot.cli.options import WORDS, RecordedCommand, load_settings, option_names, overrides, settings_options
+from vindibot.cli.options import (
+    CLUSTER,
+    PATH,
+    RecordedCommand,
+    command_line,
+    load_settings,
+    map_option,
+    option_names,
+    overrides,
+    settings_options,
+    size_option,
+)
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"bots": "BOTS", "maps.set": "--maps", "maps.names": "--map", "maps.sizes": "--size"}
@@ -90,18 +99,17 @@ def arena_command(
     from vindibot.cluster.connection import check_machines, machines_for
     from vindibot.devtools.check import check_programs
 
-    given = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
+    values = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
     if match is not None:
-        if bots or given["format"] is not None:
+        if bots or values["format"] is not None:
             raise UsageError("--match A B sets the bots and the format: leave out other bots and --format")
-        given |= {"bots": [*match], "format": "ab"}
+        values |= {"bots": [*match], "format": "ab"}
     if mix_versions and resume is None:
         raise UsageError("--mix-versions is only for --resume")
-    settings = load_settings(ArenaSettings, configuration(config, given, resume), given, SPELLED)
+    settings = load_settings(ArenaSettings, configuration(config, values, resume), values, SPELLED)
     if plan is not None:
         show_plan(terminal(), settings.settings, None if math.isinf(plan) else plan)
         return
     check_machines(settings.settings.cluster)
-    words = shlex.join(["vindibot", "arena", *context.meta[WORDS]])
     more = {"resume": resume is not None, "mix_versions": mix_versions}
-    sys.exit(play(settings, terminal(), machines_for, check_programs, command=words, **more))
+    sys.exit(play(settings, terminal(), machines_for, check_programs, command=command_line(context), **more))

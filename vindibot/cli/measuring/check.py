@@ -42,6 +42,6 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
     from vindibot.base.output.console import terminal
     from vindibot.devtools.check import check_bot
 
-    given = {f"limits.{name}": value for name, value in limits.items() if value is not None}
-    loaded = load_settings(ArenaSettings, config, given | {"bots": [bot]}, {"bots": "BOT"})
+    values = {f"limits.{name}": value for name, value in limits.items() if value is not None}
+    loaded = load_settings(ArenaSettings, config, values | {"bots": [bot]}, {"bots": "BOT"})
     sys.exit(check_bot(terminal(), loaded, rounds))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,18 @@ import click
 from vindibot.arena.settings import LadderSettings
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.measuring.arena import SPELLED
-from vindibot.cli.measuring.parameters import PATH, GivenPath, map_option, size_option
-from vindibot.cli.options import WORDS, RecordedCommand, load_settings, option_names, overrides, settings_options
+from vindibot.cli.options import (
+    PATH,
+    GivenPath,
+    RecordedCommand,
+    command_line,
+    load_settings,
+    map_option,
+    option_names,
+    overrides,
+    settings_options,
+    size_option,
+)
 
 #: The settings that have an option. All others are keys of a configuration.
 OPTIONS = {
@@ -72,5 +81,4 @@ def ladder_command(
 
     lists = {"bots": list(rungs) or None, "maps.names": list(maps) or None, "maps.sizes": list(sizes) or None}
     settings = load_settings(LadderSettings, config, overrides(options) | lists, SPELLED)
-    words = shlex.join(["vindibot", "ladder", *context.meta[WORDS]])
-    sys.exit(Ladder(settings, folder, games, mix_versions=mix_versions, command=words).run(table))
+    sys.exit(Ladder(settings, folder, games, mix_versions=mix_versions, command=command_line(context)).run(table))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.options import PATH, number_option
 
 #: The option for the share of the maps that only measure a fit.
 holdout_option = click.option(
@@ -37,12 +38,7 @@ def learn_command() -> None:
 @learn_command.command("selfplay", short_help="Learn by games of a net against itself.")
 @click.argument("out", type=PATH)
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="train for N minutes in all  [default: 30]")
-@click.option(
-    "--decisions",
-    type=click.IntRange(1),
-    metavar="N",
-    help="train until the net has made N moves in all; with --minutes, the first of both ends the run",
-)
+@number_option("--decisions", help="train until the net has made N moves in all; with --minutes, the first of both ends the run")
 @click.option("--hidden", type=int, metavar="N", help="number of hidden units of each network, a multiple of 16  [default: 64]")
 @click.option(
     "--threads", type=int, metavar="N", help="number of threads; another number gives another net  [default: all cores]"
@@ -53,29 +49,10 @@ def learn_command() -> None:
 @click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="another setting, for example discount=0.995; repeatable"
 )
-@click.option(
-    "--against",
-    default="seed",
-    metavar="BOT",
-    shell_complete=complete_bots,
-    help="the bot of the short matches",
-)
+@click.option("--against", default="seed", metavar="BOT", shell_complete=complete_bots, help="the bot of the short matches")
 @click.option("--resume", is_flag=True, help="continue the run in the folder OUT")
 @click.option("--idle", is_flag=True, help="run at the lowest priority, with all that runs in the same terminal")
-def selfplay(
-    out: Path,
-    minutes: float | None,
-    decisions: int | None,
-    hidden: int | None,
-    threads: int | None,
-    seed: int | None,
-    rivals: tuple[Path, ...],
-    start: Path | None,
-    changes: tuple[str, ...],
-    against: str,
-    resume: bool,
-    idle: bool,
-) -> None:
+def selfplay(out: Path, **options: Any) -> None:
     """Learn a net by games against itself, in the new folder OUT.
 
     The net plays games against itself, against former versions of itself, and against guests. Guests are the policies by which
@@ -95,44 +72,25 @@ def selfplay(
       vindibot learn selfplay mynet --resume
       vindibot arena mynet seed --blocks 20
     """
-    from vindibot.learning.selfplay import Limit, run_selfplay
+    from vindibot.learning.selfplay import run_selfplay
 
-    options = {"hidden": hidden, "threads": threads, "seed": seed}
-    code = run_selfplay(
-        out,
-        Limit(decisions, minutes),
-        against,
-        resume=resume,
-        options=options,
-        changes=changes,
-        rivals=rivals,
-        start=start,
-        idle=idle,
-    )
-    sys.exit(code)
+    sys.exit(run_selfplay(out, **options))
 
 
 @learn_command.command("match", short_help="Play matches of nets alone against bots or other nets.")
 @click.argument("nets", metavar="NET...", nargs=-1, required=True, shell_complete=complete_bots)
 @click.option(
     "--against",
-    "rivals",
     multiple=True,
     default=("seed",),
     metavar="RIVAL",
     shell_complete=complete_bots,
     help="a bot, or a file of nets (.npz), each of which is a rival; repeatable",
 )
-@click.option("--blocks", type=click.IntRange(2), default=40, metavar="N", help="number of maps; four games on each")
+@number_option("--blocks", least=2, default=40, help="number of maps; four games on each")
 @click.option("--seed", type=int, default=1, metavar="N", help="seed of the maps")
-@click.option(
-    "--nodes",
-    type=click.IntRange(1),
-    default=1000,
-    metavar="N",
-    help="most nodes per move of a bot",
-)
-def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int, nodes: int) -> None:
+@number_option("--nodes", default=1000, help="most nodes per move of a bot")
+def match(nets: tuple[str, ...], **options: Any) -> None:
     """Play matches of each NET alone against three copies of each rival.
 
     NET is a file of nets (.npz), whose first net plays, or a bot that plays a net alone. Against other nets, thousands of games
@@ -151,7 +109,7 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
     """
     from vindibot.learning.matches import run_matches
 
-    sys.exit(run_matches(nets, rivals, blocks, seed, nodes))
+    sys.exit(run_matches(nets, **options))
 
 
 @learn_command.command("imitate", short_help="Learn how bots move in recorded games.")
@@ -170,17 +128,7 @@ def match(nets: tuple[str, ...], rivals: tuple[str, ...], blocks: int, seed: int
 @click.option("--hidden", type=int, default=0, metavar="N", help="number of hidden units, a multiple of 16; needs --net")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the models  [default: BOT-learned.toml]")
 @click.option("--net", type=PATH, metavar="FILE", help="write no models, but nets that play alone; leave out BOT")
-def imitate(
-    bot: str,
-    records: tuple[Path, ...],
-    only: tuple[str, ...],
-    trait: str | None,
-    holdout: float,
-    near: float,
-    hidden: int,
-    out: Path | None,
-    net: Path | None,
-) -> None:
+def imitate(bot: str, records: tuple[Path, ...], **options: Any) -> None:
     """Learn how the bots in RECORDS move: one net for each bot.
 
     RECORDS are files of game records, for example cup.games.jsonl of vindibot arena. The command writes a bot that extends BOT,
@@ -198,7 +146,7 @@ def imitate(
     """
     from vindibot.learning.imitation import run_imitation
 
-    sys.exit(run_imitation(bot, records, only, trait, holdout, near, hidden, out, net))
+    sys.exit(run_imitation(bot, records, **options))
 
 
 @learn_command.command("value", short_help="Fit the weights of an evaluation to recorded games.")
@@ -206,15 +154,9 @@ def imitate(
 @click.argument("records", nargs=-1, required=True, type=PATH)
 @click.option("--trait", default="search", metavar="LABEL", help="the label of the trait whose weights are fitted")
 @click.option("--out", type=PATH, metavar="FILE", help="the bot with the weights  [default: BOT-fitted.toml]")
-@click.option(
-    "--every",
-    type=click.IntRange(1, 1000),
-    default=10,
-    metavar="N",
-    help="number of rounds from one position of a game to the next",
-)
+@number_option("--every", most=1000, default=10, help="number of rounds from one position of a game to the next")
 @holdout_option
-def value(bot: str, records: tuple[Path, ...], trait: str, out: Path | None, every: int, holdout: float) -> None:
+def value(bot: str, records: tuple[Path, ...], **options: Any) -> None:
     """Fit the weights of the evaluation of BOT to the results of the games in RECORDS.
 
     RECORDS are files of game records, for example cup.games.jsonl of vindibot arena; take a thousand games or more. The command
@@ -230,4 +172,4 @@ def value(bot: str, records: tuple[Path, ...], trait: str, out: Path | None, eve
     """
     from vindibot.learning.value import run_value
 
-    run_value(bot, records, trait, out, every, holdout)
+    run_value(bot, records, **options)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import PATH
+from vindibot.cli.options import PATH, number_option
 
 
 @click.group("positions", short_help="Make suites of positions, in which games of the arena begin.")
@@ -19,32 +19,16 @@ def positions_command() -> None:
 @positions_command.command("make", short_help="Choose balanced positions from recorded games.")
 @click.argument("output", metavar="OUT", type=PATH)
 @click.argument("files", metavar="GAMES...", nargs=-1, required=True, type=PATH)
-@click.option("--count", type=click.IntRange(min=1), default=80, metavar="N", help="number of positions")
+@number_option("--count", default=80, help="number of positions")
 @click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    default=60,
-    metavar="GOLD",
-    help="largest difference of two heroes in expected gold",
+    "--margin", type=click.FloatRange(min=0), default=60, metavar="GOLD", help="largest difference of two heroes in expected gold"
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=80,
-    metavar="N",
-    help="length of the new games, in rounds",
-)
-@click.option(
-    "--nodes",
-    type=click.IntRange(min=1000),
-    default=10_000,
-    metavar="N",
-    help="plies played out per position",
-)
+@number_option("--rounds", default=80, help="length of the new games, in rounds")
+@number_option("--nodes", least=1000, default=10_000, help="plies played out per position")
 @click.option("--standoffs", "theme", flag_value="standoffs", help="only positions in which two heroes hold each other in place")
 @click.option("--fights", "theme", flag_value="fights", help="only positions with two heroes within 3 steps of each other")
-@click.option("--most", type=click.IntRange(min=1), metavar="N", help="use only the first N games of each file")
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="seed of the choice")
+@number_option("--most", help="use only the first N games of each file")
+@number_option("--seed", least=0, default=0, help="seed of the choice")
 @click.option(
     "--reviewer",
     default="versions/strong-1",
@@ -52,7 +36,7 @@ def positions_command() -> None:
     shell_complete=complete_bots,
     help="the bot whose playouts value the positions",
 )
-def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: Any) -> None:
+def make(output: Path, files: tuple[Path, ...], **options: Any) -> None:
     """Choose balanced positions from recorded games.
 
     GAMES are files of game records, or results of the arena. In a position, all heroes have the same gold: the least gold of a
@@ -70,4 +54,4 @@ def make(output: Path, files: tuple[Path, ...], theme: str | None, **options: An
     from vindibot.base.output.console import terminal
     from vindibot.review.suite import make_suite
 
-    make_suite(terminal(), output, files, theme=theme or "", **options)
+    make_suite(terminal(), output, files, **options)

@@ -10,8 +10,7 @@ import click
 
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.measuring.parameters import CLUSTER, PATH, config_option, map_option
-from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.options import CLUSTER, PATH, config_option, load_settings, map_option, overrides, settings_options
 from vindibot.tuning.settings import TuneSettings
 
 #: Settings for which the command declares options itself, and one that only configuration files set.
@@ -82,8 +81,8 @@ def play(
       vindibot tune play --resume mybot.study.jsonl
     """
     from vindibot.base.output.console import terminal
+    from vindibot.base.packages import require_extra
     from vindibot.cluster.connection import check_machines, machines
-    from vindibot.tuning.extra import require_extra
     from vindibot.tuning.run import tune
 
     require_extra()

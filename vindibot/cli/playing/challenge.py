@@ -9,8 +9,7 @@ import click
 
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.measuring.parameters import config_option, continuation, from_options
-from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.options import config_option, continuation, from_options, load_settings, overrides, settings_options
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"your_limit_s": "--your-limit"}
@@ -56,13 +55,7 @@ def challenge_command(
     """
     from vindibot.base.output.console import terminal
     from vindibot.challenge.command import challenge
-    from vindibot.games.files.recording import recording_folder_problem
 
     loaded = load_settings(ChallengeSettings, config, overrides(options), SPELLED)
-    if loaded.settings.margin_ms >= loaded.settings.limit_ms:
-        raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
-    recording = loaded.settings.recording
-    if recording.enabled and (problem := recording_folder_problem(recording.folder)):
-        raise loaded.refuse("recording.folder", problem)
     start = continuation(source, turn, game, hero)
-    challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page, start=start)
+    challenge(loaded, bots, terminal(), lan=lan, open_page=open_page, start=start)

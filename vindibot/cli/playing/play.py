@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
-from vindibot.cli.measuring.parameters import continuation, from_options
-from vindibot.cli.options import known_variables, option_names, overrides, settings_options
+from vindibot.cli.options import continuation, from_options, known_variables, option_names, overrides, settings_options
 from vindibot.config.settings import PlaySettings
 
 #: Settings without an option. The key has none because every user of the machine can read a command line. The others are for
@@ -73,9 +72,4 @@ def play_command(
     from vindibot.session.play import play_games
 
     loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings), others=known_variables)
-    start = continuation(source, turn, game, hero)
-    if start is not None:
-        for key, what in (("server", "the games run on our own server"), ("map", "the earlier game sets the map")):
-            if getattr(loaded.settings, key):
-                raise loaded.refuse(key, f"does not go with --from: {what}")
-    sys.exit(play_games(loaded, terminal(), start))
+    sys.exit(play_games(loaded, terminal(), continuation(source, turn, game, hero)))

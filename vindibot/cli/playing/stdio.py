@@ -7,18 +7,13 @@ from typing import Any
 import click
 
 from vindibot.cli.completion import complete_bots
+from vindibot.cli.options import number_option
 
 
 @click.command("stdio", short_help="Play a bot by the line protocol.")
 @click.argument("bot", shell_complete=complete_bots)
 @click.option("--limit-ms", type=click.FloatRange(10, 600_000), default=50, metavar="MS", help="time limit of a move")
-@click.option(
-    "--first-ms",
-    type=click.FloatRange(10, 600_000),
-    default=1000,
-    metavar="MS",
-    help="time limit of the first move",
-)
+@click.option("--first-ms", type=click.FloatRange(10, 600_000), default=1000, metavar="MS", help="time limit of the first move")
 @click.option(
     "--margin-ms",
     type=click.FloatRange(0, 60_000),
@@ -26,30 +21,12 @@ from vindibot.cli.completion import complete_bots
     metavar="MS",
     help="milliseconds of each move that stay unused; larger: safer on a slow machine, but less time to think",
 )
+@number_option("--rounds", most=100000, default=150, help="length of the game in rounds, which the protocol does not state")
+@number_option("--nodes", help="largest number of search nodes per move and trait [default: as many as time allows]")
+@number_option("--workers", most=256, help="worker processes  [default: one per core]")
+@number_option("--seed", least=0, most=2**63 - 1, help="seed that decides between equal moves [default: a new seed each time]")
 @click.option(
-    "--rounds",
-    type=click.IntRange(1, 100_000),
-    default=150,
-    metavar="N",
-    help="length of the game in rounds, which the protocol does not state",
-)
-@click.option(
-    "--nodes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="largest number of search nodes per move and trait [default: as many as time allows]",
-)
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="worker processes  [default: one per core]")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    metavar="N",
-    help="seed that decides between equal moves [default: a new seed each time]",
-)
-@click.option(
-    "--expert/--no-expert",
-    default=True,
-    help="ask for the last moves of the other heroes, by the message EXPERT_INPUT",
+    "--expert/--no-expert", default=True, help="ask for the last moves of the other heroes, by the message EXPERT_INPUT"
 )
 def stdio_command(bot: str, **options: Any) -> None:
     """Play a bot by the line protocol.

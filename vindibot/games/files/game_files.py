@@ -136,13 +136,13 @@ def newest_recording(folder: Path = FOLDER) -> Path:
     Files with reviews do not count. Raises `UsageError` if there is no recording.
     """
     files = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file() and not path.name.endswith(REVIEW_SUFFIX)]
-    found = [(path.stat().st_mtime_ns, path.name, path) for path in files]
-    if not found:
+    dated = [(path.stat().st_mtime_ns, path.name, path) for path in files]
+    if not dated:
         raise UsageError(
             f"there is no recording in {folder}/ of the current folder, but {LAST!r} means the newest one:"
             " play a game (vindibot play), or name the file"
         )
-    return max(found)[-1]
+    return max(dated)[-1]
 
 
 def find_recording(name: str) -> Path:
@@ -171,7 +171,7 @@ def _is_states(path: Path, first: bytes, value: Any) -> bool:
         return True
     if value is None and line[:1] in (b"{", b"["):
         value = _whole(path)
-    return any(_game_of(one) is not None for one in _several(value))
+    return any(_game_of(item) is not None for item in _several(value))
 
 
 def read_states(path: Path, game: str | None = None) -> SavedStates:
@@ -180,28 +180,28 @@ def read_states(path: Path, game: str | None = None) -> SavedStates:
     States that repeat an earlier turn are left out, as they are in the stream of a reader that has connected twice. Raises
     `UsageError` for a file without states, for a state that does not follow the protocol, and if `game` chooses no game.
     """
-    found: list[GameState] = []
+    states: list[GameState] = []
     heroes: set[int] = set()
     for where, value in _values(path):
         inner = _game_of(value)
         if inner is None:
             raise UsageError(f"{path}{where}: this is no state of a game: its keys must be those of the protocol")
         try:
-            found.append(read_game(inner))
+            states.append(read_game(inner))
         except ProtocolError as problem:
             raise UsageError(f"{path}{where}: {problem.message}") from None
         hero = value["hero"].get("id") if isinstance(value.get("hero"), dict) else None
         if hero in (1, 2, 3, 4):
             heroes.add(hero - 1)
-    if not found:
+    if not states:
         raise UsageError(f"{path}: there is no state of a game in it")
-    ids = list(dict.fromkeys(state.id for state in found))
+    ids = list(dict.fromkeys(state.id for state in states))
     if game is None and len(ids) > 1:
         raise UsageError(f"{path} has states of {len(ids)} games: choose one with --game ({', '.join(ids[:5])})")
     if game not in (None, *ids):
         raise UsageError(f"{path} has no states of the game {game!r:.60}; it has: {', '.join(ids[:5])}")
     chosen: list[GameState] = []
-    for state in found:
+    for state in states:
         if state.id == (game or ids[0]) and (not chosen or state.turn > chosen[-1].turn or state.finished):
             chosen.append(state)
     return SavedStates(tuple(chosen), next(iter(heroes)) if len(heroes) == 1 else None)
@@ -240,7 +240,7 @@ def _game_of(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     inner = value.get("game")
-    for one in (inner, value):
-        if isinstance(one, dict) and _KEYS <= one.keys():
-            return one
+    for part in (inner, value):
+        if isinstance(part, dict) and _KEYS <= part.keys():
+            return part
     return None

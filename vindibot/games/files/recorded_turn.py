@@ -30,15 +30,17 @@ NODES = 10_000
 def choose_turn(
     recording: Recording, *, turn: int | None = None, round_number: int | None = None, worst: int | None = None
 ) -> RecordedTurn:
-    """Return one of our turns in a recording. Exactly one of the keyword arguments is not None.
+    """Return one of our turns in a recording, by exactly one of these numbers.
 
     - `turn`: the number of the turn in the protocol.
     - `round_number`: the number of the round, from 1.
     - `worst`: 1 for the worst move in the review of the recording, 2 for the next, and so on.
 
-    Raises `UsageError` if there is no review or no such bad move, and `RecordingError` if there is no such turn. The message
-    names the nearest turns.
+    Raises `UsageError` unless one of them is given, and if there is no review or no such bad move. Raises `RecordingError` if
+    there is no such turn. The message names the nearest turns.
     """
+    if [turn, round_number, worst].count(None) != 2:
+        raise UsageError("name the turn with one of --turn, --round and --worst")
     if round_number is not None:
         turn = PLIES_PER_ROUND * (round_number - 1) + recording.header.hero - 1
     if worst is not None:
@@ -224,9 +226,9 @@ def _number_of(history: GameHistory, path: Path, turn: int | None) -> int:
             return 0
         raise UsageError(f"{short(path)}: choose a turn of the game with --turn: {known}")
     number = history.at_turn(turn)
-    found = history.turn(number)
-    if found == turn:
+    nearest = history.turn(number)
+    if nearest == turn:
         return number
     if not first <= turn <= last:
         raise UsageError(f"{short(path)}: there is no turn {turn}: {known}")
-    raise UsageError(f"{short(path)}: turn {turn} is missing: the nearest turns are {history.turn(number - 1)} and {found}")
+    raise UsageError(f"{short(path)}: turn {turn} is missing: the nearest turns are {history.turn(number - 1)} and {nearest}")

@@ -19,10 +19,11 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.game import PLIES_PER_ROUND
+from sim.pictures.sprites import HERO_COLOURS
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
+from vindibot.base.output.charts import Curve, lines
 from vindibot.base.output.pages import render
-from vindibot.games.curves import hero_picture
 from vindibot.games.files.lines import fault, whole_lines
 from vindibot.games.position import DIRECTION_LETTERS
 from vindibot.statistics.means import rate_interval
@@ -187,12 +188,12 @@ class Review:
 
     def at(self, turn: int) -> ReviewedTurn | None:
         """Return the review of the turn with the protocol's number `turn`, None if this turn was not reviewed."""
-        return next((one for one in self.turns if one.turn == turn), None)
+        return next((reviewed for reviewed in self.turns if reviewed.turn == turn), None)
 
     def worst(self, most: int | None = None, hero: int | None = None) -> list[ReviewedTurn]:
         """Return the turns with bad moves, the largest loss first, at most `most` turns. `hero` (0..3) selects one hero."""
-        counting = [one for one in self.turns if one.counts and hero in (None, one.hero - 1)]
-        return sorted(counting, key=lambda one: (-one.loss, one.turn))[:most]
+        counting = [turn for turn in self.turns if turn.counts and hero in (None, turn.hero - 1)]
+        return sorted(counting, key=lambda turn: (-turn.loss, turn.turn))[:most]
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the expected gold of the heroes over time, and the ten worst moves."""
@@ -226,7 +227,7 @@ def parse_review(lines: Iterable[tuple[int, bytes]], path: Path | str) -> list[R
     because it can be continued. The last header counts, and its thresholds give the class of each turn. Raises `ReviewError`.
     """
     headers: dict[str, ReviewHeader] = {}
-    found: dict[str, dict[tuple[int, int], ReviewedTurn]] = {}
+    turns_of: dict[str, dict[tuple[int, int], ReviewedTurn]] = {}
     game: str | None = None
     for number, line in lines:
         try:
@@ -234,15 +235,15 @@ def parse_review(lines: Iterable[tuple[int, bytes]], path: Path | str) -> list[R
                 header = _ReviewHeaderLine.model_validate_json(line).review
                 game = header.game
                 headers[game] = header
-                found.setdefault(game, {})
+                turns_of.setdefault(game, {})
             elif game is None:
                 raise ReviewError(f"{path}, line {number}: a reviewed turn comes before the header of its review")
             else:
                 turn = _ReviewedLine.model_validate_json(line).reviewed
-                found[game][turn.turn, turn.hero] = turn
+                turns_of[game][turn.turn, turn.hero] = turn
         except ValidationError as problem:
             raise ReviewError(f"{path}, line {number}: {fault(problem, VERSION)}") from None
-    return [_marked(headers[game], [turns[key] for key in sorted(turns)]) for game, turns in found.items()]
+    return [_marked(headers[game], [turns[key] for key in sorted(turns)]) for game, turns in turns_of.items()]
 
 
 def _marked(header: ReviewHeader, turns: Sequence[ReviewedTurn]) -> Review:
@@ -260,7 +261,7 @@ def read_review(path: Path | str, game: str | None = None) -> Review | None:
 
     Raises `ReviewError` if the file or a review cannot be read.
     """
-    return next((one for one in read_reviews(path) if game in (None, one.header.game)), None)
+    return next((review for review in read_reviews(path) if game in (None, review.header.game)), None)
 
 
 def expected_picture(turns: Sequence[ReviewedTurn]) -> str:
@@ -269,10 +270,16 @@ def expected_picture(turns: Sequence[ReviewedTurn]) -> str:
     `turns` has at least one reviewed turn. Each round with reviewed turns has one point: the mean of these turns.
     """
     rounds: dict[int, list[Sequence[float]]] = {}
-    for one in turns:
-        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
+    for turn in turns:
+        rounds.setdefault(turn.turn // PLIES_PER_ROUND, []).append(turn.value(turn.move).gold)
     rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
     return hero_picture("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)
+
+
+def hero_picture(title: str, turns: Sequence[int], rows: Sequence[Sequence[float]]) -> str:
+    """Return a chart (SVG) with a curve per hero. `turns` are the turns of the points, `rows` the four values of each point."""
+    series = [Curve(f"@{hero + 1}", hero, [row[hero] for row in rows], turns) for hero in range(len(HERO_COLOURS))]
+    return lines(series, title, "turn", title, colours=[colours["main"] for colours in HERO_COLOURS])
 
 
 #: The classes of bad moves, the smallest losses first.
@@ -305,16 +312,16 @@ class Losses:
     @classmethod
     def of(cls, turns: Iterable[ReviewedTurn], max_turns: int) -> Self:
         """Return the losses of reviewed turns of a game of `max_turns` plies."""
-        found = cls()
+        losses = cls()
         for turn in turns:
             lost = turn.loss if turn.counts else 0.0
             phase = min(len(PHASES) - 1, len(PHASES) * turn.turn // max(1, max_turns))
-            found.moves, found.gold = found.moves + 1, found.gold + lost
-            found.phases[phase] = found.phases[phase][0] + 1, found.phases[phase][1] + lost
+            losses.moves, losses.gold = losses.moves + 1, losses.gold + lost
+            losses.phases[phase] = losses.phases[phase][0] + 1, losses.phases[phase][1] + lost
             if turn.counts:
-                found.marks[turn.mark] += 1
-                found.kinds[turn.kind or OTHER_KIND] += lost
-        return found
+                losses.marks[turn.mark] += 1
+                losses.kinds[turn.kind or OTHER_KIND] += lost
+        return losses
 
     def add(self, other: Losses) -> None:
         """Add the losses of other moves."""
@@ -366,10 +373,10 @@ def losses_by_bot(games: Iterable[tuple[int, Sequence[str], Sequence[ReviewedTur
 
     `games` has for each game: the number of its block, the names of heroes 1..4, the reviewed turns, and its length in plies.
     """
-    found: defaultdict[str, BotLosses] = defaultdict(BotLosses)
+    losses: defaultdict[str, BotLosses] = defaultdict(BotLosses)
     for block, names, turns, max_turns in games:
         for hero, name in enumerate(names, 1):
             own = [turn for turn in turns if turn.hero == hero]
             if own:
-                found[name].blocks.setdefault(block, Losses()).add(Losses.of(own, max_turns))
-    return dict(sorted(found.items(), key=lambda item: item[1].total.per_move()))
+                losses[name].blocks.setdefault(block, Losses()).add(Losses.of(own, max_turns))
+    return dict(sorted(losses.items(), key=lambda item: item[1].total.per_move()))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from vindibot.games.history import GameHistory, Ply
 from vindibot.games.protocol import encode_json, from_games
 from vindibot.server.room import Room
-from vindibot.viewer.states import StateWriter, result_of
+from vindibot.viewer.bundle import StateWriter, result_of
 
 
 class Encoder(ABC):

@@ -28,7 +28,7 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
 from vindibot.server.store.game_table import find_record
-from vindibot.viewer.pictures import state_at
+from vindibot.viewer.replay import state_at
 
 #: Largest number of rounds in a GIF. Of a longer game, a GIF without a range of turns has the last rounds.
 MOST_ROUNDS = 600

@@ -16,7 +16,7 @@ export class Clock {
     this.speed = 1;
     this.following = false; // the end of a live game
     this.touched = false; // the user has changed the time
-    this.over = false; // the game is complete
+    this.grows = ''; // "live": states come as they are played; "loading": the states of a stored game come; "": all are there
     this.still = false; // no movement between states
     this.rest = null; // seconds at the last state before the game begins again; null: the game ends there
     this.from = () => 0; // the state at which it begins again
@@ -32,16 +32,19 @@ export class Clock {
 
   /** Plies per second; 0 while nothing moves. */
   get pace() {
-    return this.playing || this._settling() ? PACE * this.speed : 0;
+    return this._moves() ? PACE * this.speed : 0;
   }
 
-  _settling() {
-    return this.following && this.time < this.last();
+  _moves() {
+    return (this.playing || this.following) && this.time < this.last();
   }
 
+  /** Play. At the newest state of a game that grows, wait for further states; at the end, begin again. */
   play() {
-    if (this.playing) return;
-    if (this.time >= this.last() && !this.following) this.time = 0;
+    if (this.time >= this.last()) {
+      if (this.grows === 'live') return this.follow();
+      if (!this.grows) this.time = 0;
+    }
     this.playing = true;
     this._start();
   }
@@ -96,32 +99,28 @@ export class Clock {
 
   /** Note that the game is complete. A clock that follows goes on to the last state. */
   settle() {
-    this.over = true;
-    if (!this._settling()) this.following = false;
+    this.grows = '';
+    if (!this._moves()) this._arrive();
+    this._start();
   }
 
   /** Note that the game has grown. */
   grown() {
-    if (this.following) {
-      if (this.last() - this.time > FAR || this.still) this.time = this.last();
-      this._start();
-    }
-    this.shown(this);
+    if (this.following && (this.last() - this.time > FAR || this.still)) this.time = this.last();
+    this._start();
   }
 
   _start() {
+    if (this._running) return;
     this._before = null;
-    if (!this._running) {
-      this._running = true;
-      requestAnimationFrame(this._frame);
-    }
-    this.shown(this);
+    this._running = true;
+    requestAnimationFrame(this._frame);
   }
 
   /** Go back to the state `from()` once the last state of the complete game was shown for `rest` seconds. */
   _again(passed) {
     this._rested += passed;
-    if (!this.over || this._rested < this.rest) return;
+    if (this._rested < this.rest) return;
     this.time = this.from();
     this._rested = 0;
   }
@@ -129,21 +128,26 @@ export class Clock {
   _tick(now) {
     const passed = this._before === null ? 0 : Math.min(0.25, (now - this._before) / 1000);
     this._before = now;
-    const behind = this.last() - this.time;
-    // The further a following clock is behind, the faster it goes.
-    const pace = this._settling() ? Math.max(PACE * this.speed, behind * 4) : PACE * this.speed;
-    const going = this.playing || this._settling();
-    if (going) {
-      this.time = Math.min(this.last(), this.time + passed * pace);
-      if (this.time < this.last()) this._rested = 0;
-      else if (this.playing && this.rest !== null) this._again(passed);
-      else {
-        this.playing = false;
-        if (this.over) this.following = false;
-      }
-      this.shown(this);
-    }
-    if (this.playing || this._settling()) requestAnimationFrame(this._frame);
-    else this._running = false;
+    if (this._moves()) {
+      // The further a following clock is behind, the faster it goes.
+      const behind = this.following ? this.last() - this.time : 0;
+      this.time = Math.min(this.last(), this.time + passed * Math.max(PACE * this.speed, behind * 4));
+      this._rested = 0;
+      if (this.time === this.last()) this._arrive();
+    } else if (this._loops()) this._again(passed);
+    this.shown(this);
+    this._running = this._moves() || this._loops();
+    if (this._running) requestAnimationFrame(this._frame);
+  }
+
+  _arrive() {
+    if (this.grows === 'live') this.following = true;
+    else if (!this.grows) this.following = false;
+    this.playing &&= this.grows === 'loading' || this._loops();
+  }
+
+  /** Return whether the complete game is at its end, and begins again. */
+  _loops() {
+    return this.playing && this.rest !== null && !this.grows;
   }
 }

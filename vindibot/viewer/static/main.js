@@ -12,12 +12,12 @@ import { REST, framed, tellHeight, wishes } from 'viewer/frame.js';
 import { helpWindow } from 'viewer/help.js';
 import { Line } from 'viewer/line.js';
 import { ANSWERS, Lesson } from 'viewer/lesson.js';
-import { follow } from 'viewer/live.js';
 import { Game, describe } from 'viewer/model.js';
 import { Notes } from 'viewer/notes.js';
 import { OVERLAYS, marksOf } from 'viewer/overlays.js';
 import { ReviewPanel } from 'viewer/review.js';
 import { Scenes } from 'viewer/scene.js';
+import { Stream } from 'viewer/stream.js';
 import { HeroTable } from 'viewer/table.js';
 import { watchMotion, watchTheme } from 'viewer/theme.js';
 import { Transport } from 'viewer/transport.js';
@@ -439,15 +439,10 @@ class Page {
   _status() {
     const { game } = this,
       live = game.live && !game.ending;
-    const word = live
-      ? this.connection === 'lost'
-        ? 'Connection lost, trying again'
-        : 'Live'
-      : game.bundle.training
-        ? 'Training game'
-        : '';
+    const trouble = this.stream?.words;
+    const word = trouble || (live ? 'Live' : game.bundle.training ? 'Training game' : '');
     if (this.status.textContent !== word) this.status.textContent = word;
-    this.status.className = `status ${live ? (this.connection === 'lost' ? 'lost' : 'live') : ''}`;
+    this.status.className = `status ${trouble ? 'lost' : live ? 'live' : ''}`;
     this.table.finish(this.clock.state);
   }
 
@@ -508,46 +503,39 @@ class Page {
     const { game, clock } = this;
     const { turn, autoplay, loop } = this.wishes;
     this.asked = this.address.turn ?? turn; // this turn may not be known yet
-    this.autoplay = autoplay && !this.still; // begins as soon as the first state is known
+    this.autoplay = autoplay && !this.still;
     clock.rest = loop ? REST / 1000 : null;
     clock.from = () => (turn === null ? 0 : Math.max(0, game.turns.findLastIndex((one) => one <= turn)));
-    clock.over = !events;
-    if (events) {
-      if (game.live && this.asked === null) clock.follow();
-      follow(
-        events,
-        (patch) => this._grow(patch),
-        (connection) => this._connected(connection, next),
-      );
-    }
+    clock.grows = events ? (game.live ? 'live' : 'loading') : '';
+    if (game.live && this.asked === null) clock.follow();
     this._goAsked();
-    this._autoplay();
+    if (events)
+      this.stream = new Stream(
+        events,
+        (patches) => this._grow(patches),
+        ({ state }) => this._connected(state, next),
+      );
     this.transport.draw();
     this.show();
   }
 
-  /** Play, if the address asks for it, the user has not acted, and there is a state to go to. */
-  _autoplay() {
-    const { clock } = this;
-    if (!this.autoplay || this.asked !== null || clock.following || clock.state >= this.game.last) return;
-    this.autoplay = false;
-    clock.play();
-  }
-
   _goAsked() {
     const { game, clock } = this;
-    if (this.asked === null || (game.turns[game.last] < this.asked && game.live && !game.ending)) return;
-    const state = game.turns.findLastIndex((turn) => turn <= this.asked);
-    // the plies of a stored game may come later
-    if (game.turns[game.last] >= this.asked || game.ending) this.asked = null;
-    this.leave();
-    clock.halt(Math.max(0, state));
+    if (this.asked !== null) {
+      if (game.turns[game.last] < this.asked && game.live && !game.ending) return;
+      const state = game.turns.findLastIndex((turn) => turn <= this.asked);
+      // the plies of a stored game may come later
+      if (game.turns[game.last] >= this.asked || game.ending) this.asked = null;
+      this.leave();
+      clock.halt(Math.max(0, state));
+    }
+    if (this.asked === null && this.autoplay && !clock.following) clock.play();
+    if (this.asked === null) this.autoplay = false;
   }
 
   _connected(connection, next) {
     const { clock } = this;
-    this.connection = connection;
-    if (connection === 'ended') {
+    if (connection === 'complete') {
       // The page goes on to the next game unless the user has changed the time.
       if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
       clock.settle();
@@ -555,12 +543,11 @@ class Page {
     this.show();
   }
 
-  _grow(patch) {
-    if (!this.game.apply(patch)) return;
+  _grow(patches) {
+    if (!patches.filter((patch) => this.game.apply(patch)).length) return;
     this.clock.grown();
     this.marked = null;
     this._goAsked();
-    this._autoplay();
     if (this.curves) return;
     this.curves = setTimeout(() => {
       this.curves = 0;
