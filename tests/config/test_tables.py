@@ -18,7 +18,7 @@ from vindibot.config.bots import MOST_TRAITS, load_bot
 from vindibot.config.lines import key_lines
 from vindibot.config.load import load_config
 from vindibot.config.tables import flat, key_path
-from vindibot.config.variants import variant_text
+from vindibot.config.variants import NewBot
 from vindibot.tuning.space import tables_of
 
 DECLARED = """
@@ -150,7 +150,7 @@ def test_a_tuned_bot_states_only_what_is_tuned() -> None:
     Path("base.toml").write_text('extends = "searcher"\n[traits.search.weights]\nkeep = 20\n')
     base = load_bot("base.toml")
     values = {"traits.search.weights.life": 61.5, "traits.search.weight": 2.0, "traits.search.depth": 30}
-    Path("tuned.toml").write_text(variant_text(base, Path("tuned.toml"), "tuned", tables_of(base, values), []))
+    NewBot(Path("tuned.toml"), "vindibot tune", "--out").write_variant(base, "tuned", tables_of(base, values), [])
     assert "keep" not in Path("tuned.toml").read_text()
     (search,) = load_bot("tuned.toml").traits
     weights = dict(base.traits[0].parameters["weights"])

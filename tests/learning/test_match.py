@@ -10,7 +10,7 @@ import pytest
 from behaviours.net.network import Net, Network, save_nets
 from tests.support.commands import invoke
 from vindibot.learning.matches import MatchRival, net_of, rivals_of
-from vindibot.learning.net_files import read_nets
+from vindibot.learning.network import read_nets
 
 
 def takes_mines(sign: int) -> Network:

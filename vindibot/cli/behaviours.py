@@ -32,10 +32,6 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
       vindibot behaviours --bot bot.toml coward
     """
     from vindibot.base.output.console import terminal
-    from vindibot.config.bots import load_bot
-    from vindibot.devtools.catalogue import all_traits, details, overview
+    from vindibot.devtools.catalogue import show_behaviours
 
-    console = terminal()
-    loaded = load_bot(bot) if bot is not None else None
-    for line in details(name, loaded) if name is not None else overview(all_traits(loaded), loaded):
-        console.print(line, soft_wrap=True, markup=False)
+    show_behaviours(terminal(), name, bot)

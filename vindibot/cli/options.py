@@ -123,10 +123,9 @@ def load_settings(
 
 def known_variables() -> set[str]:
     """Return the environment variables for the settings of all commands."""
-    from vindibot.config.load import variables
-    from vindibot.devtools.effective import settings_models
+    from vindibot.devtools import effective
 
-    return variables(settings_models())
+    return effective.known_variables()
 
 
 def _name(key: str, spelled: Mapping[str, str] | None) -> str:

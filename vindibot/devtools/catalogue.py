@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
@@ -13,27 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+from rich.console import Console
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
 from vindibot.base.errors import UsageError
+from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import docstring, printable, printable_lines, weight_text
-from vindibot.config.bots import Bot, make_importable
+from vindibot.config.bots import Bot, load_bot, make_importable
 from vindibot.config.data_files import DataPath
-from vindibot.config.files import shipped_folder, short
+from vindibot.config.files import shipped, shipped_folder, short
 from vindibot.config.messages import shown
 from vindibot.config.trait_spec import TraitSpec
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
-
-
-import tomllib
-
-from rich.console import Console
-
-from vindibot.base.output.console import plain_table, say
-from vindibot.config.files import shipped
 
 #: Width of the printed lines in characters.
 WIDTH = 110
@@ -244,6 +239,13 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
         indent = len(start) if len(start) < WIDTH - 30 else 8
         lines += textwrap.wrap(start + description, WIDTH, subsequent_indent=" " * indent, drop_whitespace=True) or [start]
     return [line.rstrip() for line in lines]
+
+
+def show_behaviours(console: Console, name: str | None, bot: str | None) -> None:
+    """Print all traits, or the one called `name`. `bot` is the name or the file of a bot whose traits and values count too."""
+    loaded = load_bot(bot) if bot is not None else None
+    for line in details(name, loaded) if name is not None else overview(all_traits(loaded), loaded):
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str | Text]:

@@ -1,25 +1,30 @@
-"""``vindibot config``: show the effective settings with the origin of each value, or a schema for editors."""
+"""``vindibot config``: the effective settings of a command or of a bot with the origin of each value, and schemas for editors."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from rich.console import Console
 from rich.text import Text
 
+from behaviours.registry import find
 from vindibot.base.errors import UsageError
 from vindibot.base.output.text import printable, printable_lines
-from vindibot.config.files import look_up, read
-
-if TYPE_CHECKING:
-    from vindibot.config.bots import Bot
-    from vindibot.config.load import Config
-    from vindibot.config.settings import Settings
-    from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.bots import Bot, BotFile, TraitTable, load_bot
+from vindibot.config.files import look_up, read, short
+from vindibot.config.load import Config, load_config, load_play, variables
+from vindibot.config.messages import dotted
+from vindibot.config.tables import flat
+from vindibot.config.trait_spec import TraitSpec
+from vindibot.devtools.catalogue import AvailableTrait, all_traits, own_value, parameters, table_header, toml
+from vindibot.server.settings import COMMAND_DEFAULTS
 
 #: The settings model of each command: the module and the name of the class.
 _MODELS = {
@@ -40,8 +45,6 @@ def show_config(console: Console, *, file: str | None, command: str, bot: str | 
 
     `file` is a configuration file or a bot file. Raises `UsageError` if `bot` is given too.
     """
-    from vindibot.config.bots import load_bot
-
     if schema is not None:
         print(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
         return
@@ -58,17 +61,10 @@ def _load(command: str, file: str | None) -> Config[Any]:
 
     They come from defaults, the file and the environment.
     """
-    from vindibot.config.load import Config, load_config, load_play, variables
-
-    def others() -> set[str]:
-        return variables(settings_models())
-
     if command == "play":
-        return load_play(file, others=others)
-    config: Config[Any] = load_config(_model(command), file, others=others)
+        return load_play(file, others=known_variables)
+    config: Config[Any] = load_config(_model(command), file, others=known_variables)
     if command == "serve":  # the command `serve` does the same
-        from vindibot.server.settings import COMMAND_DEFAULTS
-
         defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
         return Config(config.settings.model_copy(update=defaults), config.origins)
     return config
@@ -79,9 +75,9 @@ def _model(command: str) -> Any:
     return getattr(import_module(room), name)
 
 
-def settings_models() -> list[type[Settings]]:
-    """Return the models of the settings of all commands."""
-    return [_model(command) for command in _MODELS]
+def known_variables() -> set[str]:
+    """Return the environment variables for the settings of all commands."""
+    return variables(map(_model, _MODELS))
 
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
@@ -102,12 +98,6 @@ def settings_lines(command: str, file: str | None) -> Iterator[Text]:
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
     """Yield the lines of a bot file that is equivalent to this bot: without `extends`, with all its traits and parameters."""
-    from behaviours.registry import find
-    from vindibot.config.files import short
-    from vindibot.config.messages import dotted
-    from vindibot.config.tables import flat
-    from vindibot.devtools.catalogue import own_value, parameters, table_header, toml
-
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
 
@@ -146,15 +136,69 @@ def is_bot(name: str) -> bool:
     return look_up(name, beside=beside, folder="bots") is not None
 
 
+# ---- Schemas for editors that complete and check TOML ----
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
     """Return a JSON schema: for bot files if `kind` is "bot", else for the configuration files of the command `kind`.
 
     The schema of bot files includes the traits beside the file of `bot`.
     """
-    from vindibot.config.bots import load_bot
-    from vindibot.devtools.catalogue import all_traits
-    from vindibot.devtools.schema import bot_schema, settings_schema
-
     if kind == "bot":
-        return bot_schema(all_traits(load_bot(bot) if bot is not None else None))
-    return settings_schema(_model(kind), f"settings of vindibot {kind}")
+        return _bot_schema(all_traits(load_bot(bot) if bot is not None else None))
+    title, schema = f"settings of vindibot {kind}", dict(_model(kind).model_json_schema())
+    schema["properties"] = {key: _fields(BotFile)[key] for key in ("extends", "reset")} | schema["properties"]
+    return {"$schema": DIALECT, **schema, "title": title, "description": f"a configuration file of vindibot: {title}"}
+
+
+def _bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
+    """Return the schema of a bot file that uses these traits.
+
+    Other traits, which are named as module:Class, may have any parameters.
+    """
+    known = [(trait, trait.kind) for trait in traits if trait.kind is not None]
+    kinds = {kind for _, kind in known}
+    schemas, defined = models_json_schema([(kind, "validation") for kind in kinds], ref_template="#/$defs/{model}")
+    definitions = dict(defined.get("$defs", {}))
+    names: dict[str, str] = {}
+    for number, (trait, kind) in enumerate(known, 1):
+        target = schemas[kind, "validation"]["$ref"].rpartition("/")[2]
+        names[trait.use] = f"trait_{number}_" + re.sub(r"[^A-Za-z0-9]", "_", trait.use)
+        definitions[names[trait.use]] = _table(definitions[target], trait)
+    used = {name for name in definitions if f'"#/$defs/{name}"' in str(definitions).replace("'", '"')}
+    needed = {name: body for name, body in definitions.items() if name in used or name in names.values()}
+    # If a table has no `use`, its label is the name of the trait.
+    by_use = [
+        {"if": {"properties": {"use": {"const": use}}, "required": ["use"]}, "then": {"$ref": f"#/$defs/{name}"}}
+        for use, name in names.items()
+    ]
+    by_label = {
+        use: {"if": {"required": ["use"]}, "then": {"$ref": "#/$defs/any_trait"}, "else": {"$ref": f"#/$defs/{name}"}}
+        for use, name in names.items()
+    }
+    needed["any_trait"] = {"type": "object", "properties": _fields(TraitTable), "allOf": by_use}
+    fields = _fields(BotFile)
+    fields["traits"] |= {"properties": by_label, "additionalProperties": {"$ref": "#/$defs/any_trait"}}
+    return {
+        "$schema": DIALECT,
+        "title": "a bot",
+        "description": "a bot of vindibot: weighted traits",
+        "type": "object",
+        "properties": fields,
+        "additionalProperties": False,
+        "$defs": needed,
+    }
+
+
+def _fields(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of the fields of a model."""
+    fields: dict[str, Any] = model.model_json_schema()["properties"]
+    return fields
+
+
+def _table(schema: dict[str, Any], trait: AvailableTrait) -> dict[str, Any]:
+    """Return the schema of a trait's table. No key is required, because each value may be inherited."""
+    properties = {**_fields(TraitTable), **schema.get("properties", {})}
+    return {"type": "object", "description": trait.summary, "properties": properties, "additionalProperties": False}

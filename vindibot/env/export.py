@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES
 from behaviours.net.network import MOST, UNIT, Net, NetError, Network
 from vindibot import __version__
 from vindibot.base.errors import UsageError
-from vindibot.base.writing import Output
-from vindibot.config.bots import LONGEST_NAME
-from vindibot.learning.net_files import NetFile
+from vindibot.config.variants import NewBot
+from vindibot.learning.network import NetFile
 
 _COMMAND = "vindibot.env.export"
-#: The first line of the bots.
-_MARK = f"# Made by {_COMMAND}"
 #: The parts of a policy, see `export`.
 _PARTS = ("rows", "linear", "out")
 
@@ -44,13 +40,12 @@ def export(policy: Any, path: str | Path) -> Path:
         network = Network.rounded(rows, linear, out)
     except NetError as problem:
         raise UsageError(f"the policy is no net: {problem}") from None
-    bot = Output(target.with_suffix(".toml"), _MARK, _COMMAND, "give another path")
+    bot = NewBot(target.with_suffix(".toml"), _COMMAND, "path")
     file = NetFile(target, _COMMAND, "path")
     file.check()
     bot.check()
     file.write([Net(network, name=target.stem, about={"command": _COMMAND, "vindibot": __version__})])
-    content = {"name": target.stem[:LONGEST_NAME], "traits": {"learned": {"net": target.name}}}
-    bot.write(f"{_MARK}: it plays the net {target.name}.\n{tomli_w.dumps(content)}")
+    bot.write({"traits": {"learned": {"net": target.name}}}, [f"It plays the net {target.name}."])
     return bot.path
 
 

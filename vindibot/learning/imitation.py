@@ -26,14 +26,13 @@ from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say, terminal
 from vindibot.base.packages import require_extra
 from vindibot.base.writing import short
-from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
+from vindibot.config.bots import Bot, load_bot
 from vindibot.config.data_files import name_of_file
-from vindibot.config.variants import bot_text, variant_text
+from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
 from vindibot.learning.decisions import MoveDecisions, decisions_of, folds_of
 from vindibot.learning.gradient import SUMS, adam_step, cross_entropy, cross_entropy_gradient
-from vindibot.learning.net_files import MADE_BY, ModelFiles
-from vindibot.learning.network import Floats, first_parameters, network_size, split
+from vindibot.learning.network import Floats, NetFile, first_parameters, network_size, split
 
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
@@ -89,20 +88,21 @@ def run_imitation(
         if hidden:
             raise UsageError(f"--hidden {hidden}: opponent models have no hidden units; --net FILE writes nets that play alone")
         loaded, label = load_bot(bot), trait or "rollout"
-        path = out or Path(f"{loaded.name}-learned.toml")
-        files = ModelFiles(path.with_suffix(".npz"), path, COMMAND, "--out")
+        path, option = out or Path(f"{loaded.name}-learned.toml"), "--out"
     else:
         if out is not None or trait is not None:
             raise UsageError("--net writes no opponent models: leave out --out and --trait")
         loaded, label, records = None, "", (Path(bot), *records)
-        files = ModelFiles(net, net.with_suffix(".toml"), COMMAND, "--net")
+        path, option = net.with_suffix(".toml"), "--net"
+    new_bot, file = NewBot(path, COMMAND, option), NetFile(net or path.with_suffix(".npz"), COMMAND, option)
     if not records:
         raise UsageError("name the files of game records after BOT, for example results/cup.games.jsonl")
     if missing := [record for record in records if not record.is_file()]:
         hint = "; with --net, leave out BOT" if net is not None and missing[0] == Path(bot) else ""
         raise UsageError(f"there is no file of game records {short(missing[0])}{hint}")
-    known = models_of(loaded, label, files) if loaded is not None else []
-    files.check()
+    known = models_of(loaded, label, new_bot, file) if loaded is not None else []
+    new_bot.check()
+    file.check()
     console = terminal()
     warm(console)
     say(console, "reading the games", "dim")
@@ -110,10 +110,16 @@ def run_imitation(
     fits = fit_all(decisions, hidden, near, lambda text: say(console, text, "dim"))
     if fits:
         console.print(fit_table(fits))
-        text = playing_text(fits, files) if loaded is None else modelling_text(loaded, label, known, fits, files)
-        files.write([fit.net for fit in fits], text)
-        say(console, f"nets: {short(files.nets)}", "dim")
-        say(console, f"bot: {short(files.bot)}")
+        file.write([fit.net for fit in fits])
+        if loaded is None:
+            about = f"It plays the net of {fits[0].net.name} in {file.path.name}."
+            new_bot.write({"traits": {"learned": {"net": file.path.name}}}, [about, *_accuracies(fits)])
+        else:
+            about = f"{file.path.name} has opponent models fitted to recorded moves, one for each bot below."
+            traits = {label: {"learned": [*known, file.path.name]}}
+            new_bot.write_variant(loaded, "learned", traits, [about, *_accuracies(fits)])
+        say(console, f"nets: {short(file.path)}", "dim")
+        say(console, f"bot: {short(new_bot.path)}")
     if len(fits) < len(decisions):
         say(console, "interrupted: the other bots have no net", "yellow")
         return interrupts.INTERRUPTED
@@ -132,35 +138,20 @@ def fit_all(decisions: Mapping[str, MoveDecisions], hidden: int, near: float, no
     return fits
 
 
-def models_of(bot: Bot, trait: str, files: ModelFiles) -> list[str]:
-    """Return the files of nets that the trait with the label `trait` has as opponent models, as ``files.bot`` names them.
+def models_of(bot: Bot, trait: str, new_bot: NewBot, file: NetFile) -> list[str]:
+    """Return the files of nets that the trait with the label `trait` has as opponent models, as the file of `new_bot` names them.
 
-    Raises `UsageError` if the bot has no trait with this label and the parameter `learned`, and if `files` are files of the bot.
+    Raises `UsageError` if the bot has no trait with this label and the parameter `learned`, and if one of the two files is a file
+    of the bot.
     """
     traits = {spec.label: behaviour for spec, behaviour in bot.build() if "learned" in type(behaviour).model_fields}
     if trait not in traits:
         raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the parameter learned")
     known = [Path(path) for path in getattr(traits[trait], "learned", ())]
-    if files.bot.resolve() == Path(bot.path) or files.nets.resolve() in known:
-        raise UsageError(f"{files.option}: {bot.name} uses {short(files.bot)} or {short(files.nets)} itself; name another file")
-    return [name_of_file(path, files.bot.parent) for path in known]
-
-
-def modelling_text(bot: Bot, trait: str, known: Sequence[str], fits: Sequence[Fit], files: ModelFiles) -> str:
-    """Return the text of a bot file for a bot that extends `bot` and has these nets as further opponent models.
-
-    `known` has the models that the trait with the label `trait` has already.
-    """
-    about = f"{files.nets.name} has opponent models fitted to recorded moves, one for each bot below."
-    traits = {trait: {"learned": [*known, files.nets.name]}}
-    return variant_text(bot, files.bot, "learned", traits, [MADE_BY, about, *_accuracies(fits)])
-
-
-def playing_text(fits: Sequence[Fit], files: ModelFiles) -> str:
-    """Return the text of a bot file for a bot that plays the first of these nets alone."""
-    about = f"It plays the net of {fits[0].net.name} in {files.nets.name}."
-    content = {"name": files.bot.stem[:LONGEST_NAME], "traits": {"learned": {"net": files.nets.name}}}
-    return bot_text(content, [MADE_BY, about, *_accuracies(fits)])
+    if new_bot.path.resolve() == Path(bot.path) or file.path.resolve() in known:
+        uses = f"{bot.name} uses {short(new_bot.path)} or {short(file.path)} itself"
+        raise UsageError(f"{new_bot.option}: {uses}; name another file")
+    return [name_of_file(path, new_bot.path.parent) for path in known]
 
 
 def _accuracies(fits: Sequence[Fit]) -> list[str]:

@@ -35,7 +35,7 @@ from vindibot.base.paths import given_path
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.engine.warmup import warm
-from vindibot.learning.net_files import read_nets
+from vindibot.learning.network import read_nets
 from vindibot.learning.trainer import training_map
 from vindibot.statistics.means import rate_interval
 from vindibot.statistics.shares import estimate_share

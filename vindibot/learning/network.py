@@ -1,4 +1,4 @@
-"""The networks of a training run: `behaviours.net.network` with floats as weights.
+"""The networks of a training run: `behaviours.net.network` with floats as weights; and the files of nets.
 
 All weights of a run are one array of float32, the **parameters**. First come the parameters of the network for moves, then those
 of the network for the value. Each network has its rows (`FEATURES` x hidden), its linear part (`FEATURES`) and its output weights
@@ -7,16 +7,22 @@ of the network for the value. Each network has its rows (`FEATURES` x hidden), i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from behaviours.net.network import UNIT, Net, Network
+from behaviours.net.network import UNIT, Net, NetError, Network, load_nets, save_nets
 from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
 from sim.kernel_types import int64, uintp
 from sim.kernels import inlined, kernel
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import replace, short
 
 Floats = NDArray[np.float32]
 
@@ -177,3 +183,48 @@ def probabilities(scores: Floats, odds: Floats) -> None:
         total += odds[move]
     for move in range(5):
         odds[move] /= total
+
+
+# ---- Files ----
+
+
+def read_nets(path: Path) -> tuple[Net, ...]:
+    """Return the nets of a file. Raises `UsageError` if it cannot be read."""
+    try:
+        return load_nets(path)
+    except NetError as problem:
+        raise UsageError(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class NetFile:
+    """A file of nets that the command `command` writes. `option` is the option of the command that names another file."""
+
+    path: Path
+    command: str
+    option: str
+
+    def check(self) -> None:
+        """Raise `UsageError` if the name has another ending, or if there is a folder or a file that this command did not make."""
+        if self.path.suffix != ".npz":
+            raise UsageError(f"{self.option}: the name of the file must end in .npz")
+        if self.path.is_dir():
+            raise UsageError(f"{short(self.path)} is a folder: {self.option} names another file")
+        if self.path.exists() and not self._is_ours():
+            words = f"is there already and was not made by {self.command}: move it away, or {self.option} names another file"
+            raise UsageError(f"{short(self.path)} {words}")
+
+    def _is_ours(self) -> bool:
+        try:
+            return all(net.about.get("command") == self.command for net in load_nets(self.path))
+        except NetError:
+            return False
+
+    def write(self, nets: Sequence[Net]) -> None:
+        """Write the nets. Raises `UsageError` or `VindibotError` if this is impossible."""
+        self.check()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace(self.path, save_nets(nets))
+        except OSError as problem:
+            raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None

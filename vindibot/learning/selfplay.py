@@ -40,8 +40,7 @@ from vindibot.config.messages import explain
 from vindibot.config.settings import cores
 from vindibot.engine.warmup import warm
 from vindibot.learning.matches import NET_FILE, MatchRival
-from vindibot.learning.net_files import read_nets
-from vindibot.learning.network import parameters_of
+from vindibot.learning.network import parameters_of, read_nets
 from vindibot.learning.report import HEADS, Row, cells, matches_text, write_report
 from vindibot.learning.trainer import Means, SelfplaySettings, Trainer
 

@@ -30,13 +30,12 @@ from sim.kernels import entry
 from sim.rules import play
 from vindibot.base.errors import UsageError
 from vindibot.base.output.console import plain_table, say, terminal
-from vindibot.base.writing import Output, short
+from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
-from vindibot.config.variants import variant_text
+from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
 from vindibot.games.game_record import GameRecord
 from vindibot.learning.decisions import RecordedGames, Sample, digest_number, folds_of, read_games
-from vindibot.learning.net_files import MADE_BY, MARK
 
 #: The command that fits weights. Its bots name it.
 COMMAND = "vindibot learn value"
@@ -74,9 +73,7 @@ def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None
     """Do what ``vindibot learn value`` does with these arguments and options."""
     loaded = load_bot(bot)
     weights = weights_of(loaded, trait)
-    output = Output(out or Path(f"{loaded.name}-fitted.toml"), MARK, COMMAND, "--out names another file")
-    if output.path.suffix != ".toml":
-        raise UsageError("--out: the name of the file must end in .toml")
+    output = NewBot(out or Path(f"{loaded.name}-fitted.toml"), COMMAND, "--out")
     if output.path.resolve() == Path(loaded.path):
         raise UsageError(f"--out: {short(output.path)} is the bot itself; name another file")
     if missing := [record for record in records if not record.is_file()]:
@@ -97,8 +94,8 @@ def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None
     sizes = f"{len(games.games)} games, {len(fitting)} positions for fitting, {len(validation)} for validation"
     quality = f"error on other maps, in gold per round left: {before:.3f} before, {after:.3f} fitted"
     say(console, f"{sizes}\n{quality}")
-    comments = [MADE_BY, f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
-    output.write(variant_text(loaded, output.path, "fitted", {trait: {"weights": fitted}}, comments))
+    comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
+    output.write_variant(loaded, "fitted", {trait: {"weights": fitted}}, comments)
     say(console, f"bot: {short(output.path)}")
 
 

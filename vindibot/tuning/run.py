@@ -20,10 +20,10 @@ from vindibot.base import interrupts, log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.output.console import plain_table, say
 from vindibot.base.output.text import counted
-from vindibot.base.writing import Output, short
+from vindibot.base.writing import short
 from vindibot.config.bots import name_to_load
 from vindibot.config.settings import cores
-from vindibot.config.variants import variant_text
+from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
 from vindibot.tuning.report import RESULT_HEADS, result_rows, study_parts
 from vindibot.tuning.space import tables_of
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 #: Smallest number of seconds between two lines about the progress of a study.
 EVERY = 15.0
-#: The command that writes the reports and the bots, and the beginning of its bot files.
-COMMAND, MARK = "vindibot tune", "# Made by vindibot tune"
+#: The command that writes the reports and the bots.
+COMMAND = "vindibot tune"
 
 #: Connects to the machines of a cluster that load these entrants (see `vindibot.cluster.connection.machines`).
 Machines = Callable[[ClusterSettings, Sequence[Entrant], int, Callable[[str], None]], AbstractContextManager[Elsewhere | None]]
@@ -134,11 +134,10 @@ def _write(study: TuneStudy, console: Console) -> None:
     match = [short(out), name_to_load(bot) or short(bot.path), "--blocks", "400", "--sprt-stop"]
     test = shlex.join(["vindibot", "arena", "--match", *match])
     comments = [
-        f"Made by {COMMAND}.",
         f"{settings.games} games, seed {study.seed}: CMA-ES, objective {settings.objective}, {settings.nodes} nodes per move.",
         f"These games do not show that this bot is stronger: test it with {test}",
     ]
     positions, _ = study.result()
-    text = variant_text(bot, out, "tuned", tables_of(bot, study.space.values(positions)), comments)
-    Output(out, MARK, COMMAND, "--out names another file").write(text)
+    traits = tables_of(bot, study.space.values(positions))
+    NewBot(out, COMMAND, "--out").write_variant(bot, "tuned", traits, comments)
     say(console, f"bot: {short(out)}; test it with: {test}")
