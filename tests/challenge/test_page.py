@@ -163,6 +163,24 @@ async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Pa
 
 
 @pytest.mark.slow_pages
+async def test_the_page_says_that_the_server_ended_the_game(browser: Any, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=30) as (host, page):
+        await play(page, You_are="hero 3")
+        await our_turn(page, 1)
+        await page.get_by_label("Show how the bots decided").check()
+        await page.get_by_role("heading", name="on turn").wait_for()
+        await page.locator(".tab[data-hero='3']").click()
+        assert await page.locator(".why h2").inner_text() == "Why", "hero 4 has not moved"
+        only_game(host).leave()
+        result = page.get_by_role("region", name="Result")
+        await result.get_by_text("The server has ended the game.").wait_for()
+        assert await result.get_by_role("heading").inner_text() == "The game has ended"
+        await page.evaluate("() => addEventListener('keydown', (event) => (window.taken = event.defaultPrevented))")
+        await page.keyboard.press("ArrowDown")
+        assert await page.evaluate("taken") is False, "after the end, keys scroll the page"
+
+
+@pytest.mark.slow_pages
 async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path) as (host, page):
         await play(page)
@@ -179,13 +197,19 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     """The page draws the selected map, shows an error for a broken bot, and stores the choice."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
-    about = {"expected": ["400 (Bad Request)"]}
+    about = {"expected": ["400 (Bad Request)", "net::ERR_FAILED"]}
     async with opened(browser, tmp_path, about=about, bots=()) as (_, page):
         board = page.get_by_role("img", name="The map")
         assert await board.get_attribute("aria-label") == "The map: 5 by 5 squares"
         await page.get_by_label("Map", exact=True).select_option("random")
         await page.get_by_label("Size", exact=True).select_option("28")
         await page.get_by_role("img", name="The map: 28 by 28 squares").wait_for()
+        await page.route("**/challenge/maps/**", lambda route: route.abort())
+        await page.get_by_role("button", name="Another map").click()
+        await page.get_by_role("alert").filter(has_text="does not answer").wait_for()
+        await page.unroute("**/challenge/maps/**")
+        await page.get_by_role("button", name="Another map").click()
+        await page.get_by_role("alert").filter(has_text="does not answer").wait_for(state="detached")
         await page.get_by_label("Hero 4").select_option(label=f"{NASTY} (mine.toml)")
         await page.get_by_label("Rounds").fill("33")
         (tmp_path / "mine.toml").write_text('extends = "nothing"\n')

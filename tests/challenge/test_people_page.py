@@ -95,12 +95,22 @@ async def test_two_people_by_keyboard_and_touch_and_a_spectator(browser: Any, tm
 
 @pytest.mark.slow_pages
 async def test_the_start_page_starts_without_the_others_and_ends_the_game(browser: Any, tmp_path: Path) -> None:
-    async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (host, start, (ann, bob)):
+    bot = tmp_path / "mine.toml"
+    bot.write_text('extends = "stay"\n')
+    async with gathered(browser, tmp_path, (SMALL, SMALL), bots=(str(bot),), rounds=50, seconds=600) as (host, start, (ann, bob)):
         button = start.get_by_role("button", name="Start without the others")
         await button.and_(start.locator(":disabled")).wait_for()
         await come(ann, "ann")
+        bot.write_text('extends = "nothing"\n')
+        await button.click()
+        problems = [page.get_by_role("alert").filter(has_text="mine.toml") for page in (start, ann)]
+        for problem in problems:
+            await problem.wait_for()
+        bot.write_text('extends = "stay"\n')
         await button.click()
         await our_turn(ann, 1)
+        for problem in problems:
+            await problem.wait_for(state="detached")
         await bob.get_by_text("Round 1 of 50").wait_for()
         assert await fits(bob)
         await come(bob, "bob")

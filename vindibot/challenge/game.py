@@ -136,7 +136,7 @@ class ChallengeGame:
 
     Call `prepare`, then `run`, then `close`. `leave` ends the game early. `keys` are the keys of the people by their heroes; a
     person who plays alone joins with this key. `secret` is known only to the page that requested the game. `closed` is set when
-    the game has ended and `close` is done.
+    the game has ended and `close` is done. `late` says that the game ended because all people were too late.
     """
 
     def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, setup: GameSetup) -> None:
@@ -146,6 +146,7 @@ class ChallengeGame:
         self.keys = {hero: SecretStr(server.register(name)) for hero, name in setup.people.items()}
         self.result: MatchResult | None = None
         self.closed = asyncio.Event()
+        self.late = False
         self._server, self._settings = server, settings
         self._started = datetime.now(UTC)
         self._stack = AsyncExitStack()
@@ -272,8 +273,9 @@ class ChallengeGame:
         except (OSError, GameRecordError) as problem:
             _log.warning("this game is not recorded", reason=str(problem))
 
-    def leave(self) -> None:
-        """End the game early."""
+    def leave(self, *, late: bool = False) -> None:
+        """End the game early. `late` says that the heroes of all people have crashed."""
+        self.late |= late and not self._left.is_set()
         self._left.set()
 
     async def close(self) -> None:

@@ -117,7 +117,7 @@ class Host(RoomObserver):
         """See `RoomObserver`. Ends the game if the heroes of all people have crashed, because a crashed hero cannot come back."""
         for game in self._tasks:
             if game.room is room and all(room.crashed(room.seats[hero]) for hero in game.setup.people):
-                game.leave()
+                game.leave(late=True)
 
     @contextlib.asynccontextmanager
     async def playing_on(self, server: EmbeddedServer) -> AsyncIterator[None]:

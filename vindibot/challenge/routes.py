@@ -175,14 +175,14 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/game/votes", dependencies=GUARDED)
     async def votes(request: Request, after: int = 0) -> Response:
-        """Return all decisions of the bots except the first `after`, and whether the game is over.
+        """Return all decisions of the bots except the first `after`, whether the game is over, and whether the person was late.
 
         Each decision has the form of a turn in a bundle (docs/viewer-format.md), with the bot and its hero (0..3) in addition. If
         there is no such decision yet, wait for the next one. The bearer token is the secret of the game.
         """
-        decisions = _game(host, request).decisions
-        made = await decisions.after(max(0, after), WAIT_SECONDS)
-        return JSONResponse({"turns": [_turn(decision) for decision in made], "over": decisions.over})
+        game = _game(host, request)
+        made = await game.decisions.after(max(0, after), WAIT_SECONDS)
+        return JSONResponse({"turns": [_turn(decision) for decision in made], "over": game.decisions.over, "late": game.late})
 
     @app.delete("/challenge/game", dependencies=GUARDED)
     async def leave(request: Request) -> Response:

@@ -170,7 +170,7 @@ export class Choice {
       const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
       this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}${map.rounds ? `, ${count(map.rounds, 'round')} left` : ''}`);
     } catch (problem) {
-      if (asked === this.asked) this.problem.textContent = problem.message;
+      if (asked === this.asked) this.facts.replaceChildren(el('span', { class: 'problem', role: 'alert', text: problem.message }));
     }
   }
 

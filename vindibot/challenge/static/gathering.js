@@ -31,6 +31,7 @@ export class Gathering {
     this.changed = changed;
     this.role = state.role;
     this.me = state.me;
+    this.failure = ''; // why our last action failed
     this.head = el('span', { role: 'status' });
     this.words = el('p', { class: 'words' });
     this.problem = el('p', { class: 'problem', role: 'alert' });
@@ -76,13 +77,13 @@ export class Gathering {
   }
 
   async _try(request) {
-    this.problem.textContent = '';
+    this.failure = '';
     try {
       await request;
-      await this.changed();
     } catch (problem) {
-      this.problem.textContent = problem.message;
+      this.failure = problem.message;
     }
+    await this.changed().catch(() => null); // the page shows this problem itself
   }
 
   /** Show a state of the host. `beside` says whether the panel is beside a game. */
@@ -100,7 +101,9 @@ export class Gathering {
     this.host.classList.toggle('beside', beside);
     this.host.classList.toggle('asking', !this.form.hidden);
     this.host.classList.toggle('wide', organises && !beside);
-    if (state.problem && idle) this.problem.textContent = state.problem;
+    if (!idle) this.failure = '';
+    const problem = this.failure || (idle ? state.problem : '');
+    if (this.problem.textContent !== problem) this.problem.textContent = problem;
     this.heroes.forEach((cells, hero) => this._showHero(cells, hero, heroes[hero], state, beside));
   }
 

@@ -73,7 +73,7 @@ export class Play extends Seat {
       const path = new URL(playUrl, location.href).pathname;
       if (!this.over) this.play(game.id, (...move) => api.sendMove(path, ...move));
     } catch (problem) {
-      this._refused(problem);
+      this._stop(problem.message);
     }
   }
 
@@ -88,15 +88,8 @@ export class Play extends Seat {
     if (this.pace && this._time()?.left <= 0) this._send(0);
   }
 
-  _grow(patches) {
-    super._grow(patches);
-    const { game } = this;
-    if (!this.over && game.hero(game.last, game.me).crashed) this._late();
-  }
-
   _refused(problem) {
-    if (/Time out|is finished/.test(problem.message)) this._late();
-    else this._stop(problem.message);
+    if (!problem.status) this._stop(problem.message); // otherwise the events say how the game has ended
   }
 
   _giveUp() {
@@ -119,7 +112,7 @@ export class Play extends Seat {
     // The marks show the game from the side of the selected bot.
     const its = Object.create(game, { me: { value: this.bot } });
     this.board.mark(turn ? marksOf(MARKS, its, { state, turn, hero: this.bot }) : null);
-    if (turn) this.why.show(turn, state);
+    this.why.show(turn, state);
   }
 
   // ---- How the bots decided ----
@@ -170,18 +163,19 @@ export class Play extends Seat {
 
   // ---- The end ----
 
-  _end() {
-    if (this.game.ending.kind === 'finished') super._end();
-    else this._late();
-  }
-
-  /** End the game on this page: our move was too late. */
-  _late() {
-    this._stop(`A move took longer than ${this.limit} s: your hero crashed, and the game has ended.`, 'You were too late');
+  async _end() {
+    if (this.game.ending.kind === 'finished') {
+      super._end();
+      return;
+    }
+    const { late } = await api.votes(this.begun.secret, 1e9).catch(() => ({ late: false }));
+    const time = this.limit ? `longer than ${this.limit} s` : 'too long';
+    if (late) this._stop(`A move took ${time}: your hero crashed, and the game has ended.`, 'You were too late');
+    else this._stop('The server has ended the game.');
   }
 
   /** End the game on this page before it is over. `words` say why. */
-  _stop(words, head = 'The game is over') {
+  _stop(words, head = 'The game has ended') {
     if (!this.over) api.leave(this.begun.secret);
     this._finish(head, words);
   }

@@ -20,7 +20,8 @@ export class Seat extends Show {
   }
 
   _steer() {
-    const { signal } = this.ends, move = (direction, held) => this.move(direction, held);
+    this.steering = new AbortController();
+    const { signal } = this.steering, move = (direction, held) => this.move(direction, held);
     keys(move, signal);
     touches(this.board, this.game, move, signal);
     // A clicked button loses the focus. Otherwise the space bar would press it again.
@@ -87,7 +88,14 @@ export class Seat extends Show {
   }
 
   _finish(head, words, acts) {
-    if (!this.over) this.pad.hidden = this.hint.hidden = true;
+    this.pad.hidden = this.hint.hidden = true;
+    this.steering.abort();
+    this.board.host.classList.remove('steered');
     super._finish(head, words, acts);
+  }
+
+  remove() {
+    this.steering.abort();
+    super.remove();
   }
 }

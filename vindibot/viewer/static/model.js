@@ -277,7 +277,7 @@ export function describe(ply, name) {
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
     else if (kind === 'heir' && b > 0)
       said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'no hero' : name(a)}`);
-    else if (kind === 'crash') said.push(`${name(hero)} was too late and stays where it is from now on`);
+    else if (kind === 'crash') said.push(`${name(hero)} crashes and stays where it is from now on`);
   }
   if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);
   return said;
