@@ -11,7 +11,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -216,8 +216,8 @@ def test_a_game_that_could_not_be_played_counts_for_nobody(tmp_path: Path) -> No
     path = tmp_path / "r.jsonl"
     first, *others = sorted(read_results(path), key=lambda line: line.key)
     nothing = {"outcome": Outcome(Reason.ABORTED, "its worker died"), "gold": 0, "place": 2.5, "moves": 0, "deaths": 0}
-    seats = tuple(seat.model_copy(update=nothing) for seat in first.seats)
-    lost = first.model_copy(update={"ending": Reason.ABORTED, "plies": 0, "seats": seats})
+    seats = tuple(replace(seat, **nothing) for seat in first.seats)
+    lost = replace(first, ending=Reason.ABORTED, plies=0, seats=seats)
     path.write_text("".join(line.encode() + "\n" for line in [lost, *others]))
     done = arena(tmp_path, "--resume", "r.jsonl")
     assert "35 games in 6 blocks · 1 more game could not be played, and counted for no bot" in done.stdout

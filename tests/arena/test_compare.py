@@ -1,6 +1,7 @@
 """The intervals of the document on strength: computed a second way, by SciPy's own tests."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,8 +59,8 @@ def test_the_points_are_near_the_true_difference() -> None:
 
 def test_a_tie_for_the_most_gold_is_no_win() -> None:
     game = tournament(0, 1)[0]
-    seats = tuple(seat.model_copy(update={"gold": 10}) for seat in game.seats)
-    assert compare.figures(game.model_copy(update={"seats": seats}), "strong")[:2].tolist() == [0, 0.5]
+    seats = tuple(replace(seat, gold=10) for seat in game.seats)
+    assert compare.figures(replace(game, seats=seats), "strong")[:2].tolist() == [0, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_bad_input(arguments: list[str], expected: str, tmp_path: Path, capsys: 
 def test_no_share_leaves_its_range_and_no_interval_has_the_width_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     strong, weak = tournament(1200, 1), tournament(-3000, 2)
     won = next(game for game in strong if game.winner == "strong")
-    always = [won.model_copy(update={"block": block}) for block in range(12)]
+    always = [replace(won, block=block) for block in range(12)]
     for games in (strong, weak, always):
         assert compare.main(["strong", stored(tmp_path / "games", games), "--base", stored(tmp_path / "base", games[::-1])]) == 0
         head, _, differences = capsys.readouterr().out.partition("differences to the base\n")
@@ -93,5 +94,5 @@ def test_no_share_leaves_its_range_and_no_interval_has_the_width_0(tmp_path: Pat
 
 def test_games_that_could_not_be_played_are_left_out() -> None:
     games = tournament(150, 1)
-    lost = [games[0].model_copy(update={"ending": Reason.ABORTED}), *games[1:]]
+    lost = [replace(games[0], ending=Reason.ABORTED), *games[1:]]
     assert len(compare.games_of([lost], "strong")) == len(games) - 1

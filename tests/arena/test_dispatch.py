@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from vindibot.games import game_record as gamerecord
 
 def fake(task: GameTask) -> PlayedGame:
     """Return a game without plies."""
-    return PlayedGame(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
+    return PlayedGame(replace(given_up(task, "fake").line, ending="finished"), b"{}")
 
 
 class Dying(Threads):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from statistics import stdev
 
@@ -20,7 +21,7 @@ from vindibot.statistics.sprt import expected_blocks
 
 def old_games(blocks: int = 40) -> list[GameLine]:
     games = made_up(SEATINGS, {"a": 20.0, "b": 0.0}, blocks, np.random.default_rng(2))
-    return [game.model_copy(update={"format": "ab", "seconds": 12.0}) for game in games]
+    return [replace(game, format="ab", seconds=12.0) for game in games]
 
 
 def write(path: Path, games: list[GameLine]) -> None:
@@ -38,7 +39,7 @@ def plan(folder: Path, *words: str) -> Result:
 
 
 def test_a_plan_from_the_results_of_the_same_bots(tmp_path: Path) -> None:
-    write(tmp_path / "results" / "other.jsonl", [game.model_copy(update={"format": "all"}) for game in old_games()])
+    write(tmp_path / "results" / "other.jsonl", [replace(game, format="all") for game in old_games()])
     write(tmp_path / "results" / "match.jsonl", old_games())
     run = plan(tmp_path, "--match", "a", "b", "--workers", "4", "--plan", "20")
     assert run.exit_code == 0, run.output

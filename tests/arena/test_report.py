@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -74,8 +75,8 @@ def charts(page: str) -> list[ElementTree.Element]:
 
 
 def forfeited(line: GameLine) -> GameLine:
-    seat = line.seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH)})
-    return line.model_copy(update={"seats": (seat, *line.seats[1:])})
+    seat = replace(line.seats[0], outcome=Outcome(Reason.CRASH))
+    return replace(line, seats=(seat, *line.seats[1:]))
 
 
 def tournament(blocks: int = 8) -> list[GameLine]:
@@ -98,8 +99,8 @@ def test_the_page_needs_nothing_else() -> None:
 def test_labels_and_names_are_text() -> None:
     names = (EVIL, "</title>", "\u202eright", "d")
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
-    seat = games[0].seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH, f'" onload="x{EVIL}')})
-    games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL})
+    seat = replace(games[0].seats[0], outcome=Outcome(Reason.CRASH, f'" onload="x{EVIL}'))
+    games[0] = replace(games[0], seats=(seat, *games[0].seats[1:]), record=EVIL)
     strict = follow(report(NONE, summarise(games), games, bots=names))
     assert not strict.tags & {"script"}
     assert EVIL in strict.words
@@ -136,15 +137,12 @@ def test_many_bots_and_odd_tournaments() -> None:
     assert f"c{COLOURS - 1}" in page
     for few in ([], games[:1]):
         follow(report(NONE, summarise(few, names), few, bots=names))
-    long = [games[0].model_copy(update={"block": number}) for number in range(LISTED + 7)]
+    long = [replace(games[0], block=number) for number in range(LISTED + 7)]
     assert "7 more are in the file of results" in report(NONE, summarise(long, resamples=0), long)
 
 
 def test_the_match_is_described_in_words() -> None:
-    games = [
-        line.model_copy(update={"format": "ab"})
-        for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))
-    ]
+    games = [replace(line, format="ab") for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))]
     page = report(NONE, summarise(games, "ab", planned=40), games, bots="ab")
     assert "a is stronger than b" in page
     assert "difference of a to b, 40 blocks" in page
@@ -220,7 +218,7 @@ def test_the_latest_games_and_those_with_forfeits_have_pages(tmp_path: Path) -> 
     results, records = tmp_path / "a cup.jsonl", tmp_path / "a cup.games.jsonl"
     games = [game_line("abac", (4, 3, 2, 1), block=n, record=f"g{n}") for n in range(6)]
     games[1] = forfeited(games[1])
-    games[5] = games[5].model_copy(update={"record": "lost"})
+    games[5] = replace(games[5], record="lost")
     records.write_bytes(b"".join(dumps(record(n)[0]) + b"\n" for n in range(5)))
     assert [game.block for game in choose(games, 3)] == [5, 4, 1]
     assert [game.block for game in choose(games, 100)] == [5, 4, 3, 2, 1, 0]
@@ -324,10 +322,7 @@ def test_points_of_a_curve_are_at_their_x_values() -> None:
 
 @pytest.mark.slow
 def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
-    games = [
-        game.model_copy(update={"format": "ab"})
-        for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))
-    ]
+    games = [replace(game, format="ab") for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))]
     stopped = report(NONE, summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
     assert "Stopped by the test" in stopped
     assert "stopped by the test" in stopped.split("</p>", 1)[0], "the head line says it too"

@@ -6,6 +6,7 @@ import io
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,13 @@ def shown(summary: Summary, width: int = 80) -> str:
 
 
 def forfeited(line: GameLine, seat: int, reason: Reason) -> GameLine:
-    seats = [one.model_copy(update={"outcome": Outcome(reason)}) if n == seat else one for n, one in enumerate(line.seats)]
-    return line.model_copy(update={"seats": tuple(seats)})
+    seats = [replace(one, outcome=Outcome(reason)) if n == seat else one for n, one in enumerate(line.seats)]
+    return replace(line, seats=tuple(seats))
 
 
 def test_a_block_without_a_game_is_not_counted() -> None:
     games = made_up(rotations("abcd"), dict.fromkeys("abcd", 0.0), 3, np.random.default_rng(1))
-    lost = [game.model_copy(update={"ending": Reason.ABORTED}) if game.block == 0 else game for game in games]
+    lost = [replace(game, ending=Reason.ABORTED) if game.block == 0 else game for game in games]
     summary = summarise(lost)
     assert (summary.blocks, summary.games, summary.given_up) == (2, 8, 4)
 
@@ -60,8 +61,8 @@ def test_the_figures_of_a_bot_count_its_games_and_seats() -> None:
 def test_stalled_rounds_are_a_mean_over_the_seats_that_have_them() -> None:
     def line(block: int, *stalled: int | None) -> GameLine:
         whole = game_line("aabb", (10, 20, 20, 5), block=block)
-        seats = tuple(seat.model_copy(update={"stalled": one}) for seat, one in zip(whole.seats, stalled, strict=True))
-        return whole.model_copy(update={"seats": seats})
+        seats = tuple(replace(seat, stalled=one) for seat, one in zip(whole.seats, stalled, strict=True))
+        return replace(whole, seats=seats)
 
     found = {one.bot: one for one in summarise([line(0, 50, 40, None, None), line(1, 0, None, None, None)]).standings}
     assert found["a"].stalled == 30
@@ -117,7 +118,7 @@ def test_labels_with_markup_are_text() -> None:
 
 
 def ab(games: Sequence[GameLine]) -> list[GameLine]:
-    return [game.model_copy(update={"format": "ab"}) for game in games]
+    return [replace(game, format="ab") for game in games]
 
 
 @pytest.mark.slow

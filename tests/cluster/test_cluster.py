@@ -7,6 +7,7 @@ import json
 import signal
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from traceback import format_exception
 
@@ -131,7 +132,7 @@ def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_p
     line = first.lines[-1]
     assert line.machine is not None
     found = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=2, rounds=2, resume=True)
-    found.lines[-1] = line.model_copy(update={"machine": MachineLine(name="old", cpu="Another One", signature="1")})
+    found.lines[-1] = replace(line, machine=MachineLine(name="old", cpu="Another One", signature="1"))
     with pytest.raises(VindibotError, match="every machine of the cluster is refused") as caught, no_players_left():
         play_on(shared.address, found)
     assert (

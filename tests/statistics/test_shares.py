@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import integrate, special
 
 from tests.support.arenagames import SEATINGS, game_line
 from vindibot.arena.report.summary import match_scores
+from vindibot.games.outcome import Reason
 from vindibot.statistics.differences import HALF_POINTS, estimate_difference
 from vindibot.statistics.luce import PRIOR
 from vindibot.statistics.means import rate_interval
@@ -156,11 +158,11 @@ def test_a_game_that_could_not_be_played_changes_no_score_of_a_block() -> None:
         for block in range(6)
         for game, bots in enumerate(SEATINGS)
     ]
-    lost = {"ending": "aborted", "seats": [seat.model_copy(update={"gold": 0, "place": 2.5}) for seat in whole[0].seats]}
-    games = [whole[0].model_validate(whole[0].model_dump() | lost), *whole[1:]]
+    seats = tuple(replace(seat, gold=0, place=2.5) for seat in whole[0].seats)
+    lost = [replace(game, ending=Reason.ABORTED, seats=seats) for game in whole[:6]]
+    games = [lost[0], *whole[1:]]
     assert match_scores(games, "a") == [1.0] * 6
-    all_lost = [game.model_validate(game.model_dump() | lost) for game in whole[:6]] + whole[6:]
-    assert match_scores(all_lost, "a") == [1.0] * 5
+    assert match_scores([*lost, *whole[6:]], "a") == [1.0] * 5
 
 
 def test_an_interval_of_a_rate_has_a_width_and_holds_the_rate() -> None:

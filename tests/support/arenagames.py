@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.statistics.hypotheses import Hypotheses
@@ -23,7 +24,7 @@ def game_line(
     """Return a game of these bots with this gold."""
     seats = [SeatLine(bot=bot, gold=gold, place=place) for bot, gold, place in zip(bots, golds, places(golds), strict=True)]
     data = {"tournament": "t", "block": block, "game": game, "games": games, "rounds": 30, "map": MapLine(name="m", size=10)}
-    return GameLine.model_validate({"played": f"{block}/{game}", "seats": seats} | data | more)
+    return TypeAdapter(GameLine).validate_python({"played": f"{block}/{game}", "seats": seats} | data | more)
 
 
 def made_up(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -53,4 +54,4 @@ def test_the_result_of_a_block() -> None:
     assert mean_score(lines[0], "win", "plus") == 1
     assert difference(lines, "place") == pytest.approx((1 + 0.5) / 2 - (1 / 3 + 1) / 2, abs=1e-5)
     assert difference(lines, "win") == 0
-    assert math.isnan(difference([lines[0], lines[1].model_copy(update={"ending": "aborted"})], "place"))
+    assert math.isnan(difference([lines[0], replace(lines[1], ending="aborted")], "place"))

@@ -7,16 +7,17 @@ ignores.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import platform
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from vindibot.base.errors import VindibotError
 from vindibot.base.output.text import counted
@@ -32,6 +33,7 @@ VERSION: Final = 3
 #: rotation: the first bot against one of these groups per block; ab: two bots with two seats each.
 Format = Literal["all", "gauntlet", "rotation", "ab"]
 
+_Value = TypeVar("_Value")
 _Count = Annotated[int, Field(ge=0)]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -40,28 +42,37 @@ class ResultsError(VindibotError):
     """A results file cannot be read. The message names the file, the line and the reason."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+@lru_cache(maxsize=10_000)
+def _shared(value: _Value) -> _Value:
+    """Return an equal value that other lines have too. So thousands of lines take little memory."""
+    return value
 
 
-class MapLine(_Part):
+_Text = Annotated[str, AfterValidator(_shared)]
+_CONFIG = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+@dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
+class MapLine:
     """The map of a game: its name, its size (1..28), and a digest (hex) of its tiles and spawns."""
 
-    name: str
+    name: _Text
     size: int = Field(ge=1, le=28)
-    digest: str = ""
+    digest: _Text = ""
 
 
-class MachineLine(_Part):
+@dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
+class MachineLine:
     """The machine that played a game: its name, the model of its processor, and the signature of its build (see
     `vindibot.cluster.proof`). The signature is empty for games that the arena's own machine played."""
 
-    name: str = ""
-    cpu: str = ""
-    signature: str = ""
+    name: _Text = ""
+    cpu: _Text = ""
+    signature: _Text = ""
 
 
-class SeatLine(_Part):
+@dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
+class SeatLine:
     """The result of one seat. The first seat of a game is hero 1.
 
     - `bot`, `version`, `digest`: the bot's label, the version in its bot file (None if it has none), and a digest of the bot's
@@ -77,9 +88,9 @@ class SeatLine(_Part):
     - `ms_median`, `ms_p99`, `ms_max`: milliseconds per move of the bot: median, 99th percentile, maximum. 0 if it never moved.
     """
 
-    bot: str = Field(min_length=1)
+    bot: _Text = Field(min_length=1)
     version: int | None = None
-    digest: str = ""
+    digest: _Text = ""
     place: float = Field(ge=1, le=4, allow_inf_nan=False)
     gold: _Count
     mines: _Count = 0
@@ -89,14 +100,15 @@ class SeatLine(_Part):
     stalled: _Count | None = None
     life: int = Field(100, ge=0, le=100)
     crashed: bool = False
-    outcome: Outcome = Outcome()
+    outcome: Annotated[Outcome, AfterValidator(_shared)] = Outcome()
     moves: _Count = 0
     ms_median: _Milliseconds = 0.0
     ms_p99: _Milliseconds = 0.0
     ms_max: _Milliseconds = 0.0
 
 
-class GameLine(_Part):
+@dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
+class GameLine:
     """One finished game.
 
     - `tournament`: a digest of the configuration (bots, format, maps, seed, limits). It is the same in all lines of a file.
@@ -113,18 +125,18 @@ class GameLine(_Part):
     - `record`: the id of the game record in the file beside the results, empty if there is none.
     """
 
-    version: int = Field(VERSION, ge=VERSION, le=VERSION)
-    tournament: str
-    build: Build | None = None
-    machine: MachineLine | None = None
+    version: int = Field(default=VERSION, ge=VERSION, le=VERSION)
+    tournament: _Text
+    build: Annotated[Build | None, AfterValidator(_shared)] = None
+    machine: Annotated[MachineLine | None, AfterValidator(_shared)] = None
     format: Format = "all"
     block: _Count
     game: _Count
     games: int = Field(1, ge=1)
-    map: MapLine
+    map: Annotated[MapLine, AfterValidator(_shared)]
     seed: int = 0
     rounds: int = Field(ge=1)
-    seats: tuple[SeatLine, SeatLine, SeatLine, SeatLine]
+    seats: tuple[SeatLine, ...] = Field(min_length=4, max_length=4)
     ending: Reason = Reason.FINISHED
     plies: _Count = 0
     played: str = ""
@@ -160,33 +172,29 @@ class GameLine(_Part):
 
     def encode(self) -> str:
         """Return the game as a line of JSON, without a line break."""
-        return self.model_dump_json()
+        return _LINE.dump_json(self).decode()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return decode, (self.encode(),)
+
+
+_LINE: TypeAdapter[GameLine] = TypeAdapter(GameLine)
 
 
 def decode(text: str | bytes) -> GameLine:
     """Return the game in a line of a results file. Raises ValueError with a reason that people can read."""
     try:
-        return GameLine.model_validate_json(text)
+        return _LINE.validate_json(text)
     except ValidationError as problem:
         raise ValueError(fault(problem, VERSION)) from None
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class PlayedGame:
     """A game that was played: its line of results, and its record as a line of JSON."""
 
     line: GameLine
     record: bytes
-
-    def encode(self) -> bytes:
-        """Return the game as two lines of JSON, for another process."""
-        return self.line.encode().encode() + b"\n" + self.record
-
-    @classmethod
-    def decode(cls, data: bytes) -> PlayedGame:
-        """Return the game that `encode` has turned into `data`. Raises ValueError if it is none."""
-        line, _, record = data.partition(b"\n")
-        return cls(decode(line), record)
 
 
 def read_results(path: Path) -> list[GameLine]:
@@ -232,7 +240,7 @@ def places(golds: Sequence[int]) -> list[float]:
 CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class MachineStatus:
     """The state of a machine that plays games of a tournament, as the terminal shows it.
 

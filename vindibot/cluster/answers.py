@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -68,7 +69,7 @@ class GameAnswer(_MachineAnswer):
 
     def played(self, machine: MachineLine | None) -> PlayedGame:
         """Return the game as `machine` has played it."""
-        return PlayedGame(self.line.model_copy(update={"machine": machine}), self.record.encode())
+        return PlayedGame(replace(self.line, machine=machine), self.record.encode())
 
 
 Wanted = TypeVar("Wanted", ProofAnswer, LoadedAnswer, GameAnswer)

@@ -18,6 +18,7 @@ import contextlib
 import pickle
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ class _Requests:
 def _describe(name: str) -> bytes:
     machine, proof = this_machine(), prove()
     told = {"name": name or machine.name, "signature": proof.signature}
-    return ProofAnswer(machine=machine.model_copy(update=told), proof=proof).encode()
+    return ProofAnswer(machine=replace(machine, **told), proof=proof).encode()
 
 
 def _contents(folder: str) -> dict[str, bytes]:

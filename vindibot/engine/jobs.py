@@ -20,7 +20,7 @@ from pebble import ProcessExpired, ProcessFuture, ProcessPool
 from vindibot.base.errors import VindibotError
 from vindibot.base.orphans import adopt_orphans, children, die_with_parent, end_descendants, name_process
 from vindibot.engine.forkserver import CONTEXT
-from vindibot.processes.ending import code_words
+from vindibot.engine.worker_process import code_words
 from vindibot.processes.support import require_children
 
 #: The name of the processes, as ``ps`` shows it.

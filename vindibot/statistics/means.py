@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 _POINTS = 20_001
 #: Number of events that the prior adds (Jeffreys' prior of a rate).
 PRIOR = 0.5
-#: Number of resamples of the bootstrap.
-RESAMPLES = 4000
+#: Number of resamples of the bootstrap, and largest number of values that are drawn at once.
+RESAMPLES, _CHUNK = 4000, 1 << 20
 
 
 def student_quantile(freedom: int, level: float = 0.95) -> float:
@@ -67,11 +67,14 @@ def rate_interval(counts: Sequence[float], sizes: Sequence[float], seed: int = 0
     """
     rng = np.random.default_rng(seed)
     events, units, blocks = np.asarray(counts, np.float64), np.asarray(sizes, np.float64), len(counts)
-    chosen = rng.integers(blocks, size=(RESAMPLES, blocks))
+    drawn = np.empty(RESAMPLES)
+    rows = max(1, _CHUNK // blocks)
+    for first in range(0, RESAMPLES, rows):
+        chosen = rng.integers(blocks, size=(min(rows, RESAMPLES - first), blocks))
+        drawn[first : first + rows] = events[chosen].sum(axis=1) / units[chosen].sum(axis=1)
     prior = PRIOR * rng.exponential(size=RESAMPLES)
     mean = events.sum() / units.sum()
-    drawn = events[chosen].sum(axis=1) / units[chosen].sum(axis=1) - mean
     noise = rng.normal(0, math.sqrt(events.sum() + PRIOR) / units.sum(), RESAMPLES)
-    drawn = mean + student(drawn, noise, blocks, rng) + prior / units.sum()
+    drawn = mean + student(drawn - mean, noise, blocks, rng) + prior / units.sum()
     low, high = np.percentile(drawn, (2.5, 97.5)).tolist()
     return max(0.0, low), high

@@ -17,8 +17,8 @@ from vindibot.arena.seats.seat import Forfeit
 from vindibot.base.orphans import die_with_parent
 from vindibot.base.output.redaction import Redactor
 from vindibot.base.system.limits import forbid_core_dumps, limit_memory
+from vindibot.engine.worker_process import code_words
 from vindibot.games.outcome import Reason
-from vindibot.processes.ending import code_words
 
 #: A log stores the first and the last part of a program's output per game. These are the largest sizes of the parts in bytes.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
