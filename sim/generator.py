@@ -7,6 +7,8 @@ places for taverns in an odd way, and so does this module (see `_tavern_places`)
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -232,3 +234,9 @@ def generate(seed: int, size: int | None = None, walls: int | None = None, mines
     places = mirrored(*row_column(spawn), size)
     tiles = cells.reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
     return Map(tiles, [*places], [*places], f"seed {seed}, size {size}, walls {walls}, mines {mines}")
+
+
+def derive_seed(seed: int, *purpose: str | int) -> int:
+    """Return a seed (0 .. 2**63 - 1) for a purpose. Equal arguments give equal seeds, different arguments give unrelated ones."""
+    text = "\0".join(f"{type(part).__name__}:{part}" for part in (seed, *purpose))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1

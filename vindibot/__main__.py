@@ -27,11 +27,11 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import interrupts, streams  # noqa: E402 - after the change of the import path
-from vindibot.base.packages import hidden_package  # noqa: E402
+from vindibot.base import interrupts  # noqa: E402 - after the change of the import path
+from vindibot.base.startup import OutputFile, hidden_package, install_streams  # noqa: E402
 
 
-def _end(codes: list[int], output: streams.OutputFile) -> None:
+def _end(codes: list[int], output: OutputFile) -> None:
     """End the process at once with the exit code in `codes`. If `codes` is empty, only write out the standard streams.
 
     If standard output could not be written, the exit code is 1 instead of 0.
@@ -50,7 +50,7 @@ def _end(codes: list[int], output: streams.OutputFile) -> None:
 def main() -> None:
     """Run the command that the command line names. Before and after the command, Ctrl-C ends the program at once."""
     codes: list[int] = []
-    output = streams.install()
+    output = install_streams()
     atexit.register(_end, codes, output)  # the first one registered is called last
     interrupts.at_once()
     interrupts.never_after_exit()

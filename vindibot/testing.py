@@ -36,7 +36,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.base.packages import hidden_package
+from vindibot.base.startup import hidden_package
 
 if _hidden := hidden_package():
     raise ImportError(_hidden)

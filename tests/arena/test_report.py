@@ -25,7 +25,7 @@ from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
+from vindibot.base.pages import COLOURS, Curve, Range, _apart, lines, ranges, ticks
 from vindibot.games.files.review import write_review_line
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason

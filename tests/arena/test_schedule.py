@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sim.game import SEATS
+from sim.generator import derive_seed
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.games import play_task
 from vindibot.arena.schedule import read_map_set, rotations, seatings
@@ -18,7 +19,6 @@ from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
 from vindibot.base.errors import UsageError
-from vindibot.base.seeds import derive_seed
 from vindibot.config.load import load_config
 from vindibot.games import game_record as gamerecord
 

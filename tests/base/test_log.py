@@ -21,9 +21,8 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from tests.support.paths import TOP
-from vindibot.base import log
+from vindibot.base import log, text
 from vindibot.base.errors import UsageError
-from vindibot.base.output import redaction
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.session.player import log_turn
 
@@ -62,7 +61,7 @@ def logged(tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture(autouse=True)
 def no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_secrets", redaction.Redactor())
+    monkeypatch.setattr(text, "_secrets", text.Redactor())
 
 
 def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:

@@ -11,7 +11,7 @@ from jinja2 import Environment, UndefinedError, nodes
 from jinja2.meta import find_referenced_templates
 
 from tests.architecture import ROOMS, TOP
-from vindibot.base.output.pages import compile_templates, render
+from vindibot.base.pages import compile_templates, render
 
 NAME = "<script>\"'&"
 TEMPLATES = sorted((TOP / "vindibot").rglob("templates/*"))

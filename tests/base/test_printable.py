@@ -22,8 +22,8 @@ from rich.text import Text
 
 from tests.support.commands import environment
 from tests.support.faulty_server import Fault, FaultyServer
-from vindibot.base.output.console import terminal
-from vindibot.base.output.text import printable, printable_lines
+from vindibot.base.console import terminal
+from vindibot.base.text import printable, printable_lines
 from vindibot.cli.main import main
 
 #: Sets the title of the terminal's window, turns its text red, and turns the direction of letters round.

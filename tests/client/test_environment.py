@@ -11,7 +11,7 @@ import pytest
 from tests.support.faulty_server import FaultyServer
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 from vindibot.client import transport as transports
 from vindibot.client.transport import Transport, TransportError, Within
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support.clientkit import play
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.address import ServerAddress
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 from vindibot.client.transport import Transport, TransportError, Within
 from vindibot.games.outcome import Reason
 

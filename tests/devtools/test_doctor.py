@@ -12,7 +12,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from tests.support.paths import TOP
-from vindibot.base.output.console import terminal
+from vindibot.base.console import terminal
 from vindibot.cli.main import main
 from vindibot.config.load import load_play
 from vindibot.devtools.doctor import Finding, examine

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.support.paths import DATA
 from vindibot.arena.results import read_results
-from vindibot.base.output.text import decode_json
+from vindibot.base.text import decode_json
 from vindibot.base.writing import begins_with
 from vindibot.cli.main import main
 from vindibot.config.maps import load_map

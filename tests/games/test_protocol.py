@@ -19,7 +19,7 @@ from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import SHARED
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply
 from vindibot.engine.agent import fallback

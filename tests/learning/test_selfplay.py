@@ -134,7 +134,7 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel does not group processes by session")
     code = (
-        "import atexit, os\nfrom pathlib import Path\nfrom vindibot.base.system.priority import lower_priority\n"
+        "import atexit, os\nfrom pathlib import Path\nfrom vindibot.base.system import lower_priority\n"
         "shown = lambda: print(os.nice(0), Path('/proc/self/autogroup').read_text().split()[-1])\n"
         "atexit.register(shown)\nlower_priority()\nshown()\n"
     )

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from tests.support.serving import MAP, serving
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import unseen_character
+from vindibot.base.text import unseen_character
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import roster_from_csv, roster_from_list

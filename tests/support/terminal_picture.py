@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.segment import Segment, SegmentLines
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.games.files.recording import read_recording
 from vindibot.session.pacing import GamePace
 from vindibot.terminal.board import Frame, layout

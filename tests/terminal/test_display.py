@@ -32,7 +32,7 @@ from sim.generator import generate
 from sim.rules import step
 from tests.support.recorded import BALLOT, record, states_of
 from tests.support.terminal_picture import svg_of, svg_of_turn
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vindibot.base import packages
+from vindibot.base import startup
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 
@@ -87,7 +87,7 @@ def test_wrong_words_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_extra_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "TUNE", ("no_such_package", "scipy"))
+    monkeypatch.setattr(startup, "TUNE", ("no_such_package", "scipy"))
     code, output = tune(tmp_path, "play", "seed")
     assert code == 2
     assert "needs more packages (no_such_package): python -m pip install 'vindibot[tune]', or" in output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.support.paths import TOP
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 from vindibot.viewer.page import static_files
 
 COMMON = str(render("base/common.css"))

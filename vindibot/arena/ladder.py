@@ -24,6 +24,7 @@ import numpy as np
 import tomli_w
 
 from sim.game import SEATS
+from sim.generator import derive_seed
 from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.page import write_report
@@ -37,9 +38,8 @@ from vindibot.arena.store import Store, StoreError, check_names, logs_path, read
 from vindibot.arena.suites import read_suite
 from vindibot.arena.tournament import StartWatch, stopping
 from vindibot.base import interrupts, log
+from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.console import say, terminal
-from vindibot.base.seeds import derive_seed
 from vindibot.base.writing import Output
 from vindibot.config.bots import forget_modules
 from vindibot.config.files import short

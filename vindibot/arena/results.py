@@ -20,7 +20,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from pydantic.dataclasses import dataclass
 
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.config.files import short
 from vindibot.config.signature import Build
 from vindibot.games.files.lines import fault

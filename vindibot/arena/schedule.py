@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from sim.game import SEATS, Games
-from sim.generator import GeneratorError, generate
+from sim.generator import GeneratorError, derive_seed, generate
 from sim.maps import Map, parse_map
 from vindibot.arena.results import Format
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.suites import Suite
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.seeds import derive_seed
 from vindibot.config.maps import RANDOM, load_map, standard_maps
 from vindibot.config.signature import Build, build, digest_of
 from vindibot.games.game_record import map_before

@@ -28,8 +28,7 @@ import tomli_w
 from vindibot.arena.results import GameLine, PlayedGame, read_results
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.redaction import Redactor
-from vindibot.base.output.text import printable
+from vindibot.base.text import Redactor, printable
 from vindibot.base.writing import LineFile, Output, begins_with, short
 from vindibot.config.messages import dotted
 from vindibot.config.signature import Build, build

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sim.board import BoardError, draw
 from sim.game import ABSENT, RUNNING, SEATS
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
-from vindibot.base.writing import Output
+from vindibot.base.writing import Output, given_path
 from vindibot.config.files import shipped, shipped_folder, short
 from vindibot.config.signature import digest_of
 from vindibot.games.files.lines import fault, read_lines

@@ -25,10 +25,9 @@ import structlog
 from rich.console import Console
 from rich.text import Text
 
+from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import terminal
-from vindibot.base.output.redaction import add_secret as add_secret, plain
-from vindibot.base.output.text import printable, printable_lines
+from vindibot.base.text import add_secret as add_secret, plain, printable, printable_lines
 from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}

@@ -1,6 +1,7 @@
-"""Safe writing of files. After a crash, the path holds either the complete old file or the complete new file.
+"""Paths that people write, locks, and safe writing of files.
 
-A command overwrites only files that it has made. It recognises its files by a mark: a text in the first bytes of each file.
+After a crash, the path holds either the complete old file or the complete new file. A command overwrites only files that it has
+made. It recognises its files by a mark: a text in the first bytes of each file.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ def short(path: Path | str) -> str:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):
         return str(path)
+
+
+def given_path(text: str | os.PathLike[str]) -> Path:
+    """Return the path that a text means. ``~`` or ``~NAME`` at the start stands for the home folder of a user.
+
+    If there is no such user, or if its home folder is unknown, the text is the name of a file that begins with ``~``.
+    """
+    return Path(os.path.expanduser(text))  # noqa: PTH111  # `Path.expanduser` raises an error for an unknown user
 
 
 @dataclass(frozen=True)

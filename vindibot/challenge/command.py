@@ -11,8 +11,8 @@ from rich.console import Console
 
 from vindibot.base import log
 from vindibot.base.address import lan_address
-from vindibot.base.output.console import say
-from vindibot.base.output.text import printable
+from vindibot.base.console import say
+from vindibot.base.text import printable
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.people import People, check_seats

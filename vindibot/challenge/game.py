@@ -20,8 +20,8 @@ import structlog
 from pydantic import SecretStr
 
 from sim.game import SEATS, Games
+from sim.generator import derive_seed
 from vindibot.base import log
-from vindibot.base.seeds import derive_seed
 from vindibot.base.writing import create
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client.game_client import ClientSettings

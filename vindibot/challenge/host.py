@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import structlog
 
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.challenge.game import UNTIMED_MS, ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.settings import ChallengeSettings, GameRequest

@@ -17,7 +17,7 @@ import structlog
 from sim.game import SEATS
 from vindibot.base import log
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.host import Host
 from vindibot.config.bots import Bot, load_bot

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from sim.game import DIRECTIONS
 from sim.maps import Map, map_of
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.pages import qr_picture, render
+from vindibot.base.pages import qr_picture, render
 from vindibot.challenge.game import ChallengeGame, Decision
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import TURN

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vindibot.base.output.text import unseen_character
+from vindibot.base.text import unseen_character
 from vindibot.config.settings import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
 #: Largest number of characters in the name of a person.

@@ -31,7 +31,7 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
       vindibot behaviours tavern-finder
       vindibot behaviours --bot bot.toml coward
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.catalogue import show_behaviours
 
     show_behaviours(terminal(), name, bot)

@@ -17,7 +17,7 @@ def bots_command() -> None:
       vindibot bots
       vindibot arena seed malvert hunter strong
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.catalogue import show_bots
 
     show_bots(terminal())

@@ -41,7 +41,7 @@ def config_command(**options: Any) -> None:
     An editor with the TOML language server taplo uses the schema named in the first line of a file:
       #:schema ./bot.schema.json
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.effective import show_config
 
     show_config(terminal(), **options)

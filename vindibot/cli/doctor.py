@@ -24,7 +24,7 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
 
     Exit codes: 0 ready to play, 1 something is broken, 2 the configuration is invalid.
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.config.load import load_play
     from vindibot.config.settings import PlaySettings
     from vindibot.devtools.doctor import run_doctor

@@ -19,7 +19,7 @@ def init_command(folder: Path, learned: bool) -> None:
     --learned, the bot begins with the net of the bot "learned", which you can train further (docs/learn.md). A README shows the
     first commands. Existing files are never overwritten.
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.scaffold import init
 
     init(terminal(), folder, learned)

@@ -17,8 +17,8 @@ import click
 from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.text import docstring, printable_lines
-from vindibot.base.system.environment import check_environment
+from vindibot.base.startup import check_environment
+from vindibot.base.text import docstring, printable_lines
 
 #: The commands in the order of the help, with the package of each. The module of a command has its name.
 COMMANDS = {

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from vindibot.arena.settings import ClusterSettings
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
+from vindibot.base.writing import given_path
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.config.load import setting_fields
 from vindibot.config.messages import dotted

@@ -23,7 +23,7 @@ def warm_command(bots: tuple[str, ...]) -> None:
       vindibot warm                    everything: takes minutes
       vindibot warm seed mybot         what games of these two bots need
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.kernel_cache import fill_cache
 
     sys.exit(fill_cache(bots, terminal()))

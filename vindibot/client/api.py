@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from sim.game import DIRECTIONS
 from vindibot.base.address import ServerAddress
 from vindibot.base.log import add_secret
-from vindibot.base.output.redaction import Redactor, token_of
+from vindibot.base.text import Redactor, token_of
 from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
 from vindibot.games.protocol import Answer

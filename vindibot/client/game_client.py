@@ -22,9 +22,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY, Game
 from vindibot.base.address import ServerAddress
-from vindibot.base.keys import check_player_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
+from vindibot.client.keys import check_player_key
 from vindibot.client.queue import GameQueue, QueueWatch
 from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within

@@ -14,8 +14,7 @@ from pydantic import SecretStr
 
 from sim.game import SEATS
 from vindibot.base.address import ServerAddress
-from vindibot.base.output.redaction import Redactor
-from vindibot.base.output.text import decode_json
+from vindibot.base.text import Redactor, decode_json
 from vindibot.client.transport import Transport, TransportError, Within
 
 #: Seconds from the request for a game to the first question, and from an answer to the next question.

@@ -11,7 +11,7 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 from vindibot.client.transport import Reply, TransportError
 from vindibot.games.protocol import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 

@@ -29,7 +29,7 @@ import httpx
 from vindibot import __version__
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 
 #: Seconds after which an idle connection is not used again. Servers close an idle connection after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0

@@ -34,7 +34,7 @@ from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.cluster import plugin
 from vindibot.cluster.answers import GameAnswer, LoadedAnswer, MachineError, ProofAnswer, answer_of
 from vindibot.cluster.machines import ClusterMachine, ClusterMachines

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from sim.cache import sources
+from sim.generator import derive_seed
 from vindibot.arena.games import play_task
 from vindibot.arena.schedule import GameTask, SeatTask
 from vindibot.arena.seats.entrants import Entrant, Limits
-from vindibot.base.seeds import derive_seed
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped
 from vindibot.config.maps import standard_maps

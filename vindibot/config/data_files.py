@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from vindibot.base.paths import given_path
-from vindibot.base.writing import short
+from vindibot.base.writing import given_path, short
 from vindibot.config.files import TomlFile, holds, places, shipped
 from vindibot.config.messages import shown
 

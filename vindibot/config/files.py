@@ -16,8 +16,7 @@ from typing import Any
 
 from behaviours.registry import nearest
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
-from vindibot.base.writing import short as short
+from vindibot.base.writing import given_path, short as short
 from vindibot.config.lines import KeyPath, key_lines
 from vindibot.config.messages import dotted, shown
 

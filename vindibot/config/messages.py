@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from behaviours.registry import nearest
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 
 #: A name that TOML writes without quotes.
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

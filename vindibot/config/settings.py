@@ -28,8 +28,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
-from vindibot.base.system.quota import cpu_quota
+from vindibot.base.system import cpu_quota
+from vindibot.base.writing import given_path
 from vindibot.config.messages import shown
 
 

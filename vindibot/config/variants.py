@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.base.writing import Output
 from vindibot.config.bots import LONGEST_NAME, Bot, name_to_load
 

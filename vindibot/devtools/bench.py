@@ -18,8 +18,8 @@ from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
 from vindibot.base import interrupts
-from vindibot.base.output.console import say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.console import say
+from vindibot.base.text import counted, printable
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import short
 from vindibot.devtools.explanation import trait_table

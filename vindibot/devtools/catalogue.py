@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import docstring, printable, printable_lines, weight_text
+from vindibot.base.text import docstring, printable, printable_lines, weight_text
 from vindibot.config.bots import Bot, load_bot, make_importable
 from vindibot.config.data_files import DataPath
 from vindibot.config.files import shipped, shipped_folder, short

@@ -24,8 +24,8 @@ from vindibot.arena.referee import SeatRun
 from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits, read_entrants
 from vindibot.arena.settings import ArenaSettings
-from vindibot.base.output.console import say
-from vindibot.base.output.text import counted, printable, printable_lines
+from vindibot.base.console import say
+from vindibot.base.text import counted, printable, printable_lines
 from vindibot.config.bots import Bot
 from vindibot.config.load import Config
 from vindibot.devtools.conformance import ConformanceError, check_trait

@@ -20,7 +20,7 @@ from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.base.output.text import printable_lines
+from vindibot.base.text import printable_lines
 from vindibot.config.bots import import_path
 from vindibot.devtools.trials.answering import RUN
 from vindibot.devtools.trials.response import MOST_ANSWERS, Response, TrialPosition, ask

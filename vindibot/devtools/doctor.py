@@ -23,10 +23,9 @@ from sim.game import RUNNING
 from sim.rules import step
 from vindibot.base import log
 from vindibot.base.address import ServerAddress
+from vindibot.base.console import say
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.console import say
-from vindibot.base.output.redaction import Redactor
-from vindibot.base.output.text import counted
+from vindibot.base.text import Redactor, counted
 from vindibot.client.transport import Transport, TransportError, Within
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.load import Config

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from behaviours.registry import find
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import printable, printable_lines
+from vindibot.base.text import printable, printable_lines
 from vindibot.config.bots import Bot, BotFile, TraitTable, load_bot
 from vindibot.config.files import look_up, read, short
 from vindibot.config.load import Config, load_config, load_play, variables

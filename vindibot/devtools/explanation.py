@@ -17,9 +17,9 @@ from rich.text import Text
 from behaviours.base import SearchInfo
 from behaviours.notes import Note
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, Games, row_column
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import printable, weight_text
+from vindibot.base.text import printable, weight_text
 from vindibot.engine.failures import debug_command
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.game_files import kind_of

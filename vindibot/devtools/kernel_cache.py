@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sim import kernels
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.config.bots import load_bot
 from vindibot.engine.warmup import warm
 

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from behaviours.base import View
 from sim.game import DIRECTIONS
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import say
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.config.bots import Bot, load_bot, named_modules
 from vindibot.config.files import short
 from vindibot.devtools.explanation import (

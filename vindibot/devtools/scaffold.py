@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.console import say
 from vindibot.config.bots import LONGEST_NAME
 from vindibot.config.files import shipped, short
 

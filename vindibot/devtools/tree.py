@@ -24,9 +24,9 @@ from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PAR
 from behaviours.search.trait import Search
 from sim.game import DIRECTIONS, RUNNING, STAY, UNDO, copy_of
 from sim.rules import effective_moves, step_back, step_saving
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output
 from vindibot.config.bots import Bot
 from vindibot.devtools.explanation import heading

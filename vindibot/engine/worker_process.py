@@ -27,7 +27,7 @@ from typing import Any, Literal, Self
 
 from vindibot.base.errors import VindibotError
 from vindibot.base.orphans import die_with_parent, name_process
-from vindibot.base.system.limits import limit_memory, open_files
+from vindibot.base.system import limit_memory, open_files
 
 #: The exit code of a worker whose function raised `MemoryError`.
 OUT_OF_MEMORY = 71

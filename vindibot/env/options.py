@@ -15,10 +15,9 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.net.network import Net, NetError, compiled_networks, load_nets
 from behaviours.rollout.policy import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, SEATS
-from sim.generator import MIN_SIZE, GeneratorError, generate
+from sim.generator import MIN_SIZE, GeneratorError, derive_seed, generate
 from sim.maps import Map
 from vindibot.base.errors import UsageError
-from vindibot.base.seeds import derive_seed
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.config.maps import load_map

@@ -25,8 +25,8 @@ from sim.pictures.svg import draw_svg
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.pages import render
-from vindibot.base.output.text import printable
+from vindibot.base.pages import render
+from vindibot.base.text import printable
 from vindibot.games.ballot import Ballot
 from vindibot.games.files.game_files import kind_of, read_game_file, read_states
 from vindibot.games.files.recording import Recording

@@ -47,7 +47,7 @@ from sim.maps import map_of
 from sim.paths import FAR, distances_from, next_steps
 from sim.rules import effective_moves
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.games.position import moves_between
 
 #: A message that asks the referee for the targets of the other heroes' last moves.

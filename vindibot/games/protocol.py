@@ -35,7 +35,7 @@ from sim.game import (
     row_column,
 )
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 
 #: The HTTP header with the time limit for a move in milliseconds. Our own server sends it with every answer.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"

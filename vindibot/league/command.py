@@ -18,13 +18,12 @@ from rich.console import Console
 
 from vindibot.base import log
 from vindibot.base.address import ServerAddress, lan_address
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.keys import read_key_file
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.pages import qr_code, render
-from vindibot.base.output.redaction import Redactor
-from vindibot.base.output.text import counted, printable
+from vindibot.base.pages import qr_code, render
+from vindibot.base.text import Redactor, counted, printable
 from vindibot.base.writing import Output, create
+from vindibot.client.keys import read_key_file
 from vindibot.client.transport import Transport, Within
 from vindibot.config.maps import map_text
 from vindibot.league.league import ORGANISER_SUFFIX, SUFFIX, League

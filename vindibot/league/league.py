@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from sim.maps import MapError, UnknownMapError, read_map
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.base.writing import create, replace
 from vindibot.config.messages import dotted, explain
 from vindibot.league.finals import (

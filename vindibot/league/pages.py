@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base.output.pages import qr_code
+from vindibot.base.pages import qr_code
 from vindibot.games.files.review import PHASES, Losses
 from vindibot.league.director import Director
 from vindibot.league.league import League

@@ -20,16 +20,16 @@ from markupsafe import Markup
 from pydantic import SecretStr
 from rich.console import Console
 
+from sim.generator import derive_seed
 from sim.kernels import warm
 from vindibot.base import log
 from vindibot.base.address import lan_address
+from vindibot.base.console import say
 from vindibot.base.errors import VindibotError
-from vindibot.base.keys import check_key, read_key_file
-from vindibot.base.output.console import say
-from vindibot.base.output.pages import compile_templates, render
-from vindibot.base.seeds import derive_seed
-from vindibot.base.system.limits import allow_many_files
+from vindibot.base.pages import compile_templates, render
+from vindibot.base.system import allow_many_files
 from vindibot.client.game_client import ClientSettings
+from vindibot.client.keys import check_key, read_key_file
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.config.load import Config

@@ -22,9 +22,9 @@ from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import LANES, MAX_HIDDEN, MOST as LARGEST, UNIT, Net, Network
 from vindibot import __version__
 from vindibot.base import interrupts
+from vindibot.base.console import plain_table, say, terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say, terminal
-from vindibot.base.packages import require_extra
+from vindibot.base.startup import require_extra
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.data_files import name_of_file

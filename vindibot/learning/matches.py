@@ -29,9 +29,9 @@ from sim.rules import play, step
 from vindibot.arena.dispatch import Stop
 from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts
+from vindibot.base.console import plain_table, say, terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say, terminal
-from vindibot.base.paths import given_path
+from vindibot.base.writing import given_path
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.engine.warmup import warm

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vindibot.arena.report.sections import ReportPart, write_sections
-from vindibot.base.output.charts import Curve, lines
-from vindibot.base.output.text import counted
+from vindibot.base.pages import Curve, lines
+from vindibot.base.text import counted
 from vindibot.learning.trainer import SelfplaySettings
 
 #: The heads of the columns in the terminal, with their widths.

@@ -30,10 +30,10 @@ from vindibot import __version__
 from vindibot.arena.dispatch import Stop
 from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts
+from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.console import say, terminal
-from vindibot.base.output.text import counted
-from vindibot.base.system.priority import lower_priority
+from vindibot.base.system import lower_priority
+from vindibot.base.text import counted
 from vindibot.base.writing import only_writer, replace, short
 from vindibot.config.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.config.messages import explain

@@ -28,8 +28,8 @@ from sim.game import GAMES, PLIES_PER_ROUND, SEATS, Games
 from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.rules import play
+from vindibot.base.console import plain_table, say, terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say, terminal
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.variants import NewBot

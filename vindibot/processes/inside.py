@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 from vindibot.base.orphans import adopt_orphans, continue_after_parent, name_process
-from vindibot.base.system.limits import open_files
+from vindibot.base.system import open_files
 from vindibot.processes import frames, preload
 from vindibot.processes.ending import OUT_OF_MEMORY
 from vindibot.processes.frames import ChildFrame, Decoder

@@ -12,7 +12,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from vindibot.base.system.limits import open_files
+from vindibot.base.system import open_files
 
 #: The file descriptors that imported modules have opened. Children inherit them.
 descriptors: set[int] = set()

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from vindibot.base.system.limits import limit_files, limit_memory
+from vindibot.base.system import limit_files, limit_memory
 
 #: The packages of this project. A module of another package is foreign.
 OURS = frozenset({"sim", "behaviours", "vindibot"})

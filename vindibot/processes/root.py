@@ -27,7 +27,7 @@ from selectors import EVENT_READ, SelectorKey
 from typing import Any, NoReturn
 
 from vindibot.base.orphans import adopt_orphans, continue_after_parent, kill_children, name_process
-from vindibot.base.system.limits import open_files
+from vindibot.base.system import open_files
 from vindibot.config.settings import cores
 from vindibot.processes import inside, preload
 from vindibot.processes.changes import Changes

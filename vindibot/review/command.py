@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from vindibot.base import interrupts
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import say
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.games.files.game_files import games_path, is_results, kind_of, read_game_file, read_records

@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.devtools.trials.trial import voting_elsewhere

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from behaviours.base import RECENT_TURNS
 from sim.game import PLIES_PER_ROUND
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output, short
 from vindibot.config.bots import Bot
 from vindibot.devtools.trials.asking import moves_of

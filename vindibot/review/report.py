@@ -18,8 +18,8 @@ from sim.events import DIED_IN_MINE, DRANK, KILLED, KILLED_ON_SPAWN, TOOK_MINE, 
 from sim.game import PLIES_PER_ROUND, Games
 from sim.replay import events_of
 from vindibot.arena.results import read_results, that_count
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.console import plain_table, say
+from vindibot.base.text import counted, printable
 from vindibot.games.files.game_files import games_path, is_results, read_records
 from vindibot.games.files.review import KINDS_OF_LOSS, MARKS, PHASES, BotLosses, Losses, Review, ReviewedTurn, losses_by_bot
 from vindibot.games.game_record import GameRecord

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from sim import kernels
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.base.writing import LineFile, short
 from vindibot.config.settings import cores
 from vindibot.engine import forkserver

@@ -16,9 +16,9 @@ from sim.board import draw
 from sim.game import RUNNING, SEATS, STRIDE, Games
 from sim.maps import map_of
 from vindibot.arena.suites import SuitePosition, suite_output, write_suite
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.base.writing import short
 from vindibot.config.bots import load_bot
 from vindibot.engine.warmup import warm

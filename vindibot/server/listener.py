@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from vindibot.base.system.limits import free_files
+from vindibot.base.system import free_files
 from vindibot.server.limits import Share, network_of
 
 #: Number of open files that are left for the database, pages and pictures.

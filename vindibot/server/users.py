@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.text import unseen_character
+from vindibot.base.text import unseen_character
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
 #: The characters that ids, new keys and tokens consist of.

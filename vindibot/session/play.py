@@ -18,15 +18,14 @@ from rich.segment import SegmentLines
 
 from sim import generator
 from sim.game import PLIES_PER_ROUND, SEATS
-from sim.generator import generate
+from sim.generator import derive_seed, generate
 from sim.maps import Map
 from vindibot.base import interrupts, log
+from vindibot.base.console import plain_table
 from vindibot.base.errors import VindibotError
-from vindibot.base.keys import require_key
-from vindibot.base.output.console import plain_table
-from vindibot.base.output.text import counted, printable
-from vindibot.base.seeds import derive_seed
+from vindibot.base.text import counted, printable
 from vindibot.client.game_client import ClientSettings
+from vindibot.client.keys import require_key
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.load import Config
 from vindibot.config.maps import load_map, map_text

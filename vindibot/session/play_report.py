@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.config.bots import Bot, bot_of_player, load_bot
 from vindibot.config.files import short
 from vindibot.games.files.recorded_turn import Continuation

@@ -19,7 +19,7 @@ import structlog
 
 from sim.game import DIRECTIONS, Game, Games
 from vindibot.base import log
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.client.game_client import ClientEvents, ClientSettings, GameClient
 from vindibot.client.queue import GameQueue
 from vindibot.config.bots import Bot

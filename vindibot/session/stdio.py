@@ -20,8 +20,8 @@ from rich.console import Console
 
 from sim.game import Game
 from vindibot.base import interrupts, log
-from vindibot.base.output.console import say, terminal
-from vindibot.base.output.text import printable
+from vindibot.base.console import say, terminal
+from vindibot.base.text import printable
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.settings import cores
 from vindibot.engine.agent import Agent, Voters, voters

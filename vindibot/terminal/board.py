@@ -32,7 +32,7 @@ from sim.game import (
     Games,
     row_column,
 )
-from vindibot.base.output.text import printable, weight_text
+from vindibot.base.text import printable, weight_text
 from vindibot.games.ballot import Ballot, BallotEntry
 
 #: A line of a layout. The widths of its segments add up to the width of the layout.

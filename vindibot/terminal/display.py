@@ -33,8 +33,8 @@ from rich.live import Live
 from rich.segment import SegmentLines
 
 from sim.game import CRASH, DIRECTIONS, Games
-from vindibot.base.output.console import say, terminal
-from vindibot.base.output.text import printable
+from vindibot.base.console import say, terminal
+from vindibot.base.text import printable
 from vindibot.games.ballot import Ballot
 from vindibot.games.history import Ply
 from vindibot.games.outcome import Outcome

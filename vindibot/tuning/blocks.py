@@ -17,10 +17,10 @@ from statistics import fmean
 import numpy as np
 
 from sim.game import SEATS
+from sim.generator import derive_seed
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, MapSet, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits
-from vindibot.base.seeds import derive_seed
 from vindibot.config.bots import Bot
 from vindibot.tuning.settings import Objective
 

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from vindibot.arena.report.sections import ReportPart
-from vindibot.base.output.charts import Curve, lines
-from vindibot.base.output.text import counted
+from vindibot.base.pages import Curve, lines
+from vindibot.base.text import counted
 
 if TYPE_CHECKING:
     from vindibot.tuning.study import TuneStudy

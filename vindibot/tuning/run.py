@@ -17,9 +17,9 @@ from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings
 from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts, log
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.base.writing import short
 from vindibot.config.bots import name_to_load
 from vindibot.config.settings import cores

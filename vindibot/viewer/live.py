@@ -28,7 +28,7 @@ from starlette.routing import Route
 from sim.game import Games
 from vindibot.base.asgi import AsgiServer
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 from vindibot.games.ballot import Ballot
 from vindibot.games.files.recording import Header, LastState, Recorder
 from vindibot.games.history import GameHistory, Ply

@@ -19,7 +19,7 @@ from pathlib import PurePath
 from typing import Any
 
 from sim.pictures import sprites
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 
 #: The module that starts the page, and the style sheets. The pages of other packages also link ``theme.css``, so that all pages
 #: look alike.

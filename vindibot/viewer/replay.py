@@ -11,9 +11,9 @@ from rich.console import Console
 
 from sim.game import PLIES_PER_ROUND
 from sim.pictures.svg import draw_svg
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output
 from vindibot.games.files.game_files import read_game_file
 from vindibot.games.files.recording import Recording

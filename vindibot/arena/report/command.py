@@ -19,8 +19,8 @@ from vindibot.arena.settings import ArenaSettings, ClusterSettings
 from vindibot.arena.store import setup_path
 from vindibot.arena.tournament import Tournament, prepare, stopping
 from vindibot.base import interrupts, log
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.console import say
 from vindibot.base.writing import short
 from vindibot.engine.warmup import warm
 

@@ -23,8 +23,8 @@ from vindibot.arena.report.summary import bot_stats, rate_games, run_sprt
 from vindibot.arena.report.table import COLUMNS_SO_FAR, points, progress_lines, standings_table
 from vindibot.arena.results import GameLine, MachineStatus
 from vindibot.arena.settings import SprtSettings
-from vindibot.base.output.charts import shortened
-from vindibot.base.output.text import counted, printable
+from vindibot.base.pages import shortened
+from vindibot.base.text import counted, printable
 
 #: Number of updates per second in a terminal, and seconds between two lines of progress elsewhere.
 RATE, EVERY = 4.0, 15.0

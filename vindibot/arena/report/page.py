@@ -34,8 +34,7 @@ from vindibot.arena.store import (
     report_path,
 )
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.charts import Curve, Range, colour, lines, ranges
-from vindibot.base.output.pages import render
+from vindibot.base.pages import Curve, Range, colour, lines, ranges, render
 from vindibot.base.writing import short
 from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import KINDS_OF_LOSS, BotLosses, losses_by_bot, read_reviews, review_path

@@ -19,9 +19,9 @@ from vindibot.arena.report.summary import match_scores, whole_blocks
 from vindibot.arena.report.table import percent, points
 from vindibot.arena.results import GameLine, ResultsError, read_results, that_count, this_machine
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
+from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.output.console import plain_table, say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.text import counted, printable
 from vindibot.config.bots import named_after
 from vindibot.config.files import short
 from vindibot.config.settings import cores

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 from vindibot.base.writing import Output
 
 

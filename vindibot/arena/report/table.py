@@ -16,8 +16,8 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from vindibot.arena.report.summary import BotStats, MatchSummary, Summary
-from vindibot.base.output.charts import shortened
-from vindibot.base.output.text import counted, printable
+from vindibot.base.pages import shortened
+from vindibot.base.text import counted, printable
 from vindibot.statistics.ratings import MIN_BLOCKS
 from vindibot.statistics.sprt import SprtState
 

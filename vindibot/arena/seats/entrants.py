@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
 from vindibot.base.errors import UsageError
-from vindibot.base.paths import given_path
+from vindibot.base.writing import given_path
 from vindibot.config.bots import LONGEST_NAME, Bot, load_bot, named_after
 from vindibot.config.files import holds
 from vindibot.config.load import Config

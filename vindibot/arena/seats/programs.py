@@ -15,8 +15,8 @@ from behaviours.notes import Note, Notes
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.base.orphans import die_with_parent
-from vindibot.base.output.redaction import Redactor
-from vindibot.base.system.limits import forbid_core_dumps, limit_memory
+from vindibot.base.system import forbid_core_dumps, limit_memory
+from vindibot.base.text import Redactor
 from vindibot.engine.worker_process import code_words
 from vindibot.games.outcome import Reason
 

@@ -17,7 +17,7 @@ from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.programs import Program
 from vindibot.arena.seats.seat import Forfeit, Said, Seat
 from vindibot.base.errors import UsageError
-from vindibot.base.output.redaction import Redactor
+from vindibot.base.text import Redactor
 from vindibot.games.line_protocol import EXPERT, read_answer, write_opening, write_state, write_targets
 from vindibot.games.notes import MESSAGE, STANDARD_ERROR
 from vindibot.games.outcome import Reason

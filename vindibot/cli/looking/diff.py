@@ -48,7 +48,7 @@ def diff_command(first: str, second: str, file: Path, **options: Any) -> None:
       vindibot diff versions/strong-3 versions/strong-4 last --turns 100
       vindibot diff mybot strong results/cup.games.jsonl --tests test_worst.py
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.review.diff import run_diff
 
     run_diff(terminal(), first, second, file, **options)

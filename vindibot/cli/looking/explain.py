@@ -34,7 +34,7 @@ def explain_command(file: Path, **options: Any) -> None:
       vindibot explain last --round 54
       vindibot explain last --worst                    after  vindibot review last
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.explanation import explain
 
     explain(terminal(), file, **options)

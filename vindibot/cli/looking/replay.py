@@ -52,7 +52,7 @@ def replay_command(file: Path, **options: Any) -> None:
       vindibot replay last --svg turn212.svg --turn 212
       vindibot replay tournament.games.jsonl --game 17 --html game17.html
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.viewer.replay import replay
 
     replay(terminal(), file, **options)

@@ -57,7 +57,7 @@ def review_command(file: Path, **options: Any) -> None:
       vindibot review last --bot mybot --compare
       vindibot review results/cup.jsonl --most 8
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.review.command import run_review
 
     run_review(terminal(), file, **options)

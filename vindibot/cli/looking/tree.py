@@ -31,7 +31,7 @@ def tree_command(recording: Path, **options: Any) -> None:
       vindibot tree last --turn 212 --bot searcher
       vindibot tree last --turn 212 --bot searcher --depth 12 --top 5 --dot tree.dot
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.tree import show_tree
 
     show_tree(terminal(), recording, **options)

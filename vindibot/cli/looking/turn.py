@@ -52,7 +52,7 @@ def turn_command(file: Path, **options: Any) -> None:
       vindibot turn last --turn 212 --bot mybot --trait coward --pdb
       vindibot turn results/cup.jsonl --game b00000g003 --turn 212 --bot mybot
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.rerun import run_turn
 
     run_turn(terminal(), file, **options)

@@ -95,7 +95,7 @@ def arena_command(
     """
     from vindibot.arena.report.command import configuration, play
     from vindibot.arena.report.plan import show_plan
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.cluster.connection import check_machines, machines_for
     from vindibot.devtools.check import check_programs
 

@@ -32,7 +32,7 @@ def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...
       vindibot bench mybot last
       vindibot bench mybot recordings/*.jsonl --nodes 20000
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.config.bots import load_bot
     from vindibot.devtools.bench import time_traits
 

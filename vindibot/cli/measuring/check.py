@@ -39,7 +39,7 @@ def check_command(bot: str, config: str | None, rounds: int, **limits: Any) -> N
       vindibot check "http:python3 client.py {key} {server}" --move-ms 500
       vindibot check mybot.toml
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.devtools.check import check_bot
 
     values = {f"limits.{name}": value for name, value in limits.items() if value is not None}

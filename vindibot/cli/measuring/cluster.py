@@ -52,7 +52,7 @@ def join_command(address: str, **options: Any) -> None:
       vindibot cluster join tcp://127.0.0.1:8786 --workers 8
       vindibot cluster join tls://host:8786 --tls-ca-file ca.pem --tls-cert me.pem --tls-key me-key.pem
     """
-    from vindibot.base.output.console import say, terminal
+    from vindibot.base.console import say, terminal
     from vindibot.cluster.access import check_cluster
     from vindibot.config.settings import cores
 

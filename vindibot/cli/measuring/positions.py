@@ -51,7 +51,7 @@ def make(output: Path, files: tuple[Path, ...], **options: Any) -> None:
       vindibot positions make standoffs results/*.games.jsonl --standoffs --margin 100
       vindibot arena --match mybot seed --positions mysuite.jsonl --rounds 80
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.review.suite import make_suite
 
     make_suite(terminal(), output, files, **options)

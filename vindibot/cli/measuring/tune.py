@@ -80,8 +80,8 @@ def play(
       vindibot tune play strong --parameters "traits.rollout.weights.*" --nodes 20000
       vindibot tune play --resume mybot.study.jsonl
     """
-    from vindibot.base.output.console import terminal
-    from vindibot.base.packages import require_extra
+    from vindibot.base.console import terminal
+    from vindibot.base.startup import require_extra
     from vindibot.cluster.connection import check_machines, machines
     from vindibot.tuning.run import tune
 

@@ -53,7 +53,7 @@ def challenge_command(
       vindibot challenge --people 2 malvert     two people against two bots
       vindibot challenge --from last --turn 212 go on from this turn of the newest recording
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.challenge.command import challenge
 
     loaded = load_settings(ChallengeSettings, config, overrides(options), SPELLED)

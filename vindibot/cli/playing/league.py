@@ -45,7 +45,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
       vindibot league new cup class.csv --table duel --system swiss --seatings 6 --maps m1,m3
       vindibot league new cup class.csv --start 14:30
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.league.command import make_league
 
     make_league(terminal(), name, roster, folder, load_settings(LeagueSettings, config, overrides(options), SPELLED).settings)
@@ -68,7 +68,7 @@ def slips(file: Path, **options: Any) -> None:
       vindibot league slips spring.league.json --open
       vindibot league slips spring.league.json --server http://192.0.2.7:9000 --keys class.csv
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.league.command import make_slips
 
     make_slips(terminal(), file, **options)
@@ -120,7 +120,7 @@ def undo(file: Path, **options: Any) -> None:
 
 
 def _organise(file: Path, action: str, **options: Any) -> None:
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.league.command import organise
 
     organise(terminal(), file, action, **options)
@@ -131,7 +131,7 @@ def _organise(file: Path, action: str, **options: Any) -> None:
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table")
 def standings(file: Path, form: Any) -> None:
     """Print the standings of the league in FILE. A server may play the league at the same time."""
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.league.command import show_standings
 
     show_standings(terminal(), file, form)

@@ -67,7 +67,7 @@ def play_command(
       vindibot play --games 20 --parallel 2 --display none
       vindibot play --from last --turn 212 --bot mybot --games 10
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.config.load import load_play
     from vindibot.session.play import play_games
 

@@ -53,7 +53,7 @@ def serve_command(config: str | None, lan: bool, key_file: Path | None, **option
       vindibot serve --lan                for all machines in this network
       vindibot serve --lan --limit-ms 3000 --pace original
     """
-    from vindibot.base.output.console import terminal
+    from vindibot.base.console import terminal
     from vindibot.league.server import ALL_INTERFACES, admin_key, serve
 
     values = overrides(options) | {"admin_key": admin_key(key_file, ADMIN_VARIABLE)}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.base.output.console import say
-from vindibot.base.output.text import counted, printable
+from vindibot.base.console import say
+from vindibot.base.text import counted, printable
 from vindibot.base.writing import short
 
 #: Seconds between two looks at the files.

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import decode_json
-from vindibot.base.paths import given_path
-from vindibot.base.writing import begins_with, short
+from vindibot.base.text import decode_json
+from vindibot.base.writing import begins_with, given_path, short
 from vindibot.games.files.lines import read_lines, whole_lines
 from vindibot.games.files.recording import FORMAT, SUFFIX, Recording, read_recording
 from vindibot.games.files.review import REVIEW_SUFFIX, is_review_line

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.text import decode_json
+from vindibot.base.text import decode_json
 from vindibot.base.writing import short
 
 #: Largest length of a line in bytes. A longer line is cut into pieces, which are not valid JSON.

@@ -15,7 +15,7 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, PLIES_PER_ROUND, RUNNING, SEATS, Game, Games
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import counted
+from vindibot.base.text import counted
 from vindibot.base.writing import short
 from vindibot.games.files.game_files import LAST, find_recording, kind_of
 from vindibot.games.files.recording import SUFFIX, RecordedTurn, Recording, read_recording

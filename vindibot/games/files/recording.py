@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.redaction import redacted
+from vindibot.base.text import redacted
 from vindibot.base.writing import LineFile, short
 from vindibot.games.ballot import Ballot, Five, VoteLine, read_number, write_entry, write_number
 from vindibot.games.files.lines import fault, is_no_json, whole_lines

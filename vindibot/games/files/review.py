@@ -22,8 +22,7 @@ from sim.game import PLIES_PER_ROUND
 from sim.pictures.sprites import HERO_COLOURS
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
-from vindibot.base.output.charts import Curve, lines
-from vindibot.base.output.pages import render
+from vindibot.base.pages import Curve, lines, render
 from vindibot.games.files.lines import fault, whole_lines
 from vindibot.games.position import DIRECTION_LETTERS
 from vindibot.statistics.means import rate_interval

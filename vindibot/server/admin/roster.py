@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.base.errors import UsageError
-from vindibot.base.output.text import decode_json
+from vindibot.base.text import decode_json
 from vindibot.server.users import KEY_LENGTH, name_problem, random_word
 
 MAX_ENTRANTS = 500

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Player
 from vindibot.server.app import address_of

@@ -19,7 +19,7 @@ from fastapi.responses import Response
 from sim.game import PLIES_PER_ROUND, Games, copy_of
 from sim.pictures.svg import draw_svg
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.output.text import printable
+from vindibot.base.text import printable
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
 from vindibot.server.lobby import Lobby

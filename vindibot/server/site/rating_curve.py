@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 
 #: Width and height of the drawing, and the margins around the curve.
 WIDTH, HEIGHT = 460, 190

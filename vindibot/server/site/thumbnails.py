@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from sim.game import HERO_SHIFT, STRIDE, TILE_BITS, Game
-from vindibot.base.output.pages import render
+from vindibot.base.pages import render
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.history import GameHistory
 from vindibot.server.store.database import Database

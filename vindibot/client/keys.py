@@ -22,7 +22,7 @@ KEY_LENGTH = 8
 MAX_KEY_FILE_BYTES = 4096
 
 _KEY = re.compile(r"[!-~]{1,256}")
-_log = structlog.get_logger("vindibot.base.keys")
+_log = structlog.get_logger("vindibot.client.keys")
 
 
 def find_key(key: SecretStr | None, key_file: Path | None) -> SecretStr | None:

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from vindibot.base.output.text import printable_lines
+from vindibot.base.text import printable_lines
 
 _SIZE = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 

@@ -1,19 +1,114 @@
-"""Redaction of keys and tokens in texts that come from a server, and in what is logged, shown or raised.
+"""Functions that make texts from elsewhere safe: for a terminal, as JSON, and without keys and tokens.
 
-It is a second line: no code should log a secret.
+Names, answers and error texts come from opponents, servers, programs and traits. They may hold escape sequences, which a
+terminal obeys, or characters that reverse or hide other text. Masking keys and tokens is a second line: no code should log a
+secret.
 """
 
 from __future__ import annotations
 
+import ast
 import html
+import inspect
 import json
+import math
 import re
-from typing import Any
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from pydantic import SecretStr
+if TYPE_CHECKING:
+    from pydantic import SecretStr
 
-from vindibot.base.output.text import printable
+#: Invisible characters that Unicode calls letters, marks or symbols.
+_BLANK_LETTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+)
+
+
+def printable(text: str) -> str:
+    r"""Return the text as one line of visible characters and spaces. All other characters are escaped.
+
+    The escaped characters are line breaks, control characters (C0, C1, DEL), formatting characters (bidirectional controls,
+    zero-width characters), lone surrogates, and unassigned code points. Examples of escapes: ``\n``, ``\x1b``, ``\u202e``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return the text like `printable`, but leave line breaks and tabs unchanged, for messages of several lines."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with the noun `what`, which is in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def decode_json(text: str | bytes) -> Any:
+    """Return the value in a JSON text. Its numbers are finite, and its whole numbers have at most 64 bits.
+
+    Raises ValueError for any other text.
+    """
+    try:
+        return json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply (recursion)") from None
+
+
+def _whole_number(digits: str) -> int:
+    number = int(digits) if len(digits) <= 20 else 2**64
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"a whole number has too many digits for 64 bits: {digits:.20}...")
+    return number
+
+
+def _finite_number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"a number is not finite: {digits:.20}")
+    return number
+
+
+def docstring(thing: Any) -> str:
+    """Return the docstring of a function or class, "" if there is none.
+
+    With PYTHONOPTIMIZE=2, Python has no docstrings. Then this function reads the source.
+    """
+    if thing.__doc__ or sys.flags.optimize < 2:
+        return thing.__doc__ or ""
+    try:
+        source = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return ""
+    if not isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return ""
+    return ast.get_docstring(source, clean=False) or ""
+
+
+def weight_text(weight: float) -> str:
+    """Return the weight of a trait as tables, lists and bot files show it: ``300``, ``0.9``, ``1e+07``."""
+    return f"{weight + 0.0:g}"
+
+
+def unseen_character(name: str) -> str | None:
+    """Return the code point of the first character that is invisible or changes the direction of the text, for example
+    ``U+202E``. Return None if there is no such character.
+
+    Such characters are control characters, format characters (direction, zero width), blanks other than the space, halves of
+    surrogate pairs, unassigned code points, and letters without a shape.
+    """
+    found = next((sign for sign in name if not sign.isprintable() or sign in _BLANK_LETTERS), None)
+    return None if found is None else f"U+{ord(found):04X}"
+
+
+# ---- Keys and tokens ----
 
 #: The text that replaces a secret.
 MASK = "********"
@@ -121,7 +216,7 @@ _secrets = Redactor()
 def add_secret(secret: str | SecretStr | None, *, token: bool = False) -> None:
     """Mask a secret in all later log lines (see `Redactor.add`)."""
     if secret:
-        _secrets.add(secret.get_secret_value() if isinstance(secret, SecretStr) else secret, token=token)
+        _secrets.add(secret if isinstance(secret, str) else secret.get_secret_value(), token=token)
 
 
 def redacted(text: str) -> str:

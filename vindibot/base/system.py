@@ -1,9 +1,15 @@
-"""The limits of a process: open files, memory, core dumps. A system without such limits (Windows) sets none and tells none."""
+"""What the operating system grants this process: open files, memory, core dumps, priority, processor time.
+
+A system that lacks something (Windows) limits nothing and changes nothing.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import sys
+from pathlib import Path
 
 try:
     import resource
@@ -61,3 +67,38 @@ def _limit(what: int, value: int) -> None:
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(ValueError):
         resource.setrlimit(what, (value, value))
+
+
+def lower_priority() -> None:
+    """Give this process the lowest priority, and also the group of its session, until this process ends.
+
+    Linux shares the processors among sessions first ("autogroup" in sched(7)). So without the second step, this process would
+    get as much time as all processes of another terminal.
+    """
+    if sys.platform == "win32":
+        return
+    os.setpriority(os.PRIO_PROCESS, 0, 19)  # not nice(19), which adds to the priority at the start
+    group = Path("/proc/self/autogroup")
+    with contextlib.suppress(OSError, IndexError):
+        before = group.read_text(encoding="utf-8").split()[-1]
+        group.write_text("19", encoding="utf-8")
+        atexit.register(group.write_text, before)
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """Return the smallest quota of processor time of the control groups of this process (version 2, as containers use them), in
+    cores: 1.5 for one and a half. None for no quota.
+
+    `root` is the folder that contains ``proc`` and ``sys``. In a container the files of the group itself are often in the top
+    folder, so each folder above the group counts.
+    """
+    quotas = []
+    with contextlib.suppress(OSError, ValueError):
+        group = (root / "proc/self/cgroup").read_text(encoding="utf-8").rpartition("0::/")[2].strip()
+        parts = [part for part in Path(group).parts if part != ".."]
+        for count in range(len(parts) + 1):
+            with contextlib.suppress(OSError, ValueError):
+                file = root.joinpath("sys/fs/cgroup", *parts[:count], "cpu.max")
+                allowed, period = map(int, file.read_text(encoding="utf-8").split())
+                quotas.append(allowed / period)
+    return min(quotas, default=None)

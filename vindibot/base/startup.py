@@ -1,0 +1,182 @@
+"""What a command does before it runs: it replaces its standard streams, and checks the current folder, the settings of numba, our
+packages, and the packages of an extra.
+
+After `install_streams`, `OutputFile` is the only class that writes to a terminal: ``print``, rich, click and the log use the
+streams of Python, which write to it. So a full disk or a closed terminal ends no game.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vindibot.base.errors import UsageError
+
+#: The file in the current folder from which numba reads settings.
+NUMBA_FILE = ".numba_config.yaml"
+#: The packages of the extra ``vindibot[tune]``, which ``vindibot tune`` and ``vindibot learn imitate`` need.
+TUNE = ("cmaes", "optuna", "scipy")
+#: A program that makes LLVM compile for the processor that the settings name. LLVM prints what is wrong with them.
+_COMPILES = """
+from llvmlite import binding
+from numba import config
+binding.initialize_native_target()
+features = config.CPU_FEATURES or ""
+if any(feature[0] not in "+-" for feature in features.split(",") if feature):
+    raise SystemExit("each feature must begin with + or -")
+binding.Target.from_default_triple().create_target_machine(cpu=config.CPU_NAME or "", features=features)
+"""
+
+
+def check_environment() -> None:
+    """Raise `UsageError` if the current folder was removed, or if numba cannot use a setting of the environment."""
+    try:
+        folder = Path.cwd()
+    except OSError:
+        raise UsageError("the current folder does not exist any more: change to another folder") from None
+    names = [name for name in os.environ if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"]
+    names += [NUMBA_FILE] * (folder / NUMBA_FILE).exists()
+    if not names:
+        return
+    with warnings.catch_warnings(record=True) as complaints:
+        warnings.simplefilter("always")
+        try:
+            import numba  # noqa: F401
+        except Exception as problem:  # numba checks each setting in its own way
+            raise _refused(names, str(problem) or type(problem).__name__) from None
+    for complaint in complaints:
+        if "NUMBA_" in str(complaint.message):
+            raise _refused(names, str(complaint.message))
+    if processor := [name for name in names if name.startswith("NUMBA_CPU_")]:
+        done = subprocess.run([sys.executable, "-c", _COMPILES], capture_output=True, text=True, check=False)
+        if done.stderr:
+            raise _refused(processor, done.stderr.partition("(")[0])
+
+
+def _refused(names: list[str], problem: str) -> UsageError:
+    """Return the error about the settings that the text `problem` names, about all settings if it names none."""
+    suspects = [name for name in names if name in problem] or names
+    shown = " or ".join(f"{name}={os.environ[name]!r:.60}" if name in os.environ else f"the file {name}" for name in suspects)
+    lines = problem.strip().splitlines() or [""]
+    text = lines[-1] if "NUMBA_" in lines[0] else lines[0]
+    return UsageError(f"numba cannot use {shown}: {text.rstrip('.:')}; correct it, or remove it")
+
+
+def hidden_package() -> str:
+    """Return a message if Python would import a package ``behaviours`` or ``sim`` that is not ours, else "".
+
+    Another package can hide ours: Python looks first in the current folder (``python -m pytest``), and in the folders of
+    ``PYTHONPATH`` before installed packages. `behaviours` has the same check for ``vindibot``. The two checks share no code,
+    because neither package may import the other before the check.
+    """
+    here = Path(__file__).resolve().parents[2]
+    for name in ("behaviours", "sim"):
+        spec = find_spec(name)
+        found = Path(spec.origin).resolve() if spec is not None and spec.origin else here / name
+        if here not in found.parents:
+            hides = found.parent if found.name == "__init__.py" else found
+            return f"{hides} hides the package {name!r} of vindibot: give it another name"
+    return ""
+
+
+def require_extra() -> None:
+    """Raise `UsageError` with the command that installs the packages of `TUNE`, if any is missing."""
+    missing = [name for name in TUNE if find_spec(name) is None]
+    if missing:
+        more = "python -m pip install 'vindibot[tune]', or '.[tune]' in a checkout"
+        raise UsageError(f"this command needs more packages ({', '.join(missing)}): {more}")
+
+
+# ---- Standard streams ----
+
+
+class OutputFile(io.FileIO):
+    """The file of a standard stream. After an error it drops all further output, and tells the user once.
+
+    `failed` says whether there was an error. The error of a closed pipe (`BrokenPipeError`) is raised, because a program such as
+    ``head`` closes its pipe when it needs no more output.
+    """
+
+    def __init__(self, number: int, *, closed: bool) -> None:
+        super().__init__(number, "wb", closefd=False)
+        self.failed = False
+        self._closed = closed
+
+    def write(self, data: Any) -> int:
+        """Write bytes, and return their number. Wait if the terminal or the pipe is full."""
+        if self._closed:
+            self._fail("it is closed")
+        try:
+            while (written := super().write(data)) is None:
+                select.select([], [self], [])
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            self._fail(problem.strerror or str(problem))
+            return memoryview(data).nbytes
+        return written
+
+    def _fail(self, reason: str) -> None:
+        self._closed, self.failed = False, True
+        _occupy(self.fileno())
+        if self.fileno() == 1:
+            with suppress(OSError, ValueError):
+                print(f"error: standard output cannot be written, and is lost: {reason}", file=sys.stderr, flush=True)
+
+
+def install_streams() -> OutputFile:
+    """Replace the standard streams, and return the file of standard output.
+
+    If the encoding of a stream lacks a character, the stream writes its escape sequence (``\\u2500``). A standard stream that is
+    closed gets the null device, because the next file that the program opens would take its place. On Windows, Python's own
+    streams stay, because its terminal needs them.
+    """
+    closed = [number for number in range(3) if not _is_open(number)]
+    for number in closed:
+        _occupy(number)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    output = OutputFile(1, closed=1 in closed)
+    if sys.platform == "win32":
+        return output
+    sys.stdout = _text(output, sys.stdout)
+    sys.stderr = _text(OutputFile(2, closed=2 in closed), sys.stderr)
+    return output
+
+
+def _text(file: OutputFile, before: Any) -> io.TextIOWrapper:
+    """Return a stream for texts with the encoding of the stream `before`, which is None if it was closed."""
+    if before is None:
+        return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace", line_buffering=True)
+    before.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(file),
+        before.encoding,
+        "backslashreplace",
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _occupy(number: int) -> None:
+    """Make a file descriptor refer to the null device."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    if nothing != number:
+        os.dup2(nothing, number)
+        os.close(nothing)

@@ -1,1 +1,0 @@
-"""What the operating system offers to a process: each module says what it does where a system lacks something."""
