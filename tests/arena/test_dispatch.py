@@ -19,13 +19,13 @@ import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from tests.support.players import AtOnce, Threads, at_once, threads
-from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
+from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, given_up
 from vindibot.arena.games import LocalGames
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.seats import bots
-from vindibot.arena.tournament import stopping
 from vindibot.base.errors import VindibotError
+from vindibot.base.interrupts import Stop, stopping
 from vindibot.engine import forkserver, jobs
 from vindibot.engine.jobs import JobEndedError, JobError
 from vindibot.games import game_record as gamerecord

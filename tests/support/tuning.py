@@ -12,9 +12,9 @@ import numpy as np
 from sim.generator import derive_seed
 from tests.support.arenagames import game_line
 from tests.support.players import at_once
-from vindibot.arena.dispatch import Stop
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
+from vindibot.base.interrupts import Stop
 from vindibot.config.bots import Bot
 from vindibot.config.load import Config, load_config
 from vindibot.statistics.ratings import POINTS

@@ -22,6 +22,7 @@ from vindibot.arena.results import MachineStatus, PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.seat import Forfeit
 from vindibot.base.errors import VindibotError
+from vindibot.base.interrupts import Stop
 from vindibot.engine.jobs import JobEndedError
 from vindibot.games.outcome import Reason
 
@@ -48,19 +49,6 @@ class GamePlayers(Protocol):
 
     def shutdown(self) -> None:
         """End all processes after the last game."""
-
-
-@dataclass
-class Stop:
-    """A request to stop the games.
-
-    If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
-    at once. `asked` says that a person has asked, and should know that games are still played.
-    """
-
-    soon: bool = False
-    now: bool = False
-    asked: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import tomli_w
 
 from sim.game import SEATS
 from sim.generator import derive_seed
-from vindibot.arena.dispatch import Dispatcher, Stop
+from vindibot.arena.dispatch import Dispatcher
 from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.page import write_report
 from vindibot.arena.report.summary import Summary, rate_games, summarise
@@ -36,10 +36,11 @@ from vindibot.arena.seats.entrants import Entrant, entrant_of, read_entrants
 from vindibot.arena.settings import LadderSettings
 from vindibot.arena.store import Store, StoreError, check_names, logs_path, read_origin, report_path
 from vindibot.arena.suites import read_suite
-from vindibot.arena.tournament import StartWatch, stopping
+from vindibot.arena.tournament import StartWatch
 from vindibot.base import interrupts, log
 from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import Stop, stopping
 from vindibot.base.writing import Output
 from vindibot.config.bots import forget_modules
 from vindibot.config.files import short

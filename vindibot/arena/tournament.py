@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import secrets
 import shlex
-import signal
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
+from vindibot.arena.dispatch import Dispatcher, Elsewhere
 from vindibot.arena.games import LocalGames
 from vindibot.arena.report.live import Reporter, TournamentInfo
 from vindibot.arena.report.page import check_pages
@@ -30,8 +28,8 @@ from vindibot.arena.seats.entrants import BUILT_IN, Entrant, entrant_folder, is_
 from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.suites import Suite, read_suite
-from vindibot.base import interrupts
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import Stop
 from vindibot.config.files import look_up, short
 from vindibot.config.load import Config
 from vindibot.config.settings import cores
@@ -290,32 +288,3 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
         return text
     found = look_up(name, beside=folder, folder="bots")
     return text if found is None else f"{label}={found.resolve()}" if label else str(found.resolve())
-
-
-@contextlib.contextmanager
-def stopping(stop: Stop) -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM and SIGHUP (`interrupts.stop_signals`) set `stop` in the ``with`` block.
-
-    After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
-    immediately, even if the program waits for a process that does not answer.
-    """
-    # The handler prints nothing, because the signal may come in the middle of a write. The loop that plays the games prints.
-
-    def interrupted(number: int, frame: object) -> None:
-        if signal.Signals(number).name == "SIGHUP":  # a terminal that closes sends it more than once
-            signal.signal(number, signal.SIG_IGN)
-            stop.soon = stop.asked = True
-        elif stop.soon:
-            stop.now = True
-            signal.signal(number, before[signal.Signals(number)])
-            interrupts.at_once_again()
-        else:
-            stop.soon = stop.asked = True
-
-    before = {number: signal.signal(number, interrupted) for number in interrupts.stop_signals()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            if signal.getsignal(number) is interrupted:
-                signal.signal(number, handler)

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,48 @@ def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@dataclass
+class Stop:
+    """A request to stop a long command, such as a tournament.
+
+    If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
+    at once. `asked` says that a person has asked, and should know that games are still played.
+    """
+
+    soon: bool = False
+    now: bool = False
+    asked: bool = False
+
+
+@contextmanager
+def stopping(stop: Stop) -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP (`stop_signals`) set `stop` in the ``with`` block.
+
+    The first signal sets `soon`, a second one `now`. A third one ends this program immediately, even if it waits for a process
+    that does not answer.
+    """
+    # The handler prints nothing, because the signal may come in the middle of a write. The loop that does the work prints.
+
+    def interrupted(number: int, frame: object) -> None:
+        if signal.Signals(number).name == "SIGHUP":  # a terminal that closes sends it more than once
+            signal.signal(number, signal.SIG_IGN)
+            stop.soon = stop.asked = True
+        elif stop.soon:
+            stop.now = True
+            signal.signal(number, before[signal.Signals(number)])
+            at_once_again()
+        else:
+            stop.soon = stop.asked = True
+
+    before = {number: signal.signal(number, interrupted) for number in stop_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is interrupted:
+                signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -26,11 +26,10 @@ from sim.kernels import entry
 from sim.maps import Map
 from sim.replay import Moves, events_of, moves_of
 from sim.rules import play, step
-from vindibot.arena.dispatch import Stop
-from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts
 from vindibot.base.console import plain_table, say, terminal
 from vindibot.base.errors import UsageError
+from vindibot.base.interrupts import Stop, stopping
 from vindibot.base.writing import given_path
 from vindibot.config.bots import Bot, load_bot
 from vindibot.engine.agent import Agent, in_process_voters

@@ -27,11 +27,10 @@ from rich.console import Console
 
 from behaviours.net.network import Net, Network, arrays_in, save_nets
 from vindibot import __version__
-from vindibot.arena.dispatch import Stop
-from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts
 from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import Stop, stopping
 from vindibot.base.system import lower_priority
 from vindibot.base.text import counted
 from vindibot.base.writing import only_writer, replace, short

@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vindibot.arena.dispatch import Elsewhere, Stop
+from vindibot.arena.dispatch import Elsewhere
 from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.sections import write_sections
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ClusterSettings
-from vindibot.arena.tournament import stopping
 from vindibot.base import interrupts, log
 from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import Stop, stopping
 from vindibot.base.text import counted
 from vindibot.base.writing import short
 from vindibot.config.bots import name_to_load

@@ -32,12 +32,13 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from sim.generator import derive_seed
-from vindibot.arena.dispatch import Dispatcher, GamePlayers, Stop
+from vindibot.arena.dispatch import Dispatcher, GamePlayers
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, MapSet, read_map_set
 from vindibot.arena.seats.entrants import Entrant, Limits, unique_label
 from vindibot.arena.settings import MapSettings
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import Stop
 from vindibot.base.writing import LineFile, begins_with, short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.load import Config

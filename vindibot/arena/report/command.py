@@ -17,10 +17,11 @@ from vindibot.arena.report.table import show
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.settings import ArenaSettings, ClusterSettings
 from vindibot.arena.store import setup_path
-from vindibot.arena.tournament import Tournament, prepare, stopping
+from vindibot.arena.tournament import Tournament, prepare
 from vindibot.base import interrupts, log
 from vindibot.base.console import say
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.interrupts import stopping
 from vindibot.base.writing import short
 from vindibot.engine.warmup import warm
 
