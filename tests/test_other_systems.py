@@ -34,8 +34,6 @@ PLACES = {
             "vindibot/arena/seats/bots.py",
             "vindibot/arena/seats/programs.py",
             "vindibot/arena/seats/stdio.py",
-            "vindibot/devtools/trials/answering.py",
-            "vindibot/devtools/trials/trial.py",
             "vindibot/engine/forkserver.py",
             "vindibot/engine/jobs.py",
             "vindibot/engine/worker_process.py",
@@ -51,7 +49,7 @@ PLACES = {
     "vindibot/client/keys.py": "a key file has no mode",
     "vindibot/config/settings.py": "the number of cores is that of the machine",
     "vindibot/devtools/doctor.py": "knows no load, and says that child processes are missing",
-    "vindibot/devtools/trials/asking.py": "`turn --pdb` has no time limit",
+    "vindibot/devtools/rerun.py": "`turn --pdb` has no time limit",
     "vindibot/server/game_server.py": "a port is free at once after the end of its server",
     "vindibot/terminal/keyboard.py": "no keys are read",
 }

@@ -43,8 +43,8 @@ if _hidden := hidden_package():
 
 from behaviours.base import Behaviour, SearchInfo, View, as_votes, plain_info, plain_votes
 from vindibot.devtools.conformance import CHECKS, Check, ConformanceError, check_trait, check_turn
-from vindibot.devtools.trials.asking import best_moves
-from vindibot.devtools.trials.response import MOST_ANSWERS
+from vindibot.engine.asking import best_moves
+from vindibot.engine.trial import MOST_ANSWERS
 from vindibot.games.files.recorded_turn import NODES as NODES, view
 
 __all__ = [

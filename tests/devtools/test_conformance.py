@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from behaviours import Behaviour, View, Votes
 from sim.board import BoardError, parse
 from sim.game import STAY
-from tests.support.paths import BOTS
+from tests.support.paths import BOTS, TOP
 from vindibot.devtools import conformance
 from vindibot.testing import CHECKS, Check, ConformanceError, check_trait, check_turn, view, votes
 
@@ -149,3 +153,31 @@ def test_one_turn_in_this_process() -> None:
         with pytest.raises(ConformanceError) as found:
             check_turn(trait, games, 0)
         assert found.value.check == check
+
+
+PROGRAM = """
+from behaviours import Behaviour, View, Votes
+from vindibot.testing import check_trait
+
+class Mine(Behaviour):
+    def vote(self, view: View) -> Votes:
+        return 0
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "last", "message"),
+    [
+        ("cell", "check_trait(Mine)", "its class is defined in a notebook or in the interactive interpreter"),
+        ("file", "check_trait(Mine)", "the program has no `if __name__ == '__main__':`"),
+        ("file", "if __name__ == '__main__':\n    check_trait(Mine)", ""),
+    ],
+)
+def test_class_in_the_program_itself(tmp_path: Path, how: str, last: str, message: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM + last)
+    words = ["-c", PROGRAM + last] if how == "cell" else [str(program)]
+    done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (not message), done.stderr
+    assert message in done.stderr

@@ -23,11 +23,12 @@ from vindibot.cli.main import main
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.devtools.bench import TURNS, Times, generated_positions, spread
-from vindibot.devtools.trials.asking import ask, recorded_bot
-from vindibot.devtools.trials.response import TrialPosition
+from vindibot.devtools.rerun import recorded_bot
 from vindibot.engine.agent import Agent, voters
+from vindibot.engine.asking import ask_here
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
+from vindibot.engine.trial import TrialPosition
 from vindibot.games.files.recording import Header, Recorder, Recording, read_recording
 from vindibot.games.protocol import Player, from_games
 from vindibot.session.player import TraitHeader
@@ -266,7 +267,7 @@ def _interrupted_by_a_trait(mine: Path) -> None:
     (trait,) = [behaviour for _, behaviour in load_bot("presses.toml").build()]
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        ask([trait], view("|@1@2|\n|    |"), None)
+        ask_here([(0, trait)], view("|@1@2|\n|    |"), None)
     assert signal.getsignal(signal.SIGINT) == before
     result = run("bench", "presses.toml", shipped("project/recordings/sample.jsonl"))
     assert result.exit_code == 130, result.output

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.support.commands import begin, ended, line_with
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
-from vindibot.devtools.trials.watching import MOST_FILES, _stamps
+from vindibot.devtools.watching import MOST_FILES, _stamps
 
 pytestmark = pytest.mark.timeout(300)
 TRAIT = """from behaviours import Behaviour, View, Votes

@@ -283,15 +283,6 @@ def test_a_breakpoint_starts_the_debugger_without_an_option(folder: Path) -> Non
     assert re.search(r"^breaks +now ", done.stdout, re.MULTILINE)
 
 
-def test_votes_that_another_process_invents_are_no_votes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trait that writes to all its descriptors harms its own vote alone."""
-    monkeypatch.chdir(folder)
-    result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", "invents.toml"])
-    assert result.exit_code == 0, result.output
-    assert re.search("^invents: killed: its process ended with an invalid message", result.output, re.MULTILINE), result.output
-    assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE)
-
-
 def test_an_exception_that_no_line_of_a_trait_raised() -> None:
     class Calm(Behaviour):
         def vote(self, view: View) -> Votes:

@@ -9,7 +9,7 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import DIRECTIONS, GAME, RUNNING
 from sim.generator import generate
 from vindibot.config.bots import load_bot
-from vindibot.devtools.trials.asking import best_moves
+from vindibot.engine.asking import best_moves
 from vindibot.games.files.review import Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.review.turns import Reviewer, positions, review_turn

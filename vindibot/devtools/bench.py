@@ -23,18 +23,15 @@ from vindibot.base.text import counted, printable
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import short
 from vindibot.devtools.explanation import trait_table
-from vindibot.devtools.trials.answering import RUN
-from vindibot.devtools.trials.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, traits_of
-from vindibot.devtools.trials.response import TrialPosition
-from vindibot.devtools.trials.trial import Trial
+from vindibot.devtools.rerun import traits_of
+from vindibot.engine.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Asker
 from vindibot.engine.failures import debug_command
 from vindibot.engine.runner import Vote
+from vindibot.engine.trial import TrialPosition
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import BallotEntry, tally
 from vindibot.games.files.recorded_turn import view
 from vindibot.games.files.recording import read_recording
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 
 #: The players of new games, and the boards: (size, percent of walls, percent of mines). If a percentage is None, the seed of the
 #: game decides it.
@@ -135,9 +132,9 @@ def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]
 
 
 def measure(
-    trial: Trial, labels: Sequence[str], positions: Sequence[TrialPosition], nodes: int | None, progress: Progress
+    asker: Asker, labels: Sequence[str], positions: Sequence[TrialPosition], nodes: int | None, progress: Progress
 ) -> tuple[list[Times], bool]:
-    """Return the times of the traits of a trial, and whether Ctrl-C ended the measurement early. `labels` name the traits.
+    """Return the times of the traits of `asker`, and whether Ctrl-C ended the measurement early. `labels` name the traits.
 
     Each trait gets a new view. So its time includes work that the traits of a bot share in a game. A trait that was killed at the
     time limit, or has ended its process, is not called again.
@@ -148,7 +145,7 @@ def measure(
     cold = {*range(len(times))}  # traits that have not run in the present process: their first call loads modules
 
     def ask(number: int, position: TrialPosition) -> None:
-        (vote,) = trial.votes(position, [number], nodes=nodes, seconds=seconds, limit=limit)
+        (vote,) = asker.votes(position.view(nodes), [number], seconds=seconds, limit=limit)
         times[number].votes.append((vote, position))
         if times[number].ended:
             cold.update(range(len(times)))
@@ -211,9 +208,8 @@ def time_traits(
     console: Console, bot: Bot, recordings: Sequence[Path], *, nodes: int | None, most: int = TURNS, only: Sequence[str] = ()
 ) -> int:
     """Measure a bot's traits, print the table and return the exit code (130 after Ctrl-C). Raises `VindibotError`."""
-    with loading_beside(RUN, Needs(bot.folders, bot.modules)):
-        traits = traits_of(bot, only)
-        warm(console)
+    traits = traits_of(bot, only)
+    warm(console)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         if recordings:
@@ -225,8 +221,8 @@ def time_traits(
                 positions.append(position)
                 progress.advance(task)
             progress.remove_task(task)
-        with Trial.of(traits, bot) as trial:
-            times, interrupted = measure(trial, [spec.label for spec, _ in traits], spread(positions, most), nodes, progress)
+        with Asker(bot, traits) as asker:
+            times, interrupted = measure(asker, [spec.label for spec, _ in traits], spread(positions, most), nodes, progress)
     if not positions:
         console.print("these recordings have no turns", style="yellow")
         return 1

@@ -20,13 +20,10 @@ from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
+from vindibot.base.errors import VindibotError
 from vindibot.base.text import printable_lines
 from vindibot.config.bots import import_path
-from vindibot.devtools.trials.answering import RUN
-from vindibot.devtools.trials.response import MOST_ANSWERS, Response, TrialPosition, ask
-from vindibot.devtools.trials.trial import Trial, TrialBuildError
-from vindibot.engine.worker import TraitPlan
-from vindibot.processes.server import loading_beside
+from vindibot.engine.trial import MOST_ANSWERS, Response, Trial, TrialPosition, ask
 
 #: Seconds that a trait may take for a turn: the usual limit of a server.
 LIMIT = 1.0
@@ -77,11 +74,9 @@ class TraitTrial(Trial):
     """
 
     def __init__(self, trait: Behaviour, more: Sequence[TrialPosition], seconds: float) -> None:
-        kind = type(trait)
-        plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
         path = import_path()
-        super().__init__([plan], [trait], [folder for folder in sys.path if folder not in path])
-        self.trait, self.more, self.seconds = trait, more, seconds
+        super().__init__(trait, [folder for folder in sys.path if folder not in path])
+        self.more, self.seconds = more, seconds
 
     def ask_it(self, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
         """Return the response of the trait to a position; see `Trial.ask`."""
@@ -128,13 +123,14 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
     """Run checks on a trait in one process. If this process ends, the next check gets a new one."""
     __tracebackhide__ = True
     trait = trait() if isinstance(trait, type) else trait
+    if type(trait).__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
+        wrong = "its class is defined in a notebook or in the interactive interpreter, from which no other process can import it"
+        raise ConformanceError(trait, "build", wrong, "write the class to a file, such as mine.py, and import it from there")
     more = [_position("one of your own boards", board) for board in boards]
     failures = []
     try:
-        trial = TraitTrial(trait, more, seconds)
-        with loading_beside(RUN, trial.needs):
-            kernels.warm()
-        with trial:
+        kernels.warm()
+        with TraitTrial(trait, more, seconds) as trial:
             for check in checks:
                 try:
                     check.run(trial)
@@ -142,7 +138,7 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
                     failures.append(ConformanceError(trait, check.name, broken.wrong, broken.advice))
                     if broken.fatal:
                         break
-    except TrialBuildError as problem:
+    except VindibotError as problem:
         raise ConformanceError(trait, "build", f"it cannot be built in another process: {problem}", _BUILD) from None
     if len(failures) == 1:
         raise failures[0]
@@ -330,7 +326,7 @@ def _in_time(
     for _ in range(LATE - 1):
         if fastest <= seconds:
             return
-        trial.restart()
+        trial.end()
         fastest = min(fastest, trial.ask_it(position, nodes, stop_after).seconds)
     if fastest <= seconds:
         return

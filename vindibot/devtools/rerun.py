@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import faulthandler
 import math
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import pdb  # noqa: T100  # what `vindibot turn --pdb` starts
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import isgenerator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from behaviours.base import View
+from behaviours.base import Behaviour, View
+from behaviours.registry import BehaviourError, find as find_behaviour
 from sim.game import DIRECTIONS
 from vindibot.base.console import say
 from vindibot.base.errors import UsageError
 from vindibot.base.text import printable
-from vindibot.config.bots import Bot, load_bot, named_modules
+from vindibot.config.bots import Bot, load_bot, make_importable, named_modules
 from vindibot.config.files import short
+from vindibot.config.trait_spec import TraitSpec
 from vindibot.devtools.explanation import (
     heading,
     how_to_see,
@@ -31,22 +42,74 @@ from vindibot.devtools.explanation import (
     vote_cells,
     votes_table,
 )
-from vindibot.devtools.trials.answering import RUN
-from vindibot.devtools.trials.asking import LIMIT_WITH_NODES, SECONDS, debug, find_bot, traits_of
-from vindibot.devtools.trials.response import TrialPosition
-from vindibot.devtools.trials.trial import Trial
-from vindibot.devtools.trials.watching import run_at_each_change
+from vindibot.devtools.watching import run_at_each_change
+from vindibot.engine import failures, runner
+from vindibot.engine.asking import LIMIT_WITH_NODES, SECONDS, Asker, Traits, interrupts
+from vindibot.engine.failures import OutOfTime, own_traceback
 from vindibot.engine.health import TraitHealth, ballot_entry
+from vindibot.engine.runner import Vote, failure, parse_answer
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.files.game_files import kind_of, read_game_file
 from vindibot.games.files.recorded_turn import NODES, Continuation, choose_turn, view
 from vindibot.games.files.recording import RecordedTurn, Recording
-from vindibot.processes.requests import Needs
-from vindibot.processes.server import loading_beside
 
 #: Default time limit of a trait, as a multiple of the game's time limit for a turn.
 LIMIT_FACTOR = 10
+
+
+#: Seconds between interruptions of a trait that catches `OutOfTime`.
+INTERVAL = 0.2
+#: Seconds from the limit until the process ends itself, if the trait is in compiled code, which nothing interrupts.
+LAST_RESORT = 4.0
+#: Files whose code is on the stack while a debugger is open.
+_DEBUGGERS = ("bdb.py", "pydevd.py")
+
+
+def recorded_bot(recording: Recording) -> Bot:
+    """Return the bot that made a recording. Its traits and their parameters come from the header of the recording.
+
+    The user's own traits are looked up in the current folder, in ``bots/`` and beside the recording. Raises `UsageError` if a
+    trait cannot be built.
+    """
+    folders = tuple(str(folder.resolve()) for folder in (Path(), Path("bots"), recording.path.parent) if folder.is_dir())
+    make_importable(folders)
+    header = recording.header
+    specs = []
+    for trait in header.traits:
+        try:
+            kind = find_behaviour(trait.use)
+            spec = TraitSpec(
+                trait.label, trait.use, trait.weight, f"{kind.__module__}:{kind.__qualname__}", dict(trait.parameters)
+            )
+            spec.build()
+        except (BehaviourError, ValidationError) as problem:
+            reason = problem.errors()[0]["msg"] if isinstance(problem, ValidationError) else str(problem)
+            raise UsageError(
+                f"{recording.path}: the trait {trait.label!r:.60} of the bot {header.bot!r:.60} cannot be built here: {reason};"
+                " name the bot's file with --bot"
+            ) from None
+        specs.append(spec)
+    if not specs:
+        raise UsageError(f"{recording.path}: the header names no traits; name the bot's file with --bot")
+    return Bot(header.bot, str(recording.path), folders, tuple(specs))
+
+
+def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
+    """Return a bot's traits, newly built. With `only`, return only the traits with these labels.
+
+    Raises `UsageError` for an unknown label.
+    """
+    labels = [spec.label for spec in bot.traits]
+    for label in only:
+        if label not in labels:
+            raise UsageError(f"the bot {bot.name} has no trait {label!r:.60}; it has {', '.join(labels)}")
+    return [(spec, behaviour) for spec, behaviour in bot.build() if not only or spec.label in only]
+
+
+def find_bot(name: str | None, recording: Recording) -> Bot:
+    """Return the bot called `name`. If `name` is None, return the bot that made the recording."""
+    return recorded_bot(recording) if name is None else load_bot(name)
 
 
 @dataclass(frozen=True)
@@ -154,9 +217,8 @@ def _ballot(
 ) -> Ballot | None:
     """Return the ballot of a bot's traits for the view that `view_with` returns for a budget of nodes; see `rerun_turn`."""
     nodes = options.nodes
-    with nullcontext() if options.debugger else loading_beside(RUN, Needs(bot.folders, bot.modules)):
-        traits = traits_of(bot, options.only)
-        warm(console)
+    traits = traits_of(bot, options.only)
+    warm(console)
     usual_ms = LIMIT_FACTOR * game_limit_ms if nodes is None else 1000 * LIMIT_WITH_NODES
     limit = (usual_ms if options.limit_ms is None else options.limit_ms) / 1000
     new_view = partial(view_with, NODES if options.debugger and nodes is None else nodes)
@@ -169,10 +231,9 @@ def _ballot(
                 return None
             votes.append(vote)
     else:
-        position = TrialPosition.of(here)
-        with Trial.of(traits, bot) as trial:
+        with Asker(bot, traits) as asker:
             seconds = SECONDS if nodes is None else None
-            votes = trial.votes(position, range(len(traits)), nodes=nodes, seconds=seconds, limit=limit, has_map=True)
+            votes = [vote for number in range(len(traits)) for vote in asker.votes(here, [number], seconds=seconds, limit=limit)]
     health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
     entries = [ballot_entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
     return tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
@@ -214,3 +275,78 @@ def _same_votes(one: BallotEntry, other: BallotEntry) -> bool:
         return one.votes is other.votes and one.status == other.status
     pairs = zip(one.weighted, other.weighted, strict=True)
     return all(math.isclose(now, then, rel_tol=1e-9, abs_tol=1e-12) for now, then in pairs)
+
+
+# ---- Under the debugger ----
+
+
+@contextmanager
+def _time_limit(limit: float | None) -> Iterator[None]:
+    """Raise `OutOfTime` in the code of the ``with`` block if it runs for more than `limit` seconds (None: never).
+
+    The timer stops when a debugger opens. Compiled code cannot be interrupted. If it does not return, the process prints its
+    stack, which shows the line of the trait, and ends with exit code 1. Outside the main thread, and on Windows, there is no
+    limit.
+    """
+    if limit is None or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        innermost = frame
+        while frame is not None:
+            if frame.f_code.co_filename.endswith(_DEBUGGERS):
+                end()
+                return
+            frame = frame.f_back
+        if innermost is not None and innermost.f_code.co_filename not in (runner.__file__, failures.__file__, __file__):
+            raise OutOfTime(f"no answer after {limit:g} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, limit, INTERVAL)
+    faulthandler.dump_traceback_later(limit + LAST_RESORT, exit=True, file=2)
+    try:
+        yield
+    finally:
+        end()
+        signal.signal(signal.SIGALRM, before)
+
+
+def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit: float | None = None) -> Vote | None:
+    """Run a trait under Python's debugger and return its vote; None if the user quits the debugger.
+
+    First the trait runs without the debugger. If this run raises an error, or still runs after `limit` seconds, the debugger
+    opens at the current line of the trait's own code. Otherwise the trait runs a second time, and the debugger stops at the start
+    of `vote`. `new_view` makes a view for each run. `number` is the number of the trait in the returned vote. The time of this
+    vote is NaN.
+    """
+    with interrupts() as interrupted:
+        try:
+            with _time_limit(limit):
+                votes, info = parse_answer(_answers(behaviour, new_view())[-1])
+        except BaseException as problem:
+            if interrupted():
+                raise KeyboardInterrupt from None
+            if (trace := own_traceback(problem, behaviour)) is not None:
+                pdb.post_mortem(trace)
+                return failure(number, behaviour, problem, math.nan)
+    debugger = pdb.Pdb(skip=[__name__])
+    view = new_view()
+    try:
+        answers: list[Any] | None = debugger.runcall(_answers, behaviour, view)
+        if answers is None:
+            return None
+        votes, info = parse_answer(answers[-1])
+    except Exception as problem:
+        return failure(number, behaviour, problem, math.nan)
+    return Vote(number, votes, math.nan, True, info=info, notes=view.notes.taken())
+
+
+def _answers(behaviour: Behaviour, view: View) -> list[Any]:
+    """Return all answers of a trait, in their order of time. There is at least one."""
+    answer = behaviour.vote(view)
+    return [None, *answer] if isgenerator(answer) else [answer]

@@ -30,7 +30,7 @@ from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output
 from vindibot.config.bots import Bot
 from vindibot.devtools.explanation import heading
-from vindibot.devtools.trials.asking import find_bot, traits_of
+from vindibot.devtools.rerun import find_bot, traits_of
 from vindibot.engine.warmup import warm
 from vindibot.games.files.recorded_turn import choose_turn, view
 from vindibot.games.files.recording import read_recording

@@ -130,7 +130,8 @@ def encode_turn(view: View) -> bytes:
 class WorkerSetup(NamedTuple):
     """What a worker gets once: the plans of its traits, the folders to import them from, and its number in the pool.
 
-    `memory` is that of its `WorkerMemory`, `parts` that of `Parts`, None if no work can be shared.
+    `memory` is that of its `WorkerMemory`, `parts` that of `Parts`, None if no work can be shared. `captures` says whether the
+    answers have what the traits print. Otherwise it goes to the output of the process.
     """
 
     plans: Sequence[TraitPlan]
@@ -139,6 +140,7 @@ class WorkerSetup(NamedTuple):
     memory: Any
     parts: Any
     layout: PartsLayout
+    captures: bool = True
 
 
 class _Captured(io.TextIOBase):
@@ -191,7 +193,8 @@ def serve(requests: Requests, setup: WorkerSetup) -> None:
     """
     captured = _Captured()
     printed = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = captured
+    if setup.captures:
+        sys.stdout = sys.stderr = captured
     built = build(setup.plans, setup.folders)
     requests.send(pickle.dumps("" if isinstance(built, list) else built))
     if isinstance(built, list):

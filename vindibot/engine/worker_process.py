@@ -309,6 +309,7 @@ class Requests:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._armed = False
 
     def receive(self) -> bytes:
         """Return the next request. Raises `EOFError` or `ConnectionError` if the parent has closed its end."""
@@ -324,12 +325,19 @@ class Requests:
                 yield self.receive()
 
     def limit(self, seconds: float | None) -> None:
-        """End this process after `seconds` seconds, even if compiled code hangs. With None, there is no limit any more."""
+        """End this process after `seconds` seconds, even if compiled code hangs. With None, there is no limit any more.
+
+        At its end the process prints its stack.
+        """
         signal.setitimer(signal.ITIMER_REAL, 0)
         if seconds is not None:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # other code may have changed it
+            if not self._armed or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:  # other code may have changed it
+                faulthandler.unregister(signal.SIGALRM)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                faulthandler.register(signal.SIGALRM, 2, all_threads=False, chain=True)
+                self._armed = True
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
 
 
 def _run(

@@ -21,7 +21,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.text import counted, printable
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
-from vindibot.devtools.trials.trial import voting_elsewhere
+from vindibot.engine.asking import asking
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.game_files import games_path, kind_of, read_game_file
@@ -118,8 +118,8 @@ def ask_both(
     """
     asked_turns = []
     with (
-        voting_elsewhere(bots[0]) as first,
-        voting_elsewhere(bots[1]) as second,
+        asking(bots[0]) as first,
+        asking(bots[1]) as second,
         ThreadPoolExecutor(2, "vindibot-diff") as threads,
     ):
         for game, position in turns:

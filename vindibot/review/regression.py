@@ -21,8 +21,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output, short
 from vindibot.config.bots import Bot
-from vindibot.devtools.trials.asking import moves_of
-from vindibot.devtools.trials.trial import voting_elsewhere
+from vindibot.engine.asking import asking, moves_of
 from vindibot.games.files.review import Review, ReviewedTurn
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
@@ -64,7 +63,7 @@ def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTu
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
     answers = []
-    with voting_elsewhere(bot) as ballot, progress_bar(console) as progress:
+    with asking(bot) as ballot, progress_bar(console) as progress:
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
         for position in positions(history, heroes):
             turn = by_turn.get(position.turn)

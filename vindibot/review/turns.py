@@ -14,7 +14,7 @@ from behaviours.base import RECENT_TURNS, Budget, View
 from sim.game import BLOW, CRASH, DIRECTIONS, GAME, MINE, OFFSET, PLIES_PER_ROUND, RUNNING, STAY, TAVERN, TILE_BITS, Games
 from vindibot.config.bots import Bot, name_to_load
 from vindibot.config.signature import build, digest_of
-from vindibot.devtools.trials.asking import best_moves
+from vindibot.engine.asking import best_moves
 from vindibot.games.files.review import LONGEST_LINE, PHASES, Kind, MoveValue, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.games.position import write_moves
