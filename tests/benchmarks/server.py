@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import structlog
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from sim import kernels
 from tests.benchmarks import Row, sized
 from tests.support.waiting import until
-from vindibot.server.connection import JoiningTransport, LimitedConnection
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
@@ -108,7 +108,7 @@ class Stopwatch:
 @contextlib.asynccontextmanager
 async def serving(watch: Stopwatch, **settings: Any) -> AsyncIterator[EmbeddedServer]:
     options = {"keys": "any", "time_limit_ms": LIMIT_MS, "keep_finished_seconds": 1, "rounds": 600, "seed": 1} | settings
-    options |= dict.fromkeys(("heroes_per_key", "heroes_per_address", "streams_per_address", "connections_per_address"), 100_000)
+    options |= dict.fromkeys(("heroes_per_key", "heroes_per_address", "streams_per_address", "requests_per_address"), 100_000)
     async with EmbeddedServer(ServerSettings.model_validate(options), (watch,)) as server:
         yield server
 
@@ -136,20 +136,19 @@ async def own_share(plies: int = PLIES) -> list[float]:
     """Return, for each ply, the seconds from reading a move to writing the next state, with four fast clients."""
     watch = Stopwatch()
     shares: list[float] = []
-    receive, flush = LimitedConnection.data_received, JoiningTransport._flush
+    receive, send = H11Protocol.data_received, RequestResponseCycle.send
 
-    def data_received(self: LimitedConnection, data: bytes) -> None:
+    def data_received(self: H11Protocol, data: bytes) -> None:
         watch.read_at = time.perf_counter()
         receive(self, data)
 
-    def noted(self: Any) -> None:
-        had = bool(self._pieces)
-        flush(self)
-        if had and watch.read_at:
+    async def noted(self: RequestResponseCycle, message: Any) -> None:
+        await send(self, message)
+        if message["type"] == "http.response.body" and watch.read_at:
             shares.append(time.perf_counter() - watch.read_at)
             watch.read_at = 0.0
 
-    LimitedConnection.data_received, JoiningTransport._flush = data_received, noted  # type: ignore[method-assign]
+    H11Protocol.data_received, RequestResponseCycle.send = data_received, noted  # type: ignore[method-assign]
     try:
         async with serving(watch) as server:
             process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, 1, 60.0))
@@ -158,7 +157,7 @@ async def own_share(plies: int = PLIES) -> list[float]:
             process.terminate()
             process.join()
     finally:
-        LimitedConnection.data_received, JoiningTransport._flush = receive, flush  # type: ignore[method-assign]
+        H11Protocol.data_received, RequestResponseCycle.send = receive, send  # type: ignore[method-assign]
     return shares[200:]
 
 

@@ -252,8 +252,11 @@ async def test_a_client_that_asks_again_is_in_one_game_once() -> None:
 
 
 async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:
-    limits = {"head_seconds": 0.05, "body_seconds": 0.05}
-    async with serving(rounds=1, **limits) as server, playing(server, *"abcd") as bots, connection(server) as (reader, writer):
+    async with (
+        serving(rounds=1, body_seconds=0.05) as server,
+        playing(server, *"abcd") as bots,
+        connection(server) as (reader, writer),
+    ):
         writer.write(post("/api/arena", f"key={bots[0].key}".encode(), FORM))
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):

@@ -137,22 +137,6 @@ async def test_a_second_move_of_the_same_instant_does_not_count_for_the_next_tur
         assert room.moves[0::4] == [2, 2, 2]
 
 
-async def test_a_move_that_began_to_arrive_before_its_state_was_sent_is_refused() -> None:
-    async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
-        await bot.join(map=MAP)
-        request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
-        writer.write(request[:20])
-        await until(lambda: any(connection._began is not None for connection in server._asgi.server_state.connections))
-        assert (await bot.move("South")).status_code == 200
-        writer.write(request[20:])
-        status, _, body = await read_response(reader)
-        assert (status, body.decode()) == (400, WAIT)
-        writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
-        assert (await read_response(reader))[0] == 200
-        [room] = server.lobby.rooms.values()
-        assert room.moves[0::4] == [2, 1]
-
-
 async def test_a_client_that_disconnected_before_its_first_turn_can_still_move() -> None:
     async with serving() as server, match_of_four(server) as (bots, joins):
         [room] = server.lobby.rooms.values()

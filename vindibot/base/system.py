@@ -16,9 +16,6 @@ try:
 except ImportError:
     resource = None  # type: ignore[assignment]
 
-#: What `free_files` returns if the system does not tell.
-MANY_FILES = 2**31
-
 
 def open_files() -> set[int]:
     """Return the file descriptors that are open in this process. Raises `OSError` where there is no ``/proc``."""
@@ -28,15 +25,6 @@ def open_files() -> set[int]:
             os.fstat(number)
             found.add(number)
     return found
-
-
-def free_files() -> int:
-    """Return the number of files that this process may still open. It is `MANY_FILES` if the system does not tell."""
-    try:
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return MANY_FILES if most == resource.RLIM_INFINITY else most - len(open_files())
-    except (AttributeError, OSError):
-        return MANY_FILES
 
 
 def allow_many_files() -> None:

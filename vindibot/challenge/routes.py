@@ -33,9 +33,7 @@ from vindibot.challenge.people import People, Person
 from vindibot.challenge.settings import LARGEST_SEED, LONGEST_NAME, GameRequest, PersonMove, PersonName
 from vindibot.config.messages import dotted, explain
 from vindibot.games.files.recorded_turn import Continuation
-from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
-from vindibot.server.settings import ServerSettings
 from vindibot.viewer.bundle import StateWriter, VotesWriter
 from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
 
@@ -93,7 +91,7 @@ async def read_json(request: Request, model: type[_Model]) -> _Model:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refusal(415, "Send the request as application/json")
     try:
-        return model.model_validate_json(await read_body(request, ServerSettings()))
+        return model.model_validate_json(await request.body())
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         where, words = dotted(first["loc"]), explain(first, known=list(model.model_fields))

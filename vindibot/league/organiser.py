@@ -104,7 +104,7 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
         Parameters: key (the organiser's or the administrator's key), action (start, pause, resume, end or undo), bot (with undo:
         the name of a bot; without it, the absences of all bots are undone), form (instead of the key: the secret of the page).
         """
-        parameters = await read_parameters(request, settings)
+        parameters = await read_parameters(request)
         director = leagues.find(name)
         key, action = parameters.get("key", "").strip(), parameters.get("action", "")
         if key:
@@ -159,7 +159,7 @@ def add_league_routes(app: FastAPI, administration: Administration, leagues: Lea
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=body_of(LeagueRequest))
     async def create(request: Request) -> Response:
         """Make a league, which waits for its start. The answer has the bots' new keys. No later answer repeats these keys."""
-        wanted = await read_model(request, settings, LeagueRequest)
+        wanted = await read_model(request, LeagueRequest)
         roster = roster_from_list(wanted.roster)
         director = await leagues.create(wanted.name, wanted.settings, roster)
         return JSONResponse(overview(director) | {"bots": keys_of(roster)}, 201, {"Cache-Control": "no-store"})

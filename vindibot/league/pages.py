@@ -213,7 +213,7 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, setti
     @app.post("/leagues/{name}/bots/{number}", response_class=Response, openapi_extra=operation(game={"type": "string"}))
     async def review(request: Request, name: str, number: int) -> Response:
         """Review the heroes of this bot in a game. Parameter: game (the id of the game)."""
-        game_id = (await read_parameters(request, settings)).get("game", "")
+        game_id = (await read_parameters(request)).get("game", "")
         director = found(name, number)
         for game in _games_of(director, number - 1, reviews):
             played = game.fixture.result is not None and game.fixture.result.game_id == game_id != ""

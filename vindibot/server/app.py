@@ -12,8 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.games.protocol import LIMIT_HEADER, encode_json, read_direction
-from vindibot.server.connection import ARRIVED
-from vindibot.server.limits import client_address
+from vindibot.server.limits import RequestLimits, client_address
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.parameters import DIR, KEY, MAP, TURN, TURNS, operation, read_int, read_parameters
@@ -22,8 +21,6 @@ from vindibot.server.room import Room, RoomSeat, Snapshot, Waiter
 from vindibot.server.users import User
 
 NO_KEY = "Did you forget the key parameter?"
-#: Key in a request's scope. Its value is the connection's own `send`, without the middleware.
-SEND = "vindibot.send"
 #: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets this status.
 CLIENT_CLOSED = 499
 
@@ -63,27 +60,16 @@ class StateResponse(Response):
             self._room.sent(self._seat, self._snapshot)
 
 
-class _App(FastAPI):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[SEND] = send  # no middleware has wrapped `send` yet, so this is the connection's own function
-        await super().__call__(scope, receive, send)
-
-
 def create_app(lobby: Lobby) -> FastAPI:
     """Return a FastAPI application with the routes for players. Use it in one event loop only."""
     settings = lobby.settings
-    app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.add_middleware(RequestLimits, settings=settings)
     _add_game_routes(app, lobby)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:
-        headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
-        if refusal.status in (408, 413, 429):
-            headers["Connection"] = "close"  # the rest of the request's body is not read
-        retry_after = refusal.retry_after or (5 if refusal.status == 503 else None)
-        if retry_after is not None:
-            headers["Retry-After"] = str(retry_after)
-        return PlainTextResponse(refusal.text, refusal.status, headers)
+        return refusal.response(request.url.path, settings)
 
     @app.exception_handler(HTTPException)
     async def missing(request: Request, error: HTTPException) -> Response:
@@ -98,15 +84,13 @@ def create_app(lobby: Lobby) -> FastAPI:
 
 
 def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
-    settings = lobby.settings
-
     @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
         """Play a training game against three random bots.
 
         Parameters: key, turns (number of rounds, at most 600), map (name or text of a map).
         """
-        parameters = await read_parameters(request, settings)
+        parameters = await read_parameters(request)
         turns = read_int(parameters.get("turns", ""))
         if turns is None and parameters.get("turns"):
             raise Refusal(400, NO_KEY)
@@ -116,7 +100,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
         """Play against three other bots. The answer comes once four bots have joined and it is your turn. Parameters: key."""
-        parameters = await read_parameters(request, settings)
+        parameters = await read_parameters(request)
         return await _join(request, lobby, parameters, lobby.join_arena)
 
     @app.post("/api/waiting", response_class=JSONResponse, openapi_extra=operation(key=KEY, required=("key",)))
@@ -125,7 +109,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
         `missing` is null if your bot waits for no game, or for a game of a league. `botUrl` is null before your bot's first game.
         """
-        parameters = await read_parameters(request, settings)
+        parameters = await read_parameters(request)
         user = await lobby.known_user(_key(parameters), client_address(request))
         if user is None:
             return JSONResponse({"missing": None, "botUrl": None})
@@ -142,7 +126,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         Parameters: dir (North, South, East, West or Stay), turn (optional: the turn that the move is for). A second request for
         the same turn gets the same answer.
         """
-        parameters = await read_parameters(request, settings)
+        parameters = await read_parameters(request)
         if not parameters.get("dir", "").strip():
             raise Refusal(400, "")
         # The path parameters are not arguments of the function: FastAPI would take a tenth of the request's time to read them.
@@ -153,7 +137,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
             await lobby.limits.refuse_token(client_address(request))
             raise
         turn = read_int(parameters.get("turn", ""))
-        outcome = await room.move(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
+        outcome = await room.move(seat, read_direction(parameters["dir"]), turn)
         return _answer(request, room, seat, outcome)
 
 

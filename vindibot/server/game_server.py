@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import os
 import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import structlog
 
 from sim.kernels import warm
 from vindibot.base import interrupts
 from vindibot.base.asgi import AsgiServer
 from vindibot.base.errors import UsageError
 from vindibot.server.app import create_app
-from vindibot.server.connection import connection_class
-from vindibot.server.listener import Listener
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim, Match
 from vindibot.server.room import RoomObserver
@@ -27,8 +28,18 @@ from vindibot.server.users import Users, UserStore
 #: connection while a client sends a new request on it.
 KEEP_ALIVE_SECONDS = 75
 
+#: Number of new connections that asyncio accepts in one round of its loop, and of those that wait for it. While the process has
+#: no file left, asyncio reports each attempt of a round, then it pauses for a second. So the first number is small.
+ACCEPTED_AT_ONCE, QUEUED = 16, 2048
+
 #: Seconds for which a server that was told to end refuses requests, before it closes its connections.
 CLOSING_SECONDS = 0.5
+
+
+#: The shortest time between two warnings that connections wait, in seconds.
+QUIET_SECONDS = 60.0
+
+_log = structlog.get_logger("vindibot.server")
 
 
 class ServerError(UsageError):
@@ -96,15 +107,19 @@ class GameServer:
     async def __aenter__(self) -> Self:
         warm()
         listener = _listen(self.settings)
-        listener.respect_open_files()
         self.port = listener.getsockname()[1]
         self._asgi = AsgiServer(
             self.app,
-            http=connection_class(self.settings.head_seconds, listener),
+            # httptools loses the body of a request with the header Upgrade, which Java's client sends, and allows endless heads.
+            http="h11",
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            backlog=ACCEPTED_AT_ONCE,
+            proxy_headers=bool(self.settings.forwarded_allow_ips),
+            forwarded_allow_ips=self.settings.forwarded_allow_ips,
         )
         if not await self._asgi.begin(listener):
             raise ServerError("the server ended before it began to listen", exit_code=1)
+        listener.listen(QUEUED)
         return self
 
     async def __aexit__(
@@ -119,8 +134,9 @@ class GameServer:
 
         In this moment the requests arrive that clients have just sent. They get a 503, not the end of their connection.
         """
-        stop = asyncio.Event()
-        with interrupts.calling(stop.set, asyncio.get_running_loop()):
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.set_exception_handler(_ExceptionLog())
+        with interrupts.calling(stop.set, loop):
             if ready is not None:
                 ready(self)
             await stop.wait()
@@ -128,16 +144,33 @@ class GameServer:
         await asyncio.sleep(CLOSING_SECONDS)
 
 
-def _listen(settings: ServerSettings) -> Listener:
+class _ExceptionLog:
+    """Handles errors of an event loop as usual, but logs at most once per minute that the process has no file left."""
+
+    def __init__(self) -> None:
+        self._quiet_until = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if "out of system resource" not in context["message"]:
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._quiet_until:
+            self._quiet_until = loop.time() + QUIET_SECONDS
+            _log.warning("new connections wait until others end", reason=context["exception"].strerror)
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
     """Return a socket bound to the address of the settings. Raises `ServerError`."""
     where = settings.host
     listener = None
     try:
         family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        listener = Listener(family, settings.max_connections, settings.connections_per_address)
+        # With the protocol, asyncio turns off the delay of small packets, which would cost 40 ms per ply.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         where += f", port {settings.port}"
         if os.name == "posix":  # on Windows, several servers could listen on one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux drops the connections of clients that stop reading
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(settings.stalled_seconds * 1000))
         listener.bind(address)
         return listener
     except OSError as error:

@@ -1,6 +1,8 @@
 """The limits for each key and each address, so that one client does not keep other clients from playing.
 
-A class behind one address shares the limits of this address, so these limits are large. docs/deploy.md lists all limits.
+`RequestLimits` limits what every request shows: its lengths, its body, the number of open requests of its address. The routes
+ask `ClientLimits` for all other limits. A new limit is a method here and a field of `ServerSettings`. A class behind one address
+shares the limits of this address, so these limits are large. docs/deploy.md lists all limits.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 from fastapi import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
@@ -61,7 +64,11 @@ class RateLimit:
 
 
 def client_address(request: Request) -> str:
-    """Return the address that a request comes from. For a request through a proxy, return the address of the proxy."""
+    """Return the address that a request comes from, as in `network_of`.
+
+    For a request through a proxy, this is the client's address if the settings trust the proxy (`forwarded_allow_ips`), else the
+    address of the proxy.
+    """
     return network_of(request.client.host if request.client is not None else "")
 
 
@@ -90,10 +97,6 @@ class Share:
         """Return whether this holder has no further place."""
         return self._places[holder] >= self.most
 
-    def exceeds(self, holder: str, spare: int = 0) -> bool:
-        """Return whether this holder has more than `most` + `spare` places."""
-        return self._places[holder] > self.most + spare
-
     def take(self, holder: str) -> None:
         """Give a place to this holder."""
         self._places[holder] += 1
@@ -118,6 +121,78 @@ class Place:
         for share, holder in self._shares:
             share.give_back(holder)
         self._shares = ()
+
+
+class RequestLimits:
+    """Middleware (ASGI) that reads the body of each request before the application, and refuses what exceeds a limit.
+
+    - The request has at most one of the headers Content-Length and Transfer-Encoding (RFC 9112, section 6.1). A proxy and a
+      server may disagree about the end of a request with both. Then its body can hide a second request from the proxy.
+    - Its body has at most `max_body` bytes, and arrives within `body_seconds`.
+    - Its address has at most `requests_per_address` open requests.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._settings = settings
+        self._requests_of_address = Share(settings.requests_per_address)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by the application, or by a refusal that closes the connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        address = network_of(scope["client"][0] if scope["client"] else "")
+        if self._requests_of_address.is_full(address):
+            busy = Refusal(429, "Vindinium - Too many requests from your address, try again later", BUSY_SECONDS)
+            await busy.response(scope["path"], self._settings)(scope, receive, send)
+            return
+        self._requests_of_address.take(address)
+        try:
+            body = await self._read_body(scope["headers"], receive)
+        except Refusal as refusal:
+            await refusal.response(scope["path"], self._settings)(scope, receive, send)
+        else:
+            await self._app(scope, _received(body, receive), send)
+        finally:
+            self._requests_of_address.give_back(address)
+
+    async def _read_body(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
+        lengths = {name: value for name, value in headers if name in (b"content-length", b"transfer-encoding")}
+        if len(lengths) > 1:
+            raise Refusal(400, "A request has either Content-Length or Transfer-Encoding, not both", closes=True)
+        if int(lengths.get(b"content-length", b"0")[:20]) > self._settings.max_body:
+            raise self._too_long()
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                return await self._collect(receive)
+        except TimeoutError:
+            raise Refusal(408, "The body of the request did not arrive in time") from None
+
+    async def _collect(self, receive: Receive) -> bytes:
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Refusal(400, "The body of the request is incomplete", closes=True)
+            body += message.get("body", b"")
+            if len(body) > self._settings.max_body:
+                raise self._too_long()
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _too_long(self) -> Refusal:
+        return Refusal(413, f"The body of a request has at most {self._settings.max_body} bytes")
+
+
+def _received(body: bytes, receive: Receive) -> Receive:
+    """Return a function like `receive` that first returns `body`, which was read already."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
 
 
 class ClientLimits:

@@ -9,7 +9,6 @@ these parameters. FastAPI's parsing would also take a tenth of the time for a pl
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator
@@ -22,7 +21,6 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from vindibot.server.refusal import Refusal
-from vindibot.server.settings import ServerSettings
 
 MAX_FIELDS = 100
 #: The supported charsets of bodies. If a body names another charset, it is read as UTF-8.
@@ -32,9 +30,9 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _INT = re.compile(r"[+-]?\d{1,12}")
 
 
-async def read_parameters(request: Request, settings: ServerSettings) -> dict[str, str]:
-    """Return all parameters of a request by name. Read the body to its end. Raises `Refusal` if the body cannot be read."""
-    body = await read_body(request, settings)
+async def read_parameters(request: Request) -> dict[str, str]:
+    """Return all parameters of a request by name. Raises `Refusal` if the body cannot be read."""
+    body = await request.body()
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     query = request.scope["query_string"]
@@ -44,7 +42,7 @@ async def read_parameters(request: Request, settings: ServerSettings) -> dict[st
     if body and kind in ("application/json", "text/json"):
         return _json(body) | over
     if body and kind == "multipart/form-data":
-        return await _multipart(request.headers, body, settings.max_body) | over
+        return await _multipart(request.headers, body) | over
     return over
 
 
@@ -55,37 +53,6 @@ def read_int(text: str) -> int | None:
         if -(2**31) <= number < 2**31:
             return number
     return None
-
-
-async def read_body(request: Request, settings: ServerSettings) -> bytes:
-    """Return the whole body of a request. Raises `Refusal` if the body is too long or does not arrive in time."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > settings.max_body:
-        raise _too_long(settings)
-    try:
-        async with asyncio.timeout(settings.body_seconds):
-            return await _collect(request, settings)
-    except TimeoutError:
-        raise Refusal(408, "The body of the request did not arrive in time") from None
-
-
-async def _collect(request: Request, settings: ServerSettings) -> bytes:
-    chunks, length = [], 0
-    while True:
-        message = await request.receive()
-        if message["type"] != "http.request":
-            raise Refusal(400, "The body of the request is incomplete")
-        chunk = message.get("body", b"")
-        chunks.append(chunk)
-        length += len(chunk)
-        if length > settings.max_body:
-            raise _too_long(settings)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
-
-
-def _too_long(settings: ServerSettings) -> Refusal:
-    return Refusal(413, f"The body of a request has at most {settings.max_body} bytes")
 
 
 def _charset(content_type: str) -> str:
@@ -129,15 +96,14 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-async def _multipart(headers: Headers, body: bytes, max_size: int) -> dict[str, str]:
+async def _multipart(headers: Headers, body: bytes) -> dict[str, str]:
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
     form = FormData()
     try:
-        form = await MultiPartParser(
-            headers, stream(), max_files=MAX_FIELDS, max_fields=MAX_FIELDS, max_part_size=max_size
-        ).parse()
+        parser = MultiPartParser(headers, stream(), max_files=MAX_FIELDS, max_fields=MAX_FIELDS, max_part_size=len(body))
+        form = await parser.parse()
     except (MultiPartException, FormParserError):
         raise Refusal(400, "The body of the request is not a multipart form") from None
     finally:

@@ -246,14 +246,12 @@ class Room:
 
     # ---- Calls of the players ----
 
-    def move(self, seat: RoomSeat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
+    def move(self, seat: RoomSeat, direction: int, turn: int | None = None) -> Waiter:
         """Accept a move (0..4) of a seat. Return a future whose result is the answer with the seat's next state.
 
         `turn` is the turn that the move is for, None if the client does not name it. A second move for the same turn is a
-        repeat: it is not played and gets the same answer as the first one.
-
-        `arrived` is the time at which the first byte of the request arrived. None stands for the current time. Without `turn`, a
-        request that arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
+        repeat: it is not played and gets the same answer as the first one. Without `turn`, a move before this turn's state was
+        sent counts as a move for an earlier turn and is refused.
 
         Raises `Refusal` for a move that is refused.
         """
@@ -266,7 +264,7 @@ class Room:
             else:
                 self._add(seat, waiter)
             return waiter
-        self._check_turn(seat, turn, arrived)
+        self._check_turn(seat, turn)
         if turn is None:
             seat.not_before = self._loop.time() + SAME_INSTANT_SECONDS
         self._take(seat, direction)
@@ -281,7 +279,7 @@ class Room:
         if self._awaits(seat):
             self._play_then_advance(CRASH)
 
-    def _check_turn(self, seat: RoomSeat, turn: int | None, arrived: float | None) -> None:
+    def _check_turn(self, seat: RoomSeat, turn: int | None) -> None:
         if self.finished:
             raise game_error("The game is finished")
         if self._mover is seat and seat.moved_turn == self.turn:
@@ -290,7 +288,7 @@ class Room:
             raise game_error("Wait, you're not supposed to play now")
         if turn is not None and turn != self.turn:
             raise game_error("Not your turn to move")
-        if turn is None and (not self._sent or (arrived is not None and arrived < self._handed_out)):
+        if turn is None and not self._sent:
             raise game_error("Wait, you're not supposed to play now")
 
     def _add(self, seat: RoomSeat, waiter: Waiter) -> None:

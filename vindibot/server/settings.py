@@ -43,10 +43,6 @@ class ServerSettings(Settings):
     )
     max_body: int = Field(default=102_400, ge=1, description="longest body of a request, in bytes; a longer one gets a 413")
     body_seconds: float = Field(default=10.0, gt=0, description="time for the body of a request to arrive, in seconds")
-    head_seconds: float = Field(
-        default=10.0, gt=0, description="time for the head of a request to arrive, in seconds from its first byte"
-    )
-    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further ones get a 503")
     max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or recently finished")
     max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for an arena game")
     heroes_per_key: int = Field(
@@ -60,8 +56,12 @@ class ServerSettings(Settings):
     streams_per_address: int = Field(
         default=300, ge=1, description="largest number of event streams of one address; further requests get a 429"
     )
-    connections_per_address: int = Field(
-        default=3_000, ge=1, description="largest number of connections of one address; further ones get a 503"
+    requests_per_address: int = Field(
+        default=3_000, ge=1, description="largest number of open requests of one address; further ones get a 429"
+    )
+    forwarded_allow_ips: str = Field(
+        default="",
+        description="addresses of proxies, with commas: their headers X-Forwarded-For and X-Forwarded-Proto are trusted",
     )
     wrong_keys_per_address: int = Field(
         default=60,

@@ -26,7 +26,6 @@ from vindibot.server.admin.roster import RosterEntry, roster_from_bytes
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import NO_LIMITS, Match
-from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import RegistrationError, User
@@ -128,10 +127,10 @@ def match_state(number: str, match: Match) -> dict[str, Any]:
     return shown
 
 
-async def read_model(request: Request, settings: ServerSettings, model: type[_Model]) -> _Model:
+async def read_model(request: Request, model: type[_Model]) -> _Model:
     """Return the body of a request, which must be JSON for this model. Raises `Refusal`."""
     try:
-        return model.model_validate_json(await read_body(request, settings))
+        return model.model_validate_json(await request.body())
     except ValidationError as error:
         slip = error.errors(include_url=False)[0]
     raise Refusal(400, f"{dotted(slip['loc'])} {explain(slip, secret=True, known=list(model.model_fields))}".strip())
@@ -172,7 +171,7 @@ def add_administration(app: FastAPI, lobby: Lobby, settings: ServerSettings) -> 
         The roster is JSON (a list of names, or of objects with name and key) or CSV (a heading name,key and a line per bot).
         """
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
-        roster = roster_from_bytes(await read_body(request, settings), is_csv=is_csv)
+        roster = roster_from_bytes(await request.body(), is_csv=is_csv)
         for entrant in roster:
             if entrant.key and await lobby.users.look_up(entrant.key) is not None:
                 raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")
@@ -187,7 +186,7 @@ def add_administration(app: FastAPI, lobby: Lobby, settings: ServerSettings) -> 
     @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=body_of(MatchRequest))
     async def arrange(request: Request) -> Response:
         """Arrange a private match. It begins when all its bots have asked for an arena game."""
-        number = administration.arrange(await read_model(request, settings, MatchRequest))
+        number = administration.arrange(await read_model(request, MatchRequest))
         return JSONResponse(match_state(number, administration.matches[number]), 201)
 
     @app.get("/api/admin/matches/{number}", dependencies=allowed)

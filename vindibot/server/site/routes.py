@@ -308,7 +308,7 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
     @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
         """Register a bot and show its key. No other page shows the key. Parameter: name (3 to 20 characters)."""
-        given = (await read_parameters(request, lobby.settings)).get("name", "")
+        given = (await read_parameters(request)).get("name", "")
         try:
             key = await lobby.sign_up(given, client_address(request))
         except RegistrationError as error:

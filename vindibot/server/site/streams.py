@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.games.history import GameHistory
-from vindibot.server.app import SEND
 from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room, RoomObserver
@@ -87,87 +85,40 @@ class Streams(RoomObserver):
         if self.pace.readers >= self._settings.max_streams:
             raise Refusal(503, "There are too many spectators, try again later")
         place = self._limits.stream(client_address(request))
-        response = StreamedResponse(pieces, prelude, self.pace, place, self._settings.stalled_seconds)
+        response = StreamedResponse(pieces, prelude, self.pace, place)
         fields = {"content-type": media_type} | _HEADERS | dict(headers or {})
         response.raw_headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
         return response
 
 
-class StreamedResponse(Response):
+class StreamedResponse(StreamingResponse):
     """A response that is sent piece by piece, for example as server-sent events: first `prelude`, then `pieces`.
 
-    The stream ends when all pieces are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
+    It ends when all pieces are sent or when the connection is gone. It counts as a stream until then. The system closes the
+    connection of a reader that reads nothing for `stalled_seconds` (see `GameServer`).
     """
 
-    def __init__(
-        self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: Place, stalled_seconds: float
-    ) -> None:
-        super().__init__()
-        self._place = place
-        self._pieces = pieces
-        self._prelude = prelude
-        self._pace = pace
-        self._stalled_seconds = stalled_seconds
-        self._since: float | None = None  # time since which the present piece is being sent, None between two pieces
+    def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: Place) -> None:
+        self._all = _with_prelude(prelude, pieces)
+        super().__init__(self._all)
+        self._place, self._pace = place, pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the pieces."""
+        self._pace.readers += 1
         try:
-            await self._send_all(scope, receive, send)
+            await super().__call__(scope, receive, send)
         finally:
+            await self._all.aclose()
+            self._pace.readers -= 1
             self._place.give_back()
 
-    async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # The head goes through the middleware, since the middleware must see that an answer has begun.
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        send = scope.get(SEND, send)  # without the middleware: this is faster and gives access to the transport
-        self._pace.readers += 1
-        sending = asyncio.ensure_future(self._send(send))
-        ends = (asyncio.ensure_future(_disconnected(receive)), asyncio.ensure_future(self._stalled()))
-        try:
-            await asyncio.wait((sending, *ends), return_when=asyncio.FIRST_COMPLETED)
-            if ends[1].done():
-                await _abort(send)
-        finally:
-            self._pace.readers -= 1
-            for task in (sending, *ends):
-                task.cancel()
-            await asyncio.gather(sending, *ends, return_exceptions=True)
-        if not sending.cancelled():
-            sending.result()
 
-    async def _stalled(self) -> None:
-        """Return as soon as the sending of one piece has taken `stalled_seconds`."""
-        # A timeout per piece would take as much time as the sending itself. This loop is cheaper.
-        clock = asyncio.get_running_loop().time
-        while self._since is None or clock() - self._since < self._stalled_seconds:
-            begun = self._since if self._since is not None else clock()
-            await asyncio.sleep(max(0.0, begun + self._stalled_seconds - clock()) + 0.001)
-
-    async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.body", "body": self._prelude, "more_body": True})
-        clock = asyncio.get_running_loop().time
-        async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                self._since = clock()
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-                self._since = None
-        self._since = clock()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _abort(send: Send) -> None:
-    """Drop the connection immediately. The data that the reader has not read yet is lost."""
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
-    if transport is not None:
-        transport.abort()
-        for _ in range(3):  # so that the connection notices that its transport is closed
-            await asyncio.sleep(0)
+async def _with_prelude(prelude: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    yield prelude
+    async with aclosing(pieces):  # type: ignore[type-var]
+        async for piece in pieces:
+            yield piece
 
 
 def _last_event(request: Request) -> int:
