@@ -17,7 +17,7 @@ import pytest
 from tests.server.test_clients import SHAPES, Shape, play, raw_client
 from tests.support.serving import MAP, Bot, playing, read_response, serving
 from tests.support.waiting import until
-from vindibot.base.system.limits import allow_many_files
+from vindibot.base.system import allow_many_files
 from vindibot.league.server import LeagueServer
 
 pytestmark = [
