@@ -19,7 +19,7 @@ from tests.support.browser import until, visiting
 from tests.support.recorded import BALLOT, HEADER, raw, states_of
 from tests.support.serving import playing, serving
 from tests.support.waiting import until as until_inside
-from vindibot.games.files.recording import LastState, Recording, read_recording
+from vindibot.games.files.recording import LastState, Recorder, Recording, read_recording
 from vindibot.games.game_record import loads
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
@@ -266,8 +266,11 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
         game = viewer.game()
         own = [state for state in recording_states[:-1] if int(state[0]["turn"]) % 4 == 1]
         header = HEADER.model_copy(update={"hero": 2})
+        recorder = Recorder(tmp_path / "mine", header)
+        game.recording = recorder.path
         async with httpx.AsyncClient(base_url=viewer.address, timeout=20) as client:
             for state in own[:-1]:
+                recorder.turn(read_game(raw(state)), BALLOT)
                 game.turn(header, read_game(raw(state)), state, BALLOT)
             address = f"/plies/{header.game}"
             assert (await client.get(f"/game/{header.game}")).status_code == 200
@@ -289,26 +292,27 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
             assert await viewer.all_sent(20)
             again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
             assert again.count("data: ") == again.count("event: end") == 1
-            whole = tmp_path / "whole.jsonl"
-            whole.write_bytes((await client.get(f"/recordings/{header.game}")).content)
-            assert [turn.turn for turn in read_recording(whole).turns] == [int(state[0]["turn"]) for state in own]
-            assert read_recording(whole).outcome == Outcome()
-            running = viewer.game(Path("mine"))
+            assert recorder.path is not None
+            assert f'data-path="{recorder.path}"' in (await client.get(f"/game/{header.game}")).text
+            recorder.finish(Outcome())
+            assert (await client.get(f"/recordings/{header.game}")).content == recorder.path.read_bytes()
+            running = viewer.game()
             running.turn(header.model_copy(update={"game": "other"}), read_game(raw(own[0])), own[0], BALLOT)
-            name = next(path.name for path in viewer.copies.iterdir() if "other" in path.name)
-            assert f'data-path="mine/{name}"' in (await client.get("/game/other")).text
+            assert "data-path" not in (await client.get("/game/other")).text
+            assert (await client.get("/recordings/other")).status_code == 404
             unfinished = asyncio.create_task(client.get("/plies/other"))
             await until_inside(lambda: viewer.readers == 1)
             await viewer.__aexit__(None, None, None)
             assert "event: end" not in (await unfinished).text
-            assert not viewer.copies.exists()
 
 
 @pytest.mark.slow_pages
-async def test_the_list_of_games_waits_for_the_first_game(browser: Any) -> None:
+async def test_the_list_of_games_waits_for_the_first_game(browser: Any, tmp_path: Path) -> None:
     state = states_of(7, 8)[0]
     async with LiveViewer() as viewer, visiting(browser, viewer.address) as page:
         await page.get_by_text("No game has begun yet.").wait_for()
-        viewer.game().turn(HEADER, read_game(raw(state)), state, BALLOT)
+        game, recorder = viewer.game(), Recorder(tmp_path, HEADER)
+        game.recording = recorder.path
+        game.turn(HEADER, read_game(raw(state)), state, BALLOT)
         await page.get_by_role("link", name="game abcd1234").click()
         await page.get_by_role("button", name="Download the recording").wait_for()

@@ -223,7 +223,7 @@ class Session:
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
-            observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
+            observer=self.viewer.game() if self.viewer is not None and seat == 0 else None,
             notify_page=None if embedded else self._note_once,
         )
         if self.start is not None:

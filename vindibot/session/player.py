@@ -98,6 +98,9 @@ class GameObserver(Protocol):
     A subclass overrides the methods that it needs. They must return quickly and must not raise.
     """
 
+    #: The path of the recording of the game, None if there is none. It is set before the first turn.
+    recording: Path | None = None
+
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Handle one of our turns, shortly after its move was sent.
 
@@ -263,6 +266,8 @@ class GamePlayer(ClientEvents):
             self._notify_page(f"its page: {answer.view_url}")
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
+            if self._observer is not None:
+                self._observer.recording = self._recorder.path
         if self._display is not None:
             names = [hero.name for hero in answer.game.heroes]
             self._shown = self._display.game(names, hero - 1, self._title)

@@ -12,7 +12,6 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -30,7 +29,7 @@ from vindibot.base.asgi import AsgiServer
 from vindibot.base.errors import VindibotError
 from vindibot.base.pages import render
 from vindibot.games.ballot import Ballot
-from vindibot.games.files.recording import Header, LastState, Recorder
+from vindibot.games.files.recording import Header, LastState
 from vindibot.games.history import GameHistory, Ply
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import GameState
@@ -52,15 +51,13 @@ class LiveGame:
     """An observer of one game of our bot (see `vindibot.session.player.GameObserver`). It stores the events for the pages of this
     game. Only one event loop may use it.
 
-    `recording` is the path of a copy of the recording so far, which the page offers for download. It is None before our first
-    turn. `path` is the path of the player's own recording, which the page shows in command lines. `over` says whether the game is
-    over.
+    `recording` is the path of the recording of the game, which the page offers for download. It is None if there is none. `over`
+    says whether the game is over.
     """
 
-    def __init__(self, viewer: LiveViewer, folder: Path | None) -> None:
+    def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
-        self._folder = folder
-        self._recorder: Recorder | None = None
+        self.recording: Path | None = None
         self._history = GameHistory()
         self._writer: BundleWriter | None = None
         self._events: list[str] = []
@@ -69,15 +66,12 @@ class LiveGame:
         self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """Add one of our turns to the page of the game, and to the copy of the recording (see `GameObserver.turn`)."""
+        """Add one of our turns to the page of the game (see `GameObserver.turn`)."""
         if self._broken:
             return
         if not self._history:
             me = header.hero - 1
             self._history = GameHistory(header.game, state.players, me, started=header.started, limit_ms=header.limit_ms)
-            self._recorder = Recorder(self._viewer.copies, header)
-        if self._recorder is not None:
-            self._recorder.turn(state, ballot)
         self._add(games, header, ballot)
         if len(self._events) == 1:
             self._viewer.began(header.game, self)
@@ -88,9 +82,7 @@ class LiveGame:
             self._add(ply.after)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """End the page and the copy of the recording. `last` is the last state, None if we received none."""
-        if self._recorder is not None:
-            self._recorder.finish(outcome, last.state if last is not None else None)
+        """End the page. `last` is the last state, None if we received none."""
         if self._writer is not None and not self.over:
             self.over = True
             if last is not None:
@@ -117,22 +109,6 @@ class LiveGame:
         """Wake the streams of all open pages of this game, so that they look for new events."""
         self._changed.set()
         self._changed.clear()
-
-    @property
-    def recording(self) -> Path | None:
-        return self._recorder.path if self._recorder is not None else None
-
-    @property
-    def path(self) -> str:
-        if self.recording is None:
-            return ""
-        return self.recording.name if self._folder is None else (self._folder / self.recording.name).as_posix()
-
-    def discard(self) -> None:
-        """Delete the copy of the recording."""
-        if self._recorder is not None and self._recorder.path is not None:
-            self._recorder.close()
-            self._recorder.path.unlink(missing_ok=True)
 
     def start(self) -> Bundle:
         """Return the bundle of the game as it was before the first event. The events add the rest."""
@@ -175,7 +151,6 @@ class LiveViewer:
         self.readers = 0
         self.closed = False
         self.port = 0
-        self._copies = TemporaryDirectory(prefix="vindibot-viewer-", ignore_cleanup_errors=True)
         self.opened = asyncio.Event()
         self._left = asyncio.Event()
         routes = [
@@ -198,24 +173,15 @@ class LiveViewer:
         """Return the address of the page of a game."""
         return f"{self.address}game/{quote(game_id, safe='')}"
 
-    @property
-    def copies(self) -> Path:
-        """The folder of the copies of recordings."""
-        return Path(self._copies.name)
-
-    def game(self, folder: Path | None = None) -> LiveGame:
-        """Return a new observer of a game. Call this before the game begins.
-
-        The list of games shows the game after our first turn. `folder` is the folder of the player's recordings, None if there is
-        none.
-        """
-        return LiveGame(self, folder)
+    def game(self) -> LiveGame:
+        """Return a new observer of a game. Call this before the game begins. The list of games shows it after our first turn."""
+        return LiveGame(self)
 
     def began(self, game_id: str, game: LiveGame) -> None:
         """Add a game to the list. The game calls this method after our first turn."""
         self.games[game_id] = game
         while len(self.games) > MAX_GAMES:
-            self.games.pop(next(iter(self.games))).discard()
+            self.games.pop(next(iter(self.games)))
         self.first.set()
 
     async def __aenter__(self) -> Self:
@@ -232,9 +198,6 @@ class LiveViewer:
         for game in self.games.values():
             game.wake()
         await self._asgi.end()
-        for game in self.games.values():
-            game.discard()
-        self._copies.cleanup()
 
     async def all_sent(self, seconds: float) -> bool:
         """Wait until a page has been opened, and all open pages have received all events. Wait at most `seconds`.
@@ -264,7 +227,9 @@ class LiveViewer:
 
     async def _game(self, request: Request) -> Response:
         game, name = self._find(request), quote(request.path_params["id"], safe="")
-        files: dict[str, Any] = {"recording": f"/recordings/{name}", "path": game.path} if game.recording is not None else {}
+        files: dict[str, Any] = {}
+        if game.recording is not None:
+            files = {"recording": f"/recordings/{name}", "path": game.recording.as_posix()}
         return _html(served_page(game.start(), f"/plies/{name}", home="/", **files), policy=served_policy())
 
     async def _plies(self, request: Request) -> Response:
@@ -275,7 +240,7 @@ class LiveViewer:
 
     async def _recording(self, request: Request) -> Response:
         path = self._find(request).recording
-        if path is None:
+        if path is None or not path.is_file():
             raise HTTPException(404, "There is no recording of this game.")
         return FileResponse(path, media_type="application/jsonl", headers={"X-Content-Type-Options": "nosniff"})
 
