@@ -42,7 +42,6 @@ PLACES = {
         "runs with child processes only",
     ),
     "vindibot/arena/results.py": "the name of the processor comes from Python",
-    "vindibot/base/interrupts.py": "Ctrl-C may come while a command says its last line",
     "vindibot/base/orphans.py": "does nothing",
     "vindibot/base/startup.py": "the streams of Python stay",
     "vindibot/base/system.py": "sets no limits, knows none, and the priority stays",

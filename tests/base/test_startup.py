@@ -25,24 +25,15 @@ def shell(folder: Path, words: str, **more: str) -> subprocess.CompletedProcess[
 
 
 @pytest.mark.slow_faults
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ("V behaviours > /dev/full", "No space left on device"),
-        ("V --help > /dev/full", "No space left on device"),
-        ("V behaviours >&-", "it is closed"),
-        ("V --version >&-", "it is closed"),
-        ("V config <&- >&-", "it is closed"),
-    ],
-)
-def test_output_that_is_lost_is_told_once(words: str, reason: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["V behaviours > /dev/full", "V --help > /dev/full"])
+def test_output_that_is_lost_is_told_once(words: str, tmp_path: Path) -> None:
     done = shell(tmp_path, words)
     assert done.returncode == 1
-    assert done.stderr == f"error: standard output cannot be written, and is lost: {reason}\n"
+    assert done.stderr == "error: standard output cannot be written, and is lost: No space left on device\n"
 
 
-@pytest.mark.parametrize(("words", "code"), [("V nope 2>/dev/full", 2), ("V nope 2>&-", 2), ("V behaviours >&- 2>&-", 1)])
-def test_the_exit_code_is_right_without_standard_error(words: str, code: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("words", "code"), [("V nope 2>/dev/full", 2), ("V nope 2>&-", 2), ("V behaviours <&- >&- 2>&-", 0)])
+def test_the_exit_code_is_right_without_standard_streams(words: str, code: int, tmp_path: Path) -> None:
     assert shell(tmp_path, words).returncode == code
 
 

@@ -6,7 +6,6 @@ By default, Ctrl-C makes Python raise an exception at any line. During imports a
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import signal
 import sys
@@ -24,7 +23,7 @@ INTERRUPTED = 130
 
 # Modules whose code runs while modules are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
-#: The line that `_leave` and `tell` print. If it is empty, `_leave` prints nothing.
+#: The line that `_leave` and `tell` print, "" for none.
 _words = "interrupted"
 
 
@@ -53,36 +52,22 @@ def in_order() -> None:
         signal.signal(signal.SIGINT, _interrupt)
 
 
-@contextmanager
-def final_line() -> Iterator[None]:
-    """Within this block, the command tells the user that it was interrupted. Afterwards, Ctrl-C ends it without another line.
+def be_silent() -> None:
+    """From now on, Ctrl-C ends the program without a line of output, because the command tells the user that it was interrupted.
 
-    In the block, Ctrl-C has to wait, but not on Windows. A program that has not called `at_once` may tell the user again.
+    A program that has not called `at_once` may tell the user again.
     """
     global _words
-    with contextlib.nullcontext() if sys.platform == "win32" else _blocked():
-        try:
-            yield
-        finally:
-            if handled():
-                _words = ""
-
-
-@contextmanager
-def _blocked() -> Iterator[None]:
-    """Within this block, let Ctrl-C wait."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if handled():
+        _words = ""
 
 
 def tell() -> None:
     """Print that the command was interrupted. In a program that has called `at_once`, only the first call prints."""
-    with final_line():
-        if _words:
-            print(_words, file=sys.stderr, flush=True)
+    words = _words
+    be_silent()
+    if words:
+        print(words, file=sys.stderr, flush=True)
 
 
 def handled() -> bool:
@@ -97,12 +82,10 @@ def saying(words: str) -> Iterator[None]:
     before, _words = _words, words
     try:
         yield
-    except KeyboardInterrupt:  # `tell` will print the words
-        raise
-    except BaseException:
+    except Exception:
         _words = before
         raise
-    _words = before
+    _words = before  # after `KeyboardInterrupt` the words stay, because `tell` prints them
 
 
 def stop_signals() -> list[signal.Signals]:
@@ -111,8 +94,8 @@ def stop_signals() -> list[signal.Signals]:
     SIGHUP is left out if it is ignored, as ``nohup`` does, and on systems that lack it.
     """
     closed = getattr(signal, "SIGHUP", None)
-    found = [signal.SIGINT, signal.SIGTERM]
-    return found if closed is None or signal.getsignal(closed) is signal.SIG_IGN else [*found, closed]
+    signals = [signal.SIGINT, signal.SIGTERM]
+    return signals if closed is None or signal.getsignal(closed) is signal.SIG_IGN else [*signals, closed]
 
 
 @contextmanager

@@ -105,31 +105,26 @@ class OutputFile(io.FileIO):
     ``head`` closes its pipe when it needs no more output.
     """
 
-    def __init__(self, number: int, *, closed: bool) -> None:
+    def __init__(self, number: int) -> None:
         super().__init__(number, "wb", closefd=False)
         self.failed = False
-        self._closed = closed
 
     def write(self, data: Any) -> int:
         """Write bytes, and return their number. Wait if the terminal or the pipe is full."""
-        if self._closed:
-            self._fail("it is closed")
         try:
             while (written := super().write(data)) is None:
                 select.select([], [self], [])
         except BrokenPipeError:
             raise
         except OSError as problem:
-            self._fail(problem.strerror or str(problem))
+            self.failed = True
+            _occupy(self.fileno())
+            if self.fileno() == 1:
+                words = f"standard output cannot be written, and is lost: {problem.strerror or problem}"
+                with suppress(OSError, ValueError):
+                    print(f"error: {words}", file=sys.stderr, flush=True)
             return memoryview(data).nbytes
         return written
-
-    def _fail(self, reason: str) -> None:
-        self._closed, self.failed = False, True
-        _occupy(self.fileno())
-        if self.fileno() == 1:
-            with suppress(OSError, ValueError):
-                print(f"error: standard output cannot be written, and is lost: {reason}", file=sys.stderr, flush=True)
 
 
 def install_streams() -> OutputFile:
@@ -139,39 +134,26 @@ def install_streams() -> OutputFile:
     closed gets the null device, because the next file that the program opens would take its place. On Windows, Python's own
     streams stay, because its terminal needs them.
     """
-    closed = [number for number in range(3) if not _is_open(number)]
-    for number in closed:
-        _occupy(number)
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
-    output = OutputFile(1, closed=1 in closed)
-    if sys.platform == "win32":
-        return output
-    sys.stdout = _text(output, sys.stdout)
-    sys.stderr = _text(OutputFile(2, closed=2 in closed), sys.stderr)
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            _occupy(number)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    output = OutputFile(1)
+    if sys.platform != "win32":
+        sys.stdout, sys.stderr = _text(output, sys.stdout), _text(OutputFile(2), sys.stderr)
     return output
 
 
 def _text(file: OutputFile, before: Any) -> io.TextIOWrapper:
     """Return a stream for texts with the encoding of the stream `before`, which is None if it was closed."""
+    buffer = io.BufferedWriter(file)
     if before is None:
-        return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace", line_buffering=True)
+        return io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
     before.flush()
-    return io.TextIOWrapper(
-        io.BufferedWriter(file),
-        before.encoding,
-        "backslashreplace",
-        line_buffering=before.line_buffering,
-        write_through=before.write_through,
-    )
-
-
-def _is_open(number: int) -> bool:
-    try:
-        os.fstat(number)
-    except OSError:
-        return False
-    return True
+    options = {"line_buffering": before.line_buffering, "write_through": before.write_through}
+    return io.TextIOWrapper(buffer, before.encoding, "backslashreplace", **options)
 
 
 def _occupy(number: int) -> None:

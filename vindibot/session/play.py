@@ -464,5 +464,5 @@ def _summary(session: Session) -> None:
     if session.interrupted:
         left = settings.games - sum(report.outcome.finished for report in reports)
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""
-        with interrupts.final_line():
-            console.print(f"interrupted: nothing that was played is lost{again}", style="yellow")
+        interrupts.be_silent()
+        console.print(f"interrupted: nothing that was played is lost{again}", style="yellow")
