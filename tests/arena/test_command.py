@@ -28,12 +28,11 @@ from vindibot.arena.results import PlayedGame, read_results
 from vindibot.arena.store import Store, StoreError, setup_path
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
+from vindibot.engine import forkserver
 from vindibot.engine.warmup import warm
 from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.requests import ROOT
 from vindibot.statistics.differences import estimate_difference
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
@@ -398,14 +397,14 @@ def test_kill_and_resume(tmp_path: Path) -> None:
     assert {record.id for record in read_records(records_path(path))} == set(golds(path))
 
 
-def fork_server(pid: int) -> list[psutil.Process]:
-    """Wait for the process that starts the workers of an arena, and return the process that keeps it alive, and it."""
+def fork_server(pid: int) -> psutil.Process:
+    """Wait for the fork server of an arena, and return it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         with contextlib.suppress(psutil.Error):
-            found = {child.name(): child for child in psutil.Process(pid).children(recursive=True)}
-            if {KEEPER, ROOT} <= set(found):
-                return [found[KEEPER], found[ROOT]]
+            for child in psutil.Process(pid).children(recursive=True):
+                if child.name() == forkserver.NAME:
+                    return child
         time.sleep(0.005)
     raise AssertionError("there is no fork server")
 
@@ -415,7 +414,7 @@ def fork_server(pid: int) -> list[psutil.Process]:
 def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: Path, pause: float) -> None:
     with nobody_left():
         process = started(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl")
-        _, server = fork_server(process.pid)
+        server = fork_server(process.pid)
         time.sleep(pause)
         server.kill()
         output, _ = process.communicate(timeout=60)
@@ -429,9 +428,8 @@ def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: 
 def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:
     words = ["seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl"]
     process = started(tmp_path, *words, PYTHONUNBUFFERED="1")
-    servers = fork_server(process.pid)
-    for one in servers:
-        one.suspend()
+    server = fork_server(process.pid)
+    server.suspend()
     try:
         output = output_until(process, "games in")
         for _ in range(3):
@@ -441,9 +439,8 @@ def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) 
         process.wait(timeout=20)
     finally:
         process.kill()
-        for one in servers:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                one.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            server.kill()
         process.communicate(timeout=20)
     assert_interrupted(output, process.returncode, tmp_path)
 

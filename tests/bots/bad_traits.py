@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -167,43 +165,6 @@ class StartsDaemons(Behaviour):
             self._started = True
             for kind in ("child", "daemon"):
                 subprocess.Popen([sys.executable, "-S", "-c", _SLEEPER, self.notes, kind], start_new_session=True)
-        return 1
-
-
-class KillsParent(Behaviour):
-    """Kills the parent of its process, if that is one of ours."""
-
-    def vote(self, view: View) -> Votes:
-        parent = os.getppid()
-        with contextlib.suppress(OSError):  # it ends already
-            if Path(f"/proc/{parent}/comm").read_text().startswith("vindibot"):
-                os.kill(parent, signal.SIGKILL)
-        return 1
-
-
-class ClosesAll(Behaviour):
-    """Closes all file descriptors of its process, and returns."""
-
-    def vote(self, view: View) -> Votes:
-        os.closerange(3, 4096)
-        return 1
-
-
-class WritesEverywhere(Behaviour):
-    """Writes to all file descriptors of its process."""
-
-    def vote(self, view: View) -> Votes:
-        for descriptor in range(3, 256):
-            with contextlib.suppress(OSError):
-                os.write(descriptor, b"nonsense " * 20)
-        return 1
-
-
-class Poisons(Behaviour):
-    """Leaves something behind that ends the process when somebody else's garbage is collected."""
-
-    def vote(self, view: View) -> Votes:
-        gc.callbacks.append(lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
         return 1
 
 

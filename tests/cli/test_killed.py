@@ -18,9 +18,8 @@ from tests.support.commands import command, environment
 from tests.support.paths import DATA
 from vindibot.arena.results import read_results
 from vindibot.config.files import shipped
+from vindibot.engine import forkserver, jobs
 from vindibot.games.files.review import is_review_line, read_review
-from vindibot.processes.keeper import KEEPER
-from vindibot.processes.root import ROOT, TEMPLATE
 
 CHECK = """
 import sys, time
@@ -197,24 +196,14 @@ def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
 
 
 @pytest.mark.slow_faults
-@pytest.mark.parametrize(
-    ("server", "number"),
-    [
-        (None, 0),
-        (KEEPER, signal.SIGKILL),
-        (ROOT, signal.SIGKILL),
-        (ROOT, signal.SIGSTOP),
-        (TEMPLATE, signal.SIGKILL),
-        (TEMPLATE, signal.SIGSTOP),
-    ],
-)
+@pytest.mark.parametrize("server", [None, forkserver.NAME])
 @pytest.mark.parametrize(
     ("program", "child"),
     [
         (turn, "vindibot-trial"),
         (bench, "vindibot-trial"),
         (check_once, "vindibot-trial"),
-        (review, "vindibot-review"),
+        (review, jobs.NAME),
     ],
 )
 def test_a_child_that_is_killed_is_replaced(
@@ -222,9 +211,8 @@ def test_a_child_that_is_killed_is_replaced(
     program: Callable[[Path], tuple[list[str], Callable[[], bool]]],
     child: str,
     server: str | None,
-    number: int,
 ) -> None:
-    """Although a process of its server is killed or stopped before. The program does all its work."""
+    """Although its fork server is killed before. The program does all its work."""
     words, is_busy = program(tmp_path)
     if program is review:
         lines = (tmp_path / "game.jsonl").read_bytes().splitlines()
@@ -234,7 +222,7 @@ def test_a_child_that_is_killed_is_replaced(
     try:
         others = children_when(is_busy, process)
         for one in called(others, server) if server else []:
-            one.send_signal(number)
+            one.kill()
         for one in called(others, child)[:1]:
             one.kill()
         told = process.communicate(timeout=100)[0]
@@ -265,15 +253,11 @@ def test_a_child_that_is_killed_is_replaced(
     ],
 )
 def test_a_poor_system_is_enough(tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], bool]]]) -> None:
-    """A long TMPDIR, 64 file descriptors, and an ignored signal for the end of a child."""
+    """64 file descriptors, and an ignored signal for the end of a child."""
     words, _ = program(tmp_path)
     (tmp_path / "mark").touch()
-    folder = tmp_path / ("t" * 120)
-    folder.mkdir()
     if program is review:
         words[-1] = "3000"  # nodes
     poor = ["bash", "-c", "ulimit -n 64; trap '' CHLD; exec \"$@\"", "poor", *words]
-    done = subprocess.run(
-        poor, cwd=tmp_path, env=environment(TMPDIR=str(folder)), capture_output=True, text=True, timeout=200, check=False
-    )
+    done = subprocess.run(poor, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=200, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -114,3 +115,13 @@ async def test_nothing_is_left_of_a_killed_command(tmp_path: Path) -> None:
     command.kill()
     await until(lambda: not any(map(is_alive, family)))
     assert (await command.communicate())[0] == b"once\n"
+
+
+async def test_long_name_of_the_temporary_folder_is_a_clear_error(tmp_path: Path) -> None:
+    folder = tmp_path / ("t" * 120)
+    folder.mkdir()
+    code = "from vindibot.engine import forkserver; forkserver.start()"
+    variables = {**os.environ, "TMPDIR": str(folder)}
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=variables, stderr=asyncio.subprocess.PIPE)
+    _, printed = await process.communicate()
+    assert re.search(rb"VindibotError: the fork server cannot be started in .*t{120} \(TMPDIR\): AF_UNIX path too long", printed)

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing import forkserver, get_context, resource_tracker
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from vindibot.base.errors import VindibotError
 from vindibot.base.orphans import adopt_orphans, die_with_parent, end_descendants, name_process
 
 #: The name of the process, as ``ps`` shows it.
@@ -60,6 +62,8 @@ def start(modules: Iterable[str] = ()) -> None:
     try:
         with _environment(variables):
             forkserver.ensure_running()
+    except OSError as problem:  # the name of its socket is too long, no process or no descriptor is left
+        raise VindibotError(f"the fork server cannot be started in {tempfile.gettempdir()} (TMPDIR): {problem}") from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -116,6 +120,7 @@ def _load(
     """
     _end_with(owner)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # our owner may have been started without it
     os.setsid()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     name_process(NAME)
@@ -134,17 +139,18 @@ def _load(
 def _end_with(owner: int) -> None:
     """Let this process end with the process `owner`, its parent, and then kill all its descendants."""
 
-    def exit_if_orphan(_number: int, _frame: FrameType | None) -> None:
+    def end_if_orphan(_number: int, _frame: FrameType | None) -> None:
         if os.getppid() != owner:  # else only the thread that has started this process has ended
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            sys.exit()
+            end_descendants()
+            os._exit(0)
 
     def at_exit(server: int) -> None:
         if os.getpid() == server:
             end_descendants()
 
     atexit.register(at_exit, os.getpid())
-    signal.signal(signal.SIGTERM, exit_if_orphan)
+    signal.signal(signal.SIGTERM, end_if_orphan)
     die_with_parent(signal.SIGTERM)
     signal.raise_signal(signal.SIGTERM)  # the owner may have ended already
 

@@ -1,0 +1,161 @@
+"""Traits that make mistakes of all kinds: in an arena no other bot notices them, and a game of ours goes on too.
+
+Each test starts the whole program. At its end, no process is left.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from tests.support.commands import command, environment, recordings
+from tests.support.paths import BOTS
+from vindibot.arena.results import read_results
+from vindibot.arena.seats.bots import NAME
+from vindibot.engine import jobs
+from vindibot.games.files.recording import read_recording
+
+pytestmark = [pytest.mark.slow_faults, pytest.mark.timeout(300)]
+
+#: The variable by which the processes of a test are found.
+MARKER = "TESTS_MISTAKES"
+#: Each mistake, and how a bot ends in an arena whose only trait makes it on each turn.
+MISTAKES = {
+    "raise": "crash",
+    "nan": "finished",
+    "hang": "timeout",
+    "hang in compiled code": "timeout",
+    "hang without signals": "timeout",
+    "exit": "crash",
+    "leave": "crash",
+    "crash": "crash",
+    "memory": "memory",
+    "recursion": "crash",
+    "print": "finished",
+    "child": "finished",
+    "child in a session of its own": "finished",
+    "thread": "finished",
+    "signals": "finished",
+    "folder": "finished",
+    "random": "finished",
+}
+GOOD = """
+from behaviours import Behaviour
+
+class Good(Behaviour):
+    def vote(self, view):
+        return dict.fromkeys(view.moves, 1.0)
+"""
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def word() -> str:
+    """Return a word that marks the processes of a test."""
+    return uuid4().hex
+
+
+@pytest.fixture
+def run(tmp_path: Path, word: str) -> Iterator[Run]:
+    """Yield a function that runs vindibot in `tmp_path`. At the end, none of its processes may be left."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        variables = environment(**{MARKER: word})
+        pipe, same = subprocess.PIPE, subprocess.STDOUT
+        done = subprocess.run(
+            command(*words), cwd=tmp_path, env=variables, stdout=pipe, stderr=same, text=True, timeout=200, check=False
+        )
+        assert "Traceback" not in done.stdout, done.stdout
+        return done
+
+    yield run
+    _, left = psutil.wait_procs(processes_of(word), timeout=5)
+    for process in left:
+        process.kill()
+    assert not left, "processes are left"
+
+
+def processes_of(word: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid != os.getpid() and process.environ().get(MARKER) == word and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_in_an_arena_only_the_bot_with_the_mistake_forfeits(tmp_path: Path, run: Run, mistake: str) -> None:
+    for bot in ("bad", "good"):
+        (tmp_path / bot).mkdir()
+    (tmp_path / "bad" / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
+    (tmp_path / "bad" / "bad.toml").write_text(f'[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "{mistake}"\n')
+    (tmp_path / "good" / "goodtrait.py").write_text(GOOD)
+    (tmp_path / "good" / "good.toml").write_text('[traits.good]\nuse = "goodtrait:Good"\n')
+    # Generous limits: a busy machine must not look like a forfeit.
+    limit = 500 if MISTAKES[mistake] == "timeout" else 30_000
+    entrant = f'[entrants.bad]\nbot = "bad/bad.toml"\nmove_ms = {limit}\nmemory_mb = 500\n'
+    (tmp_path / "cup.toml").write_text(f"max_forfeits = 1.0\n{entrant}[limits]\nmove_ms = 30000\n")
+    words = ["--map", "m1", "--rounds", "6", "--seed", "3", "--blocks", "1", "--workers", "2", "--config", "cup.toml"]
+    done = run("arena", "bad", "good/good.toml", "malvert", "seed", *words, "--results", "cup.jsonl")
+    assert done.returncode == 0, done.stdout
+    lines = read_results(tmp_path / "cup.jsonl")
+    assert len(lines) == 4
+    ends = {(seat.bot, seat.outcome.reason, seat.moves == 6 or seat.bot == "bad") for line in lines for seat in line.seats}
+    assert ends == {("bad", MISTAKES[mistake], True), *((bot, "finished", True) for bot in ("good", "malvert", "seed"))}
+
+
+@pytest.mark.parametrize("mistake", [mistake for mistake in MISTAKES if mistake != "memory"])
+def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mistake: str) -> None:
+    (tmp_path / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
+    text = f'extends = "seed"\n[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "{mistake}"\n'
+    (tmp_path / "among.toml").write_text(text)
+    done = run("play", "--bot", "among.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")
+    assert done.returncode == 0, done.stdout
+    (path,) = recordings(tmp_path)
+    recording = read_recording(path)
+    assert recording.outcome is not None
+    assert recording.outcome.finished, recording.outcome
+    assert len(recording.turns) == 12
+
+
+def test_nothing_is_left_of_a_killed_game_or_a_killed_arena(tmp_path: Path, word: str) -> None:
+    """Although a trait hangs in compiled code, and ignores all signals."""
+    (tmp_path / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
+    (tmp_path / "bad.toml").write_text('[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "hang without signals"\n')
+    words = command("arena", "bad.toml", "seed", "malvert", "stay", "--workers", "1", "--move-ms", "600000", "--map", "m1")
+    variables, nothing = environment(**{MARKER: word}), subprocess.DEVNULL
+    arena = subprocess.Popen(words, cwd=tmp_path, env=variables, stdout=nothing, stderr=nothing)
+    try:
+        game, seat = _wait_for(word, jobs.NAME), _wait_for(word, NAME)
+        while seat.cpu_times().user + seat.cpu_times().system < 0.01 or seat.status() != psutil.STATUS_SLEEPING:
+            time.sleep(0.01)
+        game.kill()
+        assert not psutil.wait_procs([game, seat], timeout=5)[1]
+        _wait_for(word, NAME)  # the game is played again
+        arena.kill()
+        assert not psutil.wait_procs(processes_of(word), timeout=5)[1]
+    finally:
+        for process in processes_of(word):
+            process.kill()
+        arena.wait()
+
+
+def _wait_for(word: str, name: str) -> psutil.Process:
+    """Return the process with this name, once it runs."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for process in processes_of(word):
+            with suppress(psutil.Error):
+                if process.name() == name:
+                    return process
+        time.sleep(0.01)
+    raise AssertionError(f"there is no {name}")
