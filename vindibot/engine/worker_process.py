@@ -118,17 +118,18 @@ class WorkerProcess:
         self._output, self._tail = bytearray(), b""
         self._killed = self._closed = False
         self._began = time.monotonic()
-        self._connection, theirs = context.Pipe()
+        reading, self._requests = context.Pipe(duplex=False)
+        self._answers, writing = context.Pipe(duplex=False)
         self._printed, printing = context.Pipe(duplex=False)
-        self._theirs = [theirs, printing]
+        self._theirs = [reading, writing, printing]
         os.set_blocking(self._printed.fileno(), False)
         closes_files = context.get_start_method() == "fork"
-        arguments = (run, setup, theirs, printing, name, memory_mb, closes_files)
+        arguments = (run, setup, reading, writing, printing, name, memory_mb, closes_files)
         self._process = context.Process(target=_run, args=arguments, name=name, daemon=True)  # type: ignore[attr-defined]
         self._pidfd = -1
-        self._open = {self._connection.fileno(), self._printed.fileno()}
+        self._open = {self._answers.fileno(), self._printed.fileno()}
         self._poll = select.poll()
-        self._poll.register(self._connection.fileno(), select.POLLIN)
+        self._poll.register(self._answers.fileno(), select.POLLIN)
 
     def start(self) -> Self:
         """Start the process, and wait until it is forked. This waits for the fork server, which may have to load kernels."""
@@ -162,14 +163,14 @@ class WorkerProcess:
     @property
     def answers_fd(self) -> int:
         """The descriptor that is readable if an answer has arrived."""
-        return self._connection.fileno()
+        return self._answers.fileno()
 
     # -- messages --
 
     def send(self, data: bytes) -> None:
         """Send a request. A worker that has ended does not get it."""
         with contextlib.suppress(OSError):
-            self._connection.send_bytes(data)
+            self._requests.send_bytes(data)
 
     def take(self) -> list[bytes]:
         """Return the answers that have arrived, and update `ending`. Never block."""
@@ -193,7 +194,7 @@ class WorkerProcess:
                 raise WorkerLate(f"no answer in {seconds:g} s")
             if self._printed.fileno() in ready:
                 self._read_output()
-            if self._pidfd in ready and self._connection.fileno() not in ready:
+            if self._pidfd in ready and self._answers.fileno() not in ready:
                 self._end()
 
     def answers(self) -> list[bytes]:
@@ -205,12 +206,12 @@ class WorkerProcess:
 
     def _next(self) -> bytes | None:
         """Return the next answer that has arrived, None if there is none."""
-        if self._closed or self._connection.fileno() not in self._open or not self._poll.poll(0):
+        if self._closed or self._answers.fileno() not in self._open or not self._poll.poll(0):
             return None
         try:
-            return self._connection.recv_bytes()
+            return self._answers.recv_bytes()
         except (EOFError, OSError):  # the worker has ended, or has closed its end
-            self._open.discard(self._connection.fileno())
+            self._open.discard(self._answers.fileno())
             if self._pidfd >= 0 and not _ready([self._pidfd], EXIT_SECONDS):
                 self._kill()
                 self._end("closed")
@@ -278,7 +279,7 @@ class WorkerProcess:
             self.kill()
             self._end()
         self._closed = True
-        for end in (self._connection, self._printed, *self._theirs):
+        for end in (self._requests, self._answers, self._printed, *self._theirs):
             end.close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
@@ -307,17 +308,17 @@ def _ready(descriptors: set[int] | list[int], seconds: float) -> set[int]:
 class Requests:
     """The requests of the parent process, as the worker sees them. Iterate over it to get all requests until the parent ends."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, reading: Connection, writing: Connection) -> None:
+        self._reading, self._writing = reading, writing
         self._armed = False
 
     def receive(self) -> bytes:
         """Return the next request. Raises `EOFError` or `ConnectionError` if the parent has closed its end."""
-        return self._connection.recv_bytes()
+        return self._reading.recv_bytes()
 
     def send(self, data: bytes) -> None:
         """Send an answer. Raises `ConnectionError` if the parent has closed its end."""
-        self._connection.send_bytes(data)
+        self._writing.send_bytes(data)
 
     def __iter__(self) -> Iterator[bytes]:
         with contextlib.suppress(EOFError, ConnectionError):
@@ -329,8 +330,9 @@ class Requests:
 
         At its end the process prints its stack.
         """
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        if seconds is not None:
+        if seconds is None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        else:
             if not self._armed or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:  # other code may have changed it
                 faulthandler.unregister(signal.SIGALRM)
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -343,7 +345,8 @@ class Requests:
 def _run(
     run: Callable[[Requests, Any], None],
     setup: Any,
-    connection: Connection,
+    reading: Connection,
+    writing: Connection,
     printing: Connection,
     name: str,
     memory_mb: int | None,
@@ -356,14 +359,14 @@ def _run(
     name_process(name)
     gc.freeze()  # the memory that this process shares with its parent is not visited
     if closes_files:
-        for descriptor in open_files() - {0, 1, 2, connection.fileno(), printing.fileno()}:
+        for descriptor in open_files() - {0, 1, 2, reading.fileno(), writing.fileno(), printing.fileno()}:
             os.close(descriptor)
     _use_streams(printing)
     if memory_mb is not None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit_memory(pages * mmap.PAGESIZE + (memory_mb << 20))
     try:
-        run(Requests(connection), setup)
+        run(Requests(reading, writing), setup)
     except MemoryError as problem:
         with contextlib.suppress(MemoryError):
             sys.excepthook(MemoryError, problem, problem.__traceback__)
