@@ -11,15 +11,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from vindibot.engine import forkserver
 from vindibot.engine.worker_process import Requests, WorkerEnded, WorkerLate, WorkerProcess
 
 SECONDS = 60.0
+
+
+def context_of(method: str) -> BaseContext:
+    return forkserver.CONTEXT if method == "forkserver" else multiprocessing.get_context(method)
 
 
 def echo(requests: Requests, _: Any) -> None:
@@ -88,7 +94,7 @@ def await_end(pid: int) -> None:
 
 @pytest.fixture(params=["fork", "forkserver"])
 def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., WorkerProcess]]:
-    context = multiprocessing.get_context(request.param)
+    context = context_of(request.param)
     workers = []
 
     def start(run: Callable[[Requests, Any], None], setup: Any = None, **options: Any) -> WorkerProcess:
@@ -165,24 +171,24 @@ def test_children_of_a_worker_end_with_it(start: Callable[..., WorkerProcess]) -
 
 
 def test_shared_memory(start: Callable[..., WorkerProcess]) -> None:
-    for method in ("fork", "forkserver"):
-        shared = multiprocessing.get_context(method).RawArray("q", 2)
+    shared = multiprocessing.RawArray("q", 2)
     worker = start(write_shared, shared)
     assert worker.receive(SECONDS) == b""
     assert list(shared) == [7, 0]
 
 
-def run_parent() -> None:
+def run_parent(method: str) -> None:
     """Start a worker that hangs in compiled code, print its process id, and wait."""
-    worker = WorkerProcess(multiprocessing.get_context("fork"), misbehave, "hang").start()
+    worker = WorkerProcess(context_of(method), misbehave, "hang").start()
     worker.receive(SECONDS)
     worker.send(b"go")
     print(worker.pid, flush=True)
     sys.stdin.read()
 
 
-def test_worker_ends_with_its_parent() -> None:
-    code = "import tests.engine.test_worker_process as here; here.run_parent()"
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_worker_ends_with_its_parent(method: str) -> None:
+    code = f"import tests.engine.test_worker_process as here; here.run_parent({method!r})"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
