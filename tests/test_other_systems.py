@@ -27,7 +27,7 @@ from vindibot.games.files.recording import read_recording
 
 pytestmark = pytest.mark.timeout(600)
 #: The modules that use what a system other than Linux lacks, each with what it does there. Only Linux runs child processes. A
-#: command that cannot do without them ends with a message (`vindibot.processes.support`).
+#: command that cannot do without them ends with a message (`vindibot.base.system`).
 PLACES = {
     **dict.fromkeys(
         (

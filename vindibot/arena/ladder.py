@@ -41,6 +41,7 @@ from vindibot.base import interrupts, log
 from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.interrupts import Stop, stopping
+from vindibot.base.system import require_children
 from vindibot.base.writing import Output
 from vindibot.config.bots import forget_modules
 from vindibot.config.files import short
@@ -48,7 +49,6 @@ from vindibot.config.load import Config
 from vindibot.config.settings import cores
 from vindibot.config.signature import build, digest_of
 from vindibot.engine.warmup import warm
-from vindibot.processes.support import require_children
 from vindibot.statistics.ratings import RESAMPLES, Rating
 
 #: Two rivals of a bot are drawn from this number of bots with the nearest ratings.

@@ -30,10 +30,10 @@ from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, lo
 from vindibot.arena.suites import Suite, read_suite
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.interrupts import Stop
+from vindibot.base.system import require_children
 from vindibot.config.files import look_up, short
 from vindibot.config.load import Config
 from vindibot.config.settings import cores
-from vindibot.processes.support import require_children
 
 #: Number of first games that a bot must forfeit at the start.
 FIRST_GAMES = 3

@@ -1,4 +1,4 @@
-"""What the operating system grants this process: open files, memory, core dumps, priority, processor time.
+"""What the operating system grants this process: open files, memory, core dumps, priority, processor time, child processes.
 
 A system that lacks something (Windows) limits nothing and changes nothing.
 """
@@ -9,7 +9,11 @@ import atexit
 import contextlib
 import os
 import sys
+import warnings
+from functools import cache
 from pathlib import Path
+
+from vindibot.base.errors import UsageError
 
 try:
     import resource
@@ -90,3 +94,36 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
                 allowed, period = map(int, file.read_text(encoding="utf-8").split())
                 quotas.append(allowed / period)
     return min(quotas, default=None)
+
+
+# ---- Child processes ----
+
+#: The functions of Python that a system with child processes has.
+_NEEDED = ("eventfd", "fork", "memfd_create", "pidfd_open")
+#: The page that says what works elsewhere.
+_PAGE = "docs/systems.md"
+
+
+def supports_children() -> bool:
+    """Return whether this system can run child processes."""
+    return all(hasattr(os, name) for name in _NEEDED)
+
+
+def require_children() -> None:
+    """Raise `UsageError` if this system cannot run child processes."""
+    if not supports_children():
+        raise UsageError(
+            "this needs Linux, since it runs bots in processes of their own: use WSL on Windows, or a container elsewhere"
+            f" ({_PAGE})"
+        )
+
+
+@cache
+def warn_of_traits_here() -> None:
+    """Warn the user, once, that traits run in this process. Call this on a system that cannot run child processes."""
+    warnings.warn(
+        "traits run in the process of this command, since only Linux can give them processes of their own: if a trait hangs, no"
+        f" trait votes any more, or the command ends ({_PAGE})",
+        RuntimeWarning,
+        stacklevel=2,
+    )

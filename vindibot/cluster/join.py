@@ -19,10 +19,10 @@ from vindibot.arena.settings import ClusterSettings
 from vindibot.base import interrupts
 from vindibot.base.errors import UsageError
 from vindibot.base.orphans import adopt_orphans
+from vindibot.base.system import require_children
 from vindibot.cluster.access import LOCAL, check_cluster, security
 from vindibot.cluster.plugin import NAME_ATTRIBUTE
 from vindibot.cluster.scheduler import last_reason
-from vindibot.processes.support import require_children
 
 #: Seconds until the next attempt to join: the first and the longest pause.
 PAUSES = (1.0, 15.0)

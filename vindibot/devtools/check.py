@@ -25,6 +25,7 @@ from vindibot.arena.schedule import GameTask, SeatTask, wall_seconds
 from vindibot.arena.seats.entrants import Entrant, Limits, read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.console import say
+from vindibot.base.system import require_children
 from vindibot.base.text import counted, printable, printable_lines
 from vindibot.config.bots import Bot
 from vindibot.config.load import Config
@@ -32,7 +33,6 @@ from vindibot.devtools.conformance import ConformanceError, check_trait
 from vindibot.engine.warmup import warm
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.position import Position
-from vindibot.processes.support import require_children
 
 #: Number of moves of a program in each game before a tournament (`arena --check`).
 ROUNDS = 3

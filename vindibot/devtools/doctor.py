@@ -25,6 +25,7 @@ from vindibot.base import log
 from vindibot.base.address import ServerAddress
 from vindibot.base.console import say
 from vindibot.base.errors import VindibotError
+from vindibot.base.system import supports_children
 from vindibot.base.text import Redactor, counted
 from vindibot.client.transport import Transport, TransportError, Within
 from vindibot.config.bots import Bot, load_bot
@@ -37,7 +38,6 @@ from vindibot.engine.deadline import Deadline
 from vindibot.engine.rehearsal import rehearse
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.processes.support import supports_children
 
 Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server, and their time limits in seconds.

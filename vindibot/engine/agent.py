@@ -20,6 +20,7 @@ from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
+from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.config.bots import Bot
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.health import STRIKES, TraitHealth
@@ -27,7 +28,6 @@ from vindibot.engine.inline import Inline
 from vindibot.engine.runner import Vote, run
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.notes import NoteLimit
-from vindibot.processes.support import supports_children, warn_of_traits_here
 
 log = structlog.get_logger("vindibot.engine.agent")
 

@@ -24,6 +24,7 @@ from behaviours.base import Behaviour, View
 from sim.game import DIRECTIONS
 from sim.kernels import warm
 from vindibot.base.errors import VindibotError
+from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.trait_spec import TraitSpec
 from vindibot.engine.failures import line_of
@@ -32,7 +33,6 @@ from vindibot.engine.inline import Inline
 from vindibot.engine.parts import PartsLayout
 from vindibot.engine.runner import Vote, run
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.processes.support import supports_children, warn_of_traits_here
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9

@@ -19,9 +19,9 @@ from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from vindibot.base.errors import VindibotError
 from vindibot.base.orphans import adopt_orphans, children, die_with_parent, end_descendants, name_process
+from vindibot.base.system import require_children
 from vindibot.engine.forkserver import CONTEXT
 from vindibot.engine.worker_process import code_words
-from vindibot.processes.support import require_children
 
 #: The name of the processes, as ``ps`` shows it.
 NAME = "vindibot-job"

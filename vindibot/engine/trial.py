@@ -25,9 +25,9 @@ from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
 from vindibot.base.errors import VindibotError
+from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.engine.asking import BUILD_SECONDS, stopping
 from vindibot.engine.runner import parse_answer
-from vindibot.processes.support import supports_children, warn_of_traits_here
 
 #: Largest number of answers that are taken from an anytime trait on one position.
 MOST_ANSWERS = 10_000

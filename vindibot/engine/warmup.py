@@ -16,9 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sim import kernels
 from vindibot.base.errors import UsageError
+from vindibot.base.system import supports_children
 from vindibot.config.bots import named_modules
 from vindibot.config.settings import cores
-from vindibot.processes.support import supports_children
 
 #: Seconds after which a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01

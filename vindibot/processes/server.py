@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 
 from sim import kernels
 from vindibot.base.errors import VindibotError
+from vindibot.base.system import require_children, supports_children
 from vindibot.config.bots import import_path
 from vindibot.processes import requests
 from vindibot.processes.requests import ROOT, Needs, Request
-from vindibot.processes.support import require_children, supports_children
 
 #: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the root.
 END_TIMEOUT = 1.5

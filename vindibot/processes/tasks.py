@@ -15,12 +15,12 @@ from math import ceil, inf
 from typing import Any, TypeVar, overload
 
 from vindibot.base.errors import VindibotError
+from vindibot.base.system import require_children
 from vindibot.processes.child import EXIT_SECONDS, RETRY_AFTER, Child
 from vindibot.processes.ending import ChildEnded, ChildEnding
 from vindibot.processes.frames import DONE, FAILED, FIRST_KIND, READY, ChildFrame
 from vindibot.processes.inside import Owner
 from vindibot.processes.server import ForkServer
-from vindibot.processes.support import require_children
 
 #: The kind of a frame with a task.
 TASK = FIRST_KIND

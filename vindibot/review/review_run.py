@@ -23,6 +23,7 @@ from rich.console import Console
 
 from sim import kernels
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.base.text import printable
 from vindibot.base.writing import LineFile, short
 from vindibot.config.settings import cores
@@ -43,7 +44,6 @@ from vindibot.games.files.review import (
 )
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
-from vindibot.processes.support import supports_children, warn_of_traits_here
 from vindibot.review.report import progress_bar
 from vindibot.review.turns import HEROES, Reviewer, TurnPosition, positions, review_turn
 

@@ -39,12 +39,12 @@ from vindibot.arena.seats.entrants import Entrant, Limits, unique_label
 from vindibot.arena.settings import MapSettings
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.interrupts import Stop
+from vindibot.base.system import require_children
 from vindibot.base.writing import LineFile, begins_with, short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.load import Config
 from vindibot.config.maps import standard_maps
 from vindibot.config.signature import build, digest_of
-from vindibot.processes.support import require_children
 from vindibot.tuning.blocks import GAMES, MINUS, PLUS, BlockMaker, difference
 from vindibot.tuning.settings import OUTSIDE, TuneSettings
 from vindibot.tuning.space import Floats, ParameterSpace, space_of, with_values
