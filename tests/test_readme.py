@@ -50,6 +50,7 @@ SHORTER = (
     (r"^\.venv/bin/pip install .*? && ", ""),
     (r"\bplay --open", "play --display none"),
     (r"\bplay --games 10", "play --games 2"),
+    (r"--games 40", "--games 4"),
     (r"\btune play", "tune play --batch 1 --games 100 --rounds 5 --nodes 50"),
     (r"--blocks \d+", "--blocks 1 --rounds 5"),
     (r"\breview last", "review last --nodes 1000"),
