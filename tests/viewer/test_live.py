@@ -316,3 +316,4 @@ async def test_the_list_of_games_waits_for_the_first_game(browser: Any, tmp_path
         game.turn(HEADER, read_game(raw(state)), state, BALLOT)
         await page.get_by_role("link", name="game abcd1234").click()
         await page.get_by_role("button", name="Download the recording").wait_for()
+        recorder.close()

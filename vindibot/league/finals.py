@@ -105,7 +105,8 @@ def final_rounds(
         tables = dict.fromkeys(fixture.entrants for fixture in finals if fixture.day == day)
         ahead = 1 if number == number_of_rounds(settings) else heat_size(settings) // 2
         heats = [
-            _heat(names, ranking, [one for one in finals if one.day == day and one.entrants == table], ahead) for table in tables
+            _heat(names, ranking, [game for game in finals if game.day == day and game.entrants == table], ahead)
+            for table in tables
         ]
         rounds.append(FinalRound(round_name(settings, number), day, heats))
     return rounds
@@ -114,8 +115,8 @@ def final_rounds(
 def _heat(names: Sequence[str], ranking: Sequence[int], games: Sequence[Fixture], ahead: int) -> list[HeatRow]:
     """Return the rows of a heat, the best bot first. The first `ahead` bots go on once all `games` are decided."""
     entrants = games[0].entrants
-    found = {row.name: row for row in standings(names, games)}
-    rows = [(found[names[entrant]], entrant) for entrant in entrants]
+    row_of = {row.name: row for row in standings(names, games)}
+    rows = [(row_of[names[entrant]], entrant) for entrant in entrants]
     rows.sort(key=lambda pair: (-pair[0].points, -pair[0].gold, ranking.index(pair[1])))
     decided = all(game.result is not None for game in games)
     return [HeatRow(entrant, row.points, row.gold, decided and place < ahead) for place, (row, entrant) in enumerate(rows)]

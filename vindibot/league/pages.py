@@ -70,7 +70,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, se
         director = leagues.find(name)
         fixtures = director.league.fixtures
         days = sorted({fixture.day for fixture in fixtures}, reverse=True)
-        by_day = {day: [(one, director.room_id(one)) for one in fixtures if one.day == day] for day in days}
+        by_day = {day: [(fixture, director.room_id(fixture)) for fixture in fixtures if fixture.day == day] for day in days}
         return html("league/games.html", league=director.league, days=by_day, gold=_gold)
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
@@ -104,10 +104,10 @@ def overview(director: Director) -> dict[str, Any]:
         "standings": [asdict(row) for row in league.table()],
         "final": [
             {
-                "name": one.name,
-                "heats": [[asdict(row) | {"name": league.names[row.entrant]} for row in heat] for heat in one.heats],
+                "name": final_round.name,
+                "heats": [[asdict(row) | {"name": league.names[row.entrant]} for row in heat] for heat in final_round.heats],
             }
-            for one in league.final()
+            for final_round in league.final()
         ],
         "winner": league.winner(),
     }
@@ -179,7 +179,7 @@ class _BotGame:
     @property
     def state(self) -> str:
         """The state of the reviews in one word; "" if nobody has asked for them."""
-        states = {one.state if one is not None else "" for one in self.reviews}
+        states = {played.state if played is not None else "" for played in self.reviews}
         return next((state for state in ("failed", "running", "waiting", "") if state in states), "ready")
 
 
@@ -239,10 +239,10 @@ def _profile(league: League, games: Sequence[_BotGame]) -> dict[str, Any]:
     """Return the profile of a bot, and its worst moves: from the reviews that are ready, as values for the page of the bot."""
     losses, worst = Losses(), []
     for game in games:
-        for one in game.reviews:
-            if one is not None and one.review is not None:
-                losses.add(Losses.of(one.review.of(one.hero), PLIES_PER_ROUND * league.settings.rounds))
-                worst += [(one.game_id, turn) for turn in one.review.worst(WORST_MOVES, one.hero)]
+        for played in game.reviews:
+            if played is not None and played.review is not None:
+                losses.add(Losses.of(played.review.of(played.hero), PLIES_PER_ROUND * league.settings.rounds))
+                worst += [(played.game_id, turn) for turn in played.review.worst(WORST_MOVES, played.hero)]
     worst.sort(key=lambda pair: -pair[1].loss)
     phases = [(phase, gold / moves) for phase, (moves, gold) in zip(PHASES, losses.phases, strict=True) if moves]
     kinds = sorted(((kind, losses.per_move(kind)) for kind, gold in losses.kinds.items() if gold), key=lambda pair: -pair[1])

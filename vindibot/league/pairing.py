@@ -151,10 +151,10 @@ def _covering(count: int, rng: random.Random) -> list[Tables]:
         costs = [[times**2 for times in row] for row in met]
         tables = min((_draw(costs, rng) for _ in range(tries)), key=lambda tables: _total(tables, costs))
         for table in tables:
-            for one, other in combinations(table, 2):
-                missing -= not met[one][other]
-                met[one][other] += 1
-                met[other][one] += 1
+            for first, second in combinations(table, 2):
+                missing -= not met[first][second]
+                met[first][second] += 1
+                met[second][first] += 1
         days.append(tables)
     return days
 
@@ -190,7 +190,7 @@ def _fill_tables(free: list[int], near: int, costs: Sequence[Sequence[int] | Map
 
 
 def _total(tables: Tables, costs: list[list[int]]) -> int:
-    return sum(costs[one][other] for table in tables for one, other in combinations(table, 2))
+    return sum(costs[first][second] for table in tables for first, second in combinations(table, 2))
 
 
 def table_sizes(count: int) -> list[int]:

@@ -21,7 +21,7 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, ReviewHeader, Thresholds, review_path
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.review.regression import NODES_AGAIN, ask_again, compare_moves, write_tests
+from vindibot.review.regression import NODES_AGAIN, ask_again, compare_moves, unmended, write_tests
 from vindibot.review.report import bots_of, many_games, show_profile, show_review
 from vindibot.review.review_run import ReviewFile, review_games, where
 from vindibot.review.turns import Reviewer
@@ -86,13 +86,9 @@ def run_review(  # noqa: PLR0913 - an argument per option
     if tests is not None:
         turns = review.worst(worst)
         if asked_bot is not None:
-            answers = ask_again(console, history, turns, asked_bot, budget)
-            turns = sorted((answer.turn for answer in answers if not answer.mended), key=lambda turn: -turn.loss)
-        if not turns:
-            say(console, "no test was written: the bot plays well at each of the worst moves")
-        else:
-            name = bot or (asked_bot.name if asked_bot is not None else "mybot")
-            write_tests(console, [(history, turn) for turn in turns], tests, name)
+            turns = unmended(ask_again(console, history, turns, asked_bot, budget))
+        name = bot or (asked_bot.name if asked_bot is not None else "mybot")
+        write_tests(console, [(history, turn) for turn in turns], tests, name)
     if not asks:
         show_review(console, history, review, worst)
         console.print()

@@ -76,6 +76,11 @@ def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTu
     return answers
 
 
+def unmended(answers: Sequence[NewMove]) -> list[ReviewedTurn]:
+    """Return the turns on which the bot still plays badly, the largest loss first."""
+    return sorted((answer.turn for answer in answers if not answer.mended), key=lambda turn: -turn.loss)
+
+
 def compare_moves(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
     """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
     answers = ask_again(console, history, review.worst(None), bot, nodes)
@@ -97,11 +102,15 @@ def write_tests(
 ) -> None:
     """Write a pytest file with a test per turn, and beside it a file with the states of these turns.
 
-    `bot` is the name or the file of the bot that the tests ask. Earlier files of this function are replaced. Raises `UsageError`
-    if one of the two files exists and was not written by this function, and if `path` is not the name of a Python module.
+    Without turns, only print that there is no test. `bot` is the name or the file of the bot that the tests ask. Earlier files of
+    this function are replaced. Raises `UsageError` if one of the two files exists and was not written by this function, and if
+    `path` is not the name of a Python module.
     """
     if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         raise UsageError(f"{short(path)}: --tests needs the name of a Python file, such as test_worst.py")
+    if not turns:
+        say(console, "no test was written: no move of the bot loses gold that counts")
+        return
     states = path.with_suffix(".states.jsonl")
     instead = "--tests names another file"
     tests_file = Output(path, TESTS_MARK, command, instead)

@@ -50,14 +50,14 @@ class StdioSettings:
     - `expert`: whether to ask the program at the other end for the other heroes' last moves.
     """
 
-    limit_ms: float = 50.0
-    first_ms: float = 1000.0
-    margin_ms: float = 15.0
-    rounds: int = 150
-    nodes: int | None = None
-    workers: int | None = None
-    seed: int | None = None
-    expert: bool = True
+    limit_ms: float
+    first_ms: float
+    margin_ms: float
+    rounds: int
+    nodes: int | None
+    workers: int | None
+    seed: int | None
+    expert: bool
 
 
 class _Line(NamedTuple):
