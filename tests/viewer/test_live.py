@@ -171,6 +171,28 @@ async def test_play_and_pause_in_a_live_game(browser: Any) -> None:
 
 
 @pytest.mark.slow_pages
+async def test_the_list_of_events_keeps_its_place_while_a_game_runs(browser: Any) -> None:
+    count, top = "document.querySelectorAll('.list li').length", "document.querySelector('.list').scrollTop"
+    own = [state for state in states_of(4, 480) if int(state[0]["turn"]) % 4 == HEADER.hero - 1]
+    async with LiveViewer() as viewer:
+        game = viewer.game()
+        for state in own[:60]:
+            game.turn(HEADER, read_game(raw(state)), state, BALLOT)
+        async with visiting(browser, viewer.page(HEADER.game)) as page:
+            await until(page, f"{count} > 20 && vindibotPage.clock.state === vindibotPage.game.last && {top} > 0")
+            before = await page.evaluate(count)
+            await page.evaluate("[...document.querySelectorAll('.list li')].at(4).mark = 1")
+            await page.evaluate("document.querySelector('.list').scrollTop = 0")
+            for state in own[60:90]:
+                game.turn(HEADER, read_game(raw(state)), state, BALLOT)
+            await until(page, f"{count} > {before + 10} && vindibotPage.clock.state === vindibotPage.game.last")
+            assert await page.evaluate(top) == 0
+            assert await page.evaluate("[...document.querySelectorAll('.list li')].at(4).mark") == 1
+            await page.keyboard.press("Shift+K")
+            await until(page, f"{top} > 0")
+
+
+@pytest.mark.slow_pages
 async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=5)

@@ -12,6 +12,7 @@ from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.serving import MAP, playing, serving
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
+from vindibot.league.standings import FixtureResult
 from vindibot.server.admin.roster import RosterEntry
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -72,10 +73,17 @@ async def test_a_button_copies_the_command(browser: Browser) -> None:
         await page.get_by_role("button", name="Copied").wait_for()
         assert await page.evaluate("navigator.clipboard.readText()") == text
         await page.get_by_role("button", name="Copied").wait_for(state="detached")
+        await page.evaluate("navigator.clipboard.writeText('before')")
         await page.evaluate("delete Navigator.prototype.clipboard")  # as on a page of another machine without https
         await page.get_by_role("button", name="Copy").first.click()
         await page.locator("#running").get_by_role("button", name="Copied").wait_for()
-        assert await page.evaluate("getSelection().toString()") == text
+        async with page.expect_response("**/running"):
+            pass
+        assert await page.locator("#running").get_by_role("button", name="Copied").is_visible(), "a refresh leaves this word"
+        await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))")
+        await page.locator("textarea").focus()
+        await page.keyboard.press("Control+V")
+        assert await page.locator("textarea").input_value() == text
 
 
 #: As long and as wide as the name of a bot may be.
@@ -152,6 +160,50 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         director.set_state("over")
         await page.get_by_text("final standings").wait_for()
         assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
+
+
+@pytest.mark.slow_pages
+async def test_a_refresh_does_not_change_the_button_that_the_organiser_aims_at(browser: Browser, tmp_path: Path) -> None:
+    roster = [RosterEntry(name, f"key-{name}_") for name in ("ann", "bob", "cid", "dot")]
+    path = tmp_path / "cup.league.json"
+    League.create("cup", LeagueSettings(table="duel"), roster, path, "the-organisers-key").save(new=True)
+    undo = "[...document.querySelectorAll('[data-key^=undo]')].map((form) => form.dataset.key.slice(5)).join()"
+    async with serving(league=path) as server, visiting(browser, f"{server.url}/leagues/cup/organiser") as page:
+        director = server.leagues.directors["cup"]
+        absent = [fixture.entrants[0] for fixture in director.league.fixtures[:2]]
+        one, other = (director.league.names[entrant] for entrant in absent)
+        for fixture, entrant in zip(director.league.fixtures, absent, strict=False):
+            director.league.decide(fixture, FixtureResult(kind="absent", absent=(entrant,)))
+        await page.get_by_label("Key").fill("the-organisers-key")
+        await page.get_by_role("button", name="Log in").click()
+        await until(page, f"{undo} === '{one},{other}'")
+        await page.get_by_role("button", name="Let it play").nth(1).focus()
+        director.undo_absences(one)
+        await until(page, f"{undo} === '{other}'")
+        assert await page.evaluate("document.activeElement.form.dataset.key") == f"undo {other}"
+        director.undo_absences(other)
+        await until(page, f"{undo} === ''")
+        assert await page.evaluate("document.activeElement === document.body"), "its button is gone"
+
+
+@pytest.mark.slow_pages
+async def test_a_page_that_cannot_be_refreshed_says_how_old_it_is(browser: Browser, tmp_path: Path) -> None:
+    path = league_file(tmp_path / "cup.league.json", 2)
+    expected = ["net::ERR_", "404 (Not Found)"]
+    async with (
+        serving(league=path) as server,
+        visiting(browser, f"{server.url}/leagues/cup/projector", expected=expected) as page,
+    ):
+        await page.clock.install()
+        await page.reload()
+        await page.get_by_text("not started, 0 of 2 bots are here").wait_for()
+        old = page.get_by_role("status").filter(has_text="This is the state of")
+        del server.leagues.directors["cup"]
+        await page.clock.run_for(13_000)
+        await old.filter(has_text="The server does not know this page any more").wait_for()
+        await page.route("**/projector", lambda route: route.abort())
+        await page.clock.run_for(3_000)
+        await old.filter(has_text="The server does not answer").wait_for()
 
 
 @pytest.mark.slow_pages

@@ -111,7 +111,7 @@ export class Events {
     this.draw();
   }
 
-  /** Make the list again, after the game has grown or the choice has changed. */
+  /** Update the list after the game has grown or the choice has changed. */
   draw() {
     const { game } = this,
       found = new Map();
@@ -128,8 +128,15 @@ export class Events {
         row.kinds.push(kind);
       }
     }
-    this.rows = [...found].sort(([a], [b]) => a - b).map(([, row]) => row);
-    this.list.fill(this.rows.map((row) => ({ state: row.state, parts: this._parts(row) })));
+    const sorted = [...found].sort(([a], [b]) => a - b);
+    this.rows = sorted.map(([, row]) => row);
+    this.list.fill(
+      sorted.map(([id, row]) => ({
+        key: [id, ...row.kinds].join('-'),
+        state: row.state,
+        parts: () => this._parts(row),
+      })),
+    );
     this.none.hidden = Boolean(this.rows.length);
     this.none.textContent = this.shown.size ? 'No such event.' : 'Choose a kind of event to list.';
   }
@@ -148,13 +155,13 @@ export class Events {
     ];
   }
 
-  /** Select the last event at or before a state. */
-  show(state) {
+  /** Select the last event at or before a state. For `quiet` see `JumpList`. */
+  show(state, quiet) {
     this.state = state;
     const after = this.rows.findIndex((row) => row.state > state),
       last = (after < 0 ? this.rows.length : after) - 1;
     // A row that the user has selected stays selected, if several events belong to its state.
-    this.list.select(this.rows[this.list.at]?.state === state ? this.list.at : last);
+    this.list.select(this.rows[this.list.at]?.state === state ? this.list.at : last, quiet);
   }
 }
 

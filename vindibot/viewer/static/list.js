@@ -7,67 +7,72 @@ export class JumpList {
   constructor(id, label, go) {
     this.id = id;
     this.go = go;
-    this.states = [];
-    this.at = -1; // the selected row
+    this.row = null; // the selected row
     this.element = el('ol', {
       class: `list list-${id}`,
       role: 'listbox',
       tabindex: 0,
       'aria-label': label,
-      on: { keydown: (event) => this._key(event), click: (event) => this._click(event) },
+      on: { keydown: (event) => this._key(event), click: ({ target }) => this._choose(target.closest('li')) },
     });
   }
 
-  /** Show these rows { state, parts }, and select none. `parts` are the elements of a row. */
+  /** The number of the selected row, -1 for none. */
+  get at() {
+    return [...this.element.children].indexOf(this.row);
+  }
+
+  /** Show these rows { key, state, parts }. A row whose key is there already stays, so that the list keeps its place. `parts` is a
+   *  function that returns the elements of a row. */
   fill(rows) {
-    this.at = -1;
-    this.states = rows.map(({ state }) => state);
-    this.element.replaceChildren(
-      ...rows.map(({ state, parts }, index) =>
-        el(
-          'li',
-          { role: 'option', id: `${this.id}-${index}`, 'data-index': index, 'data-state': state, 'aria-selected': 'false' },
-          parts,
-        ),
-      ),
-    );
-    set(this.element, { 'aria-activedescendant': null });
-    this.element.hidden = !rows.length;
+    const { element, id } = this,
+      old = new Map([...element.children].map((row) => [row.id, row]));
+    const made = ({ key, state, parts }) =>
+      el('li', { role: 'option', id: `${id}-${key}`, 'data-state': state, 'aria-selected': 'false' }, parts());
+    rows.forEach((row, place) => {
+      const item = old.get(`${id}-${row.key}`) ?? made(row);
+      old.delete(item.id);
+      if (element.children[place] !== item) element.insertBefore(item, element.children[place] ?? null);
+    });
+    for (const row of old.values()) row.remove();
+    if (this.at < 0) this.select(-1);
+    element.hidden = !rows.length;
   }
 
-  /** Select a row, none for -1, and scroll it into view. */
-  select(at) {
-    if (at === this.at) return;
-    const { element } = this,
-      { children } = element;
-    if (this.at >= 0) set(children[this.at], { 'aria-selected': 'false' });
-    this.at = at;
-    set(element, { 'aria-activedescendant': at >= 0 ? `${this.id}-${at}` : null });
-    if (at < 0) return;
-    const row = children[at],
-      top = row.offsetTop - element.offsetTop;
+  /** Select a row, none for -1, and scroll it into view. If `quiet`, do not scroll a list that the user has scrolled. */
+  select(at, quiet = false) {
+    const { element, row: old } = this,
+      row = element.children[at] ?? null;
+    if (row === old) return;
+    const away = quiet && old && !this._visible(old);
+    if (old) set(old, { 'aria-selected': 'false' });
+    this.row = row;
+    set(element, { 'aria-activedescendant': row?.id });
+    if (!row) return;
     set(row, { 'aria-selected': 'true' });
+    if (away || this._visible(row)) return;
     // `scrollIntoView` would scroll the page too
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + row.offsetHeight > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + row.offsetHeight - element.clientHeight;
+    const top = row.offsetTop - element.offsetTop;
+    element.scrollTop = top < element.scrollTop ? top : top + row.offsetHeight - element.clientHeight;
   }
 
-  _choose(index) {
-    if (this.states[index] === undefined) return;
-    this.select(index);
-    this.go(this.states[index]);
+  _visible(row) {
+    const { element } = this,
+      top = row.offsetTop - element.offsetTop - element.scrollTop;
+    return top >= 0 && top + row.offsetHeight <= element.clientHeight;
   }
 
-  _click(event) {
-    const row = event.target.closest('[data-index]');
-    if (row) this._choose(Number(row.dataset.index));
+  _choose(row) {
+    if (!row) return;
+    this.select([...this.element.children].indexOf(row));
+    this.go(Number(row.dataset.state));
   }
 
   _key(event) {
     const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    this._choose(Math.max(0, Math.min(this.states.length - 1, this.at + way)));
+    const { children } = this.element;
+    this._choose(children[Math.max(0, Math.min(children.length - 1, this.at + way))]);
   }
 }

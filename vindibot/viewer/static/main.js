@@ -392,7 +392,7 @@ class Page {
     this.panelsAt = now;
     this.transport.show(state);
     this.table.show(state);
-    this.events.show(state);
+    this.events.show(state, clock.following);
     this.why.show(turn, state);
     this.notes.show(state, this.hero);
     this.review?.show(reviewed, state);
@@ -553,7 +553,7 @@ class Page {
       this.curves = 0;
       this._feed();
       this.events.draw();
-      this.events.show(this.clock.state);
+      this.events.show(this.clock.state, this.clock.following);
       this.charts.draw();
       this.transport.draw();
       this.charts.show(this.clock.state);

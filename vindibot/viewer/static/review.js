@@ -81,7 +81,7 @@ export class ReviewPanel {
     const { game } = this,
       { turns, heroes } = game.review;
     this.rows = game.worst.filter(({ hero }) => this.hero < 0 || hero === this.hero);
-    this.list.fill(this.rows.map((row) => ({ state: row.ply, parts: this._parts(row) })));
+    this.list.fill(this.rows.map((row) => ({ key: `${row.ply}-${row.hero}`, state: row.ply, parts: () => this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
     this.listTitle.hidden = this.learn.hidden = !this.rows.length;
     const kinds = new Map();
