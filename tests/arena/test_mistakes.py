@@ -47,6 +47,18 @@ MISTAKES = {
     "folder": "finished",
     "random": "finished",
 }
+#: The status of a trait that makes a mistake on each turn of a game of ours. Otherwise its vote counts.
+PLAY = {
+    "raise": "error",
+    "nan": "void",
+    "hang": "late",
+    "hang in compiled code": "late",
+    "hang without signals": "late",
+    "exit": "killed",
+    "leave": "error",
+    "crash": "killed",
+    "recursion": "error",
+}
 GOOD = """
 from behaviours import Behaviour
 
@@ -125,6 +137,12 @@ def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mista
     assert recording.outcome is not None
     assert recording.outcome.finished, recording.outcome
     assert len(recording.turns) == 12
+    assert all(turn.ballot.margin_ms > 0 for turn in recording.turns), "a move was late"
+    entries = [entry for turn in recording.turns for entry in turn.ballot.entries]
+    guilty, innocent = ({entry.status for entry in entries if (entry.label == "bad") == bad} for bad in (True, False))
+    assert guilty <= {PLAY.get(mistake, "ok"), "benched"}
+    assert PLAY.get(mistake, "ok") in guilty
+    assert innocent <= {"ok", "late"}, "another trait is charged"  # on a busy machine, a new worker may be late
 
 
 def test_nothing_is_left_of_a_killed_game_or_a_killed_arena(tmp_path: Path, word: str) -> None:
