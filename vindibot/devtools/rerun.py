@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from inspect import isgenerator
 from pathlib import Path
@@ -56,8 +55,8 @@ from vindibot.games.files.recording import RecordedTurn, Recording
 
 #: Default time limit of a trait, as a multiple of the game's time limit for a turn.
 LIMIT_FACTOR = 10
-
-
+#: The time limit of a game whose limit is unknown, in milliseconds.
+USUAL_LIMIT_MS = 1000.0
 #: Seconds between interruptions of a trait that catches `OutOfTime`.
 INTERVAL = 0.2
 #: Seconds from the limit until the process ends itself, if the trait is in compiled code, which nothing interrupts.
@@ -112,23 +111,6 @@ def find_bot(name: str | None, recording: Recording) -> Bot:
     return recorded_bot(recording) if name is None else load_bot(name)
 
 
-@dataclass(frozen=True)
-class RerunOptions:
-    """How traits are asked about a turn again.
-
-    - `nodes`: the budget of the traits in nodes. If it is None, they have the time of a turn.
-    - `only`: the labels of the traits to ask; empty for all traits.
-    - `debugger`: whether the traits run under the debugger, in this process.
-    - `limit_ms`: a trait that still runs after this time is ended, and a message names it. None stands for 10 times the
-      limit of the game, or 60,000 ms with `nodes`.
-    """
-
-    nodes: int | None
-    only: Sequence[str]
-    debugger: bool
-    limit_ms: float | None
-
-
 def run_turn(
     console: Console,
     path: Path,
@@ -143,11 +125,14 @@ def run_turn(
     watch: bool,
     **choice: int | None,
 ) -> None:
-    """Ask the traits of a bot about a turn of a game in a file, and print their votes; see `RerunOptions`.
+    """Ask the traits of a bot about a turn of a game in a file, and print their votes, beside those of a recording.
 
     `bot` is None for the bot of a recording. In a recording, `turn` and `choice` choose the turn as in `choose_turn`. In another
-    file, `turn` and `game` choose it as in `Continuation.read`. With `watch`, do so again whenever a file of the bot changes,
-    until Ctrl-C. Raises `UsageError` for options that exclude each other, and `VindibotError`.
+    file, `turn` and `game` choose it as in `Continuation.read`, and the limit of the game counts as 1,000 ms. `traits` are the
+    labels of the traits to ask, empty for all. Without `nodes`, they have the time of a turn. A trait that still runs after
+    `limit_ms` is ended (default: 10 times the limit of the game, or 60,000 ms with `nodes`). With `debugger`, the traits run in
+    this process. If the user quits the debugger, nothing is printed. With `watch`, do all of this again whenever a file of the
+    bot changes, until Ctrl-C. Raises `UsageError` for options that exclude each other, and `VindibotError`.
     """
     recording = read_game_file(path, game) if kind_of(path) == "recording" else None
     if isinstance(recording, Recording):
@@ -164,42 +149,34 @@ def run_turn(
         folders = usual if bot is None else [Path(folder) for folder in named_modules(bot)[0]]
         run_at_each_change(console, ["turn", str(path), *words], folders)
         return
-    options = RerunOptions(nodes, traits, debugger, limit_ms)
+    options: dict[str, Any] = {"only": traits, "nodes": nodes, "limit_ms": limit_ms, "debugger": debugger}
     if isinstance(recording, Recording) and turn is not None:
-        rerun_turn(console, recording, recording.turn(turn), find_bot(bot, recording), options)
+        _rerun(console, recording, recording.turn(turn), find_bot(bot, recording), options)
     elif bot is not None:
-        ask_turn(console, Continuation.read(path, turn, game=game, to_move=True), load_bot(bot), options)
+        _ask(console, Continuation.read(path, turn, game=game, to_move=True), load_bot(bot), options)
 
 
-def rerun_turn(console: Console, recording: Recording, own: RecordedTurn, bot: Bot, options: RerunOptions) -> None:
-    """Ask a bot's traits about a recorded turn, in another process. Print the old and the new votes.
-
-    If a trait calls `breakpoint`, all traits are asked again in this process. If the user quits the debugger, nothing is printed.
-    Raises `UsageError` for an unknown label of a trait.
-    """
-    only = options.only
-    ballot = _ballot(
-        console, bot, options, lambda nodes: view(recording, own.turn, nodes=nodes), recording.header.limit_ms or 1000.0
-    )
+def _rerun(console: Console, recording: Recording, own: RecordedTurn, bot: Bot, options: dict[str, Any]) -> None:
+    """Ask a bot's traits about a recorded turn, and print the old and the new votes. `options` are those of `_ballot`."""
+    limit_ms = recording.header.limit_ms or USUAL_LIMIT_MS
+    ballot = _ballot(console, bot, lambda nodes: view(recording, own.turn, nodes=nodes), limit_ms, **options)
     if ballot is None:
         return
+    whole = not options["only"]
     for line in heading(recording, own):
         say(console, line)
     console.print()
-    console.print(comparison(ballot, own.ballot, sums=not only))
-    lines = [f"now: {verdict(ballot)[0]}"] * (not only) + [f"then: {verdict(own.ballot)[0]}", *remarks(ballot)]
-    if not options.debugger:
+    console.print(comparison(ballot, own.ballot, sums=whole))
+    lines = [f"now: {verdict(ballot)[0]}"] * whole + [f"then: {verdict(own.ballot)[0]}", *remarks(ballot)]
+    if not options["debugger"]:
         lines += how_to_see(ballot, recording, own.turn, "" if bot.path == str(recording.path) else short(bot.path))
     for line in lines:
         say(console, line)
 
 
-def ask_turn(console: Console, turn: Continuation, bot: Bot, options: RerunOptions) -> None:
-    """Ask a bot's traits about a turn of a game without votes, and print the votes; see `rerun_turn`.
-
-    The limit of the game counts as 1,000 ms.
-    """
-    ballot = _ballot(console, bot, options, lambda nodes: turn.view(nodes=nodes), 1000.0)
+def _ask(console: Console, turn: Continuation, bot: Bot, options: dict[str, Any]) -> None:
+    """Ask a bot's traits about a turn of a game without votes, and print the votes. `options` are those of `_ballot`."""
+    ballot = _ballot(console, bot, lambda nodes: turn.view(nodes=nodes), USUAL_LIMIT_MS, **options)
     if ballot is None:
         return
     history, games = turn.history, turn.opening.last()
@@ -208,35 +185,46 @@ def ask_turn(console: Console, turn: Continuation, bot: Bot, options: RerunOptio
         say(console, line)
     console.print()
     console.print(votes_table(ballot))
-    for line in [*verdict(ballot) * (not options.only), *remarks(ballot)]:
+    for line in [*verdict(ballot) * (not options["only"]), *remarks(ballot)]:
         say(console, line)
 
 
 def _ballot(
-    console: Console, bot: Bot, options: RerunOptions, view_with: Callable[[int | None], View], game_limit_ms: float
+    console: Console,
+    bot: Bot,
+    view_with: Callable[[int | None], View],
+    game_limit_ms: float,
+    *,
+    only: Sequence[str],
+    nodes: int | None,
+    limit_ms: float | None,
+    debugger: bool,
 ) -> Ballot | None:
-    """Return the ballot of a bot's traits for the view that `view_with` returns for a budget of nodes; see `rerun_turn`."""
-    nodes = options.nodes
-    traits = traits_of(bot, options.only)
+    """Return the ballot of a bot's traits for the view that `view_with` returns for a budget of nodes; see `run_turn`.
+
+    Return None if the user quits the debugger. Raises `UsageError` for an unknown label of a trait.
+    """
+    traits = traits_of(bot, only)
     warm(console)
     usual_ms = LIMIT_FACTOR * game_limit_ms if nodes is None else 1000 * LIMIT_WITH_NODES
-    limit = (usual_ms if options.limit_ms is None else options.limit_ms) / 1000
-    new_view = partial(view_with, NODES if options.debugger and nodes is None else nodes)
-    here = new_view()
-    if options.debugger:
+    limit = (usual_ms if limit_ms is None else limit_ms) / 1000
+    new_view = partial(view_with, NODES if debugger and nodes is None else nodes)
+    position = new_view()
+    if debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):
             vote = debug(number, behaviour, new_view, limit)
-            if vote is None:  # the user quits the debugger
+            if vote is None:
                 return None
             votes.append(vote)
     else:
+        seconds = SECONDS if nodes is None else None
         with Asker(bot, traits) as asker:
-            seconds = SECONDS if nodes is None else None
-            votes = [vote for number in range(len(traits)) for vote in asker.votes(here, [number], seconds=seconds, limit=limit)]
+            numbers = range(len(traits))
+            votes = [vote for number in numbers for vote in asker.votes(position, [number], seconds=seconds, limit=limit)]
     health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
     entries = [ballot_entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
-    return tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
+    return tally(entries, position.moves, lambda: position.rng("tie"), margin_ms=math.inf)
 
 
 def comparison(now: Ballot, then: Ballot, *, sums: bool = True) -> Table:
@@ -247,7 +235,7 @@ def comparison(now: Ballot, then: Ballot, *, sums: bool = True) -> Table:
     """
     table = trait_table("", *DIRECTIONS, "ms")
     table.columns[1].justify = "left"
-    recorded = {one.label: one for one in then.entries}
+    recorded = {entry.label: entry for entry in then.entries}
     for current in now.entries:
         before = recorded.pop(current.label, None)
         if before is not None and _same_votes(current, before):
@@ -269,11 +257,11 @@ def _row(table: Table, label: str, when: str, ballot: Ballot, votes: BallotEntry
     table.add_row(*(Text(cell, style) for cell in (printable(label), when, *cells, time_of(votes))))
 
 
-def _same_votes(one: BallotEntry, other: BallotEntry) -> bool:
+def _same_votes(entry: BallotEntry, other: BallotEntry) -> bool:
     """Return whether the weighted votes of two entries differ by no more than rounding errors."""
-    if one.votes is None or other.votes is None:
-        return one.votes is other.votes and one.status == other.status
-    pairs = zip(one.weighted, other.weighted, strict=True)
+    if entry.votes is None or other.votes is None:
+        return entry.votes is other.votes and entry.status == other.status
+    pairs = zip(entry.weighted, other.weighted, strict=True)
     return all(math.isclose(now, then, rel_tol=1e-9, abs_tol=1e-12) for now, then in pairs)
 
 
