@@ -22,9 +22,9 @@ from tests.support.faulty_server import TOKEN, Fault, FaultyServer
 from vindibot.base.address import ServerAddress, is_old_domain
 from vindibot.base.errors import UsageError
 from vindibot.base.text import MASK, Redactor
+from vindibot.client.api import Meaning, judge
 from vindibot.client.game_client import ClientSettings, GameClient
 from vindibot.client.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
-from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply, Transport, TransportError, Within
 
 # ---- Keys ----

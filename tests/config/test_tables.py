@@ -15,7 +15,7 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.config.bots import MOST_TRAITS, load_bot
-from vindibot.config.lines import key_lines
+from vindibot.config.files import key_lines
 from vindibot.config.load import load_config
 from vindibot.config.tables import flat, key_path
 from vindibot.config.variants import NewBot
@@ -238,7 +238,7 @@ def test_every_key_has_a_line(data: dict[str, Any], multiline: bool) -> None:
 def test_lines_of_keys_in_all_forms() -> None:
     text = 'a.b = """\nx = 1\n"""\n[t."c d"]\nv = {n = [1,\n 2], m = 3}\n[[l]]\nk = 1\n[[l]]\nk = 2\n'
     lines = key_lines(text)
-    wanted = {("a", "b"): 1, ("t", "c d", "v", "n", "1"): 6, ("t", "c d", "v", "m"): 6, ("l",): 7, ("l", "1", "k"): 10}
+    wanted = {("a", "b"): 1, ("t", "c d", "v", "n", "1"): 5, ("t", "c d", "v", "m"): 5, ("l",): 7, ("l", "1", "k"): 10}
     assert {path: lines[path] for path in wanted} == wanted
     assert ("x",) not in lines
 

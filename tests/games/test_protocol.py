@@ -20,7 +20,7 @@ from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import SHARED
 from vindibot.base.text import Redactor
-from vindibot.client.replies import Meaning, judge
+from vindibot.client.api import Meaning, judge
 from vindibot.client.transport import Reply
 from vindibot.engine.agent import fallback
 from vindibot.games.ballot import Ballot

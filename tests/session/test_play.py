@@ -371,8 +371,8 @@ async def test_a_line_while_a_client_waits_for_a_game() -> None:
         player = GamePlayer(settings, bot, in_process_voters(bot), seed=1, margin=0.1, notify=lines.append)
         report = await player.play()
     assert report.outcome.reason is Reason.NO_GAME
-    assert 2 <= len(lines) <= 6
-    assert set(lines) == {"waiting for the game to begin, 0 s so far"}
+    assert lines
+    assert all(re.fullmatch(r"waiting for the game to begin, \d+ s so far", line) for line in lines)
 
 
 @pytest.mark.slow

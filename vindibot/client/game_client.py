@@ -22,11 +22,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY, Game
 from vindibot.base.address import ServerAddress
-from vindibot.client.api import GameApi
+from vindibot.client.api import GameApi, Meaning, Verdict, fault_verdict
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
 from vindibot.client.keys import check_player_key
 from vindibot.client.queue import GameQueue, QueueWatch
-from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import Answer, ProtocolError, answer_games, check_hero_id

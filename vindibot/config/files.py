@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,10 @@ from typing import Any
 from behaviours.registry import nearest
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import given_path, short as short
-from vindibot.config.lines import KeyPath, key_lines
 from vindibot.config.messages import dotted, shown
 
+#: The path of a key: the names of the tables around it, and its own.
+KeyPath = tuple[str, ...]
 #: The bot file in a folder. The name of the folder can stand for this file.
 BOT_FILE = "bot.toml"
 
@@ -102,6 +104,47 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     prefix = "" if wanted.parent == Path() else f"{wanted.parent.as_posix()}/"
     hint = nearest(wanted.stem, stems, prefix=prefix)
     raise UsageError(f"there is no {kind} {shown(name)}{hint}; looked in {looked}")
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Return the line (from 1) at which each key of a valid TOML file begins. Python's parser does not say it.
+
+    A key in a table has the path of the table, and a key in a list of tables has the place in the list (from 0) in its path. A
+    table without a header has the line of its first key. Keys within a value of several lines have the first line of the value.
+    """
+    lines: dict[KeyPath, int] = {}
+    counts: Counter[KeyPath] = Counter()  # of the tables in each list of tables
+    table: KeyPath = ()
+    first, part = 1, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        part += f"{line}\n"
+        try:
+            data = tomllib.loads(part)
+        except tomllib.TOMLDecodeError:  # the value goes on in the next line
+            continue
+        if is_header := part.lstrip().startswith("["):
+            table = ()
+            while data:
+                ((name, data),) = data.items()
+                table = (*table, name)
+                if isinstance(data, list):
+                    counts[table] += 1
+                    data = {}
+                if table in counts:
+                    table = (*table, str(counts[table] - 1))
+        for path in [table] if is_header else _paths(data, table):
+            for length in range(1, len(path) + 1):
+                lines.setdefault(path[:length], first)
+        first, part = number + 1, ""
+    return lines
+
+
+def _paths(value: Any, path: KeyPath) -> Iterator[KeyPath]:
+    """Yield the paths of all keys in the table or list at `path`."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        yield (*path, str(name))
+        yield from _paths(inner, (*path, str(name)))
 
 
 @dataclass(frozen=True)

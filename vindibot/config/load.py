@@ -23,8 +23,7 @@ from pydantic.fields import FieldInfo
 from behaviours.registry import nearest
 from vindibot.base.address import ServerAddress
 from vindibot.base.errors import UsageError
-from vindibot.config.files import TomlFile, find, look_up, read_chain, short
-from vindibot.config.lines import KeyPath
+from vindibot.config.files import KeyPath, TomlFile, find, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.settings import PlaySettings, Settings, none_word
 from vindibot.config.tables import Tables, flat, own_values

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from behaviours.registry import nearest
-from vindibot.config.files import TomlFile
-from vindibot.config.lines import KeyPath
+from vindibot.config.files import KeyPath, TomlFile
 from vindibot.config.messages import dotted, shown
 
 #: The keys of a file that say what it takes from another file. They are no values.
