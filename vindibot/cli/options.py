@@ -110,15 +110,15 @@ def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_settings(
-    model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str] | None = None
+    model: type[Settings], file: str | None, options: Mapping[str, Any], spelled: Mapping[str, str] | None = None
 ) -> Config[Any]:
-    """Load settings from defaults, a configuration file, environment variables, and the options in `given` (values by key).
+    """Load settings from defaults, a configuration file, environment variables, and the options in `options` (values by key).
 
     Raises `UsageError`.
     """
     from vindibot.config.load import load_config
 
-    return load_config(model, file, given, option_names=option_names(model, spelled), others=known_variables)
+    return load_config(model, file, options, option_names=option_names(model, spelled), others=known_variables)
 
 
 def known_variables() -> set[str]:

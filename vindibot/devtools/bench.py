@@ -91,13 +91,14 @@ class RecordedPosition(TrialPosition):
 
 def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
     """Return all turns of the recordings. Raises `RecordingError`."""
-    found: list[TrialPosition] = []
+    turns: list[TrialPosition] = []
     for path in paths:
         recording = read_recording(path)
         for own in recording.turns:
-            here = TrialPosition.of(view(recording, own.turn))
-            found.append(RecordedPosition(**vars(here) | {"name": f"{here.name} of {short(path)}"}, path=path, turn=own.turn))
-    return found
+            position = TrialPosition.of(view(recording, own.turn))
+            name = f"{position.name} of {short(path)}"
+            turns.append(RecordedPosition(**vars(position) | {"name": name}, path=path, turn=own.turn))
+    return turns
 
 
 def self_play(games: Game, seed: int) -> Iterator[View]:
@@ -107,20 +108,20 @@ def self_play(games: Game, seed: int) -> Iterator[View]:
     recent = [np.zeros(0, GAME)] * len(bots)
     while games[0]["status"] == RUNNING:
         me = mover(games)
-        here = View(games, me, recent=recent[me], seed=seed)
-        yield here
-        votes = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[me]]
+        position = View(games, me, recent=recent[me], seed=seed)
+        yield position
+        votes = [(spec.weight, as_votes(trait.vote(position))) for spec, trait in bots[me]]
         entries = [BallotEntry("", weight, None if vote is None else vote.tolist()) for weight, vote in votes]
         recent[me] = np.concatenate((recent[me], games))[-RECENT_TURNS:]
-        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+        step(games, 0, tally(entries, position.moves, position.rng("tie")).direction)
 
 
 def generated_positions(seed: int = 1) -> Iterator[TrialPosition]:
     """Play one new game on each of `BOARDS` and yield the turns of all four heroes. Equal seeds give equal turns."""
     for number, (size, walls, mines) in enumerate(BOARDS, 1):
         games = generate(seed + number, size=size, walls=walls, mines=mines).new_game()
-        for here in self_play(games, seed):
-            yield replace(TrialPosition.of(here), name=f"turn {here.turn} of new game {number}", games=games.copy())
+        for position in self_play(games, seed):
+            yield replace(TrialPosition.of(position), name=f"turn {position.turn} of new game {number}", games=games.copy())
 
 
 def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]:
@@ -152,13 +153,13 @@ def measure(
 
     try:
         for position in positions:
-            for number, one in enumerate(times):
-                if number in cold and not one.ended:
+            for number, trait in enumerate(times):
+                if number in cold and not trait.ended:
                     ask(number, position)
-                    if not one.ended:  # the first call does not count
-                        one.votes.pop()
+                    if not trait.ended:  # the first call does not count
+                        trait.votes.pop()
                         cold.discard(number)
-                if not one.ended:
+                if not trait.ended:
                     ask(number, position)
             progress.advance(task)
     except KeyboardInterrupt:
@@ -171,36 +172,37 @@ def table_of(times: Sequence[Times]) -> Table:
 
     If a trait searches, the table has columns for depth and speed. If a trait fails, it has a column for failures.
     """
-    searches, failures = any(one.depth is not None or one.speed is not None for one in times), any(one.failed for one in times)
+    searches = any(trait.depth is not None or trait.speed is not None for trait in times)
+    failures = any(trait.failed for trait in times)
     more = [*(["depth", "knodes/s"] * searches), *(["failed"] * failures)]
     table = trait_table("turns", "median ms", "p99 ms", "worst ms", *more)
-    for one in times:
-        if not one.votes:
+    for trait in times:
+        if not trait.votes:
             continue
-        vote, _ = one.worst
-        cells = [str(len(one.votes)), *(f"{ms:.3f}" for ms in (one.percentile(50), one.percentile(99), vote.ms))]
+        vote, _ = trait.worst
+        cells = [str(len(trait.votes)), *(f"{ms:.3f}" for ms in (trait.percentile(50), trait.percentile(99), vote.ms))]
         if searches:
-            cells += ["" if one.depth is None else f"{one.depth:g}", "" if one.speed is None else f"{one.speed:.0f}"]
-        cells += [str(one.failed)] * failures
-        table.add_row(Text(printable(one.label)), *cells)
+            cells += ["" if trait.depth is None else f"{trait.depth:g}", "" if trait.speed is None else f"{trait.speed:.0f}"]
+        cells += [str(trait.failed)] * failures
+        table.add_row(Text(printable(trait.label)), *cells)
     return table
 
 
-def _failures(one: Times, bot: Bot) -> list[str]:
+def _failures(trait: Times, bot: Bot) -> list[str]:
     """Return lines about at most three kinds of failures of a trait.
 
     For a recorded turn, a line has the command that shows the failure.
     """
     first: dict[str, TrialPosition] = {}
-    for vote, position in one.votes:
+    for vote, position in trait.votes:
         if vote.note:
             first.setdefault(vote.note, position)
     lines = []
     for note, position in sorted(first.items(), key=lambda item: item[0])[:3]:
-        lines.append(f"{one.label}: {note}, {position.name}{'; it was not asked again' if one.ended else ''}")
+        lines.append(f"{trait.label}: {note}, {position.name}{'; it was not asked again' if trait.ended else ''}")
         if isinstance(position, RecordedPosition):
-            command = debug_command(position.path, position.turn, one.label, short(bot.path))
-            lines.append(f"to see {one.label} fail: {command}")
+            command = debug_command(position.path, position.turn, trait.label, short(bot.path))
+            lines.append(f"to see {trait.label} fail: {command}")
     return lines
 
 
@@ -229,11 +231,11 @@ def time_traits(
     budget = counted(nodes, "node") if nodes is not None else f"{SECONDS:g} s"
     say(console, f"{printable(bot.name)}: each trait alone, with a budget of {budget}")
     console.print(table_of(times))
-    for one in times:
-        if one.votes:
-            vote, position = one.worst
-            say(console, printable(f"{one.label}: worst turn {vote.ms:.3f} ms, {position.name}"))
-        for line in _failures(one, bot):
+    for trait in times:
+        if trait.votes:
+            vote, position = trait.worst
+            say(console, printable(f"{trait.label}: worst turn {vote.ms:.3f} ms, {position.name}"))
+        for line in _failures(trait, bot):
             say(console, printable(line), "red")
     if interrupted:
         console.print("interrupted: the table shows the turns measured so far", style="yellow")

@@ -174,7 +174,7 @@ def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 50
 @lru_cache
 def usual() -> tuple[TrialPosition, ...]:
     """Return turns of generated games with random moves: from the start, the middle and the last round, for each hero."""
-    found = []
+    positions = []
     for seed, (size, plies) in enumerate(
         [(8, 0), (10, 121), (18, 402), (28, 803), (12, 1196), (16, 1197), (20, 1198), (8, 1199)]
     ):
@@ -187,8 +187,8 @@ def usual() -> tuple[TrialPosition, ...]:
             step(games, 0, move)
         name = f"turn {plies} of 1200 on a map of {size} x {size}"
         recent = np.concatenate(earlier[-RECENT_TURNS:]) if earlier else games[:0]
-        found.append(TrialPosition(name, games, mover(games), recent, seed))
-    return tuple(found)
+        positions.append(TrialPosition(name, games, mover(games), recent, seed))
+    return tuple(positions)
 
 
 @lru_cache
@@ -261,8 +261,8 @@ def _check_same(trial: TraitTrial) -> None:
     if any(response.died or not response.ended for response in first):
         return  # other checks report a failure; here a failing trait could end this process
     for position, response in zip(positions, first, strict=True):
-        here = ask(trial.trait, position.view(NODES[-1]))
-        _same_answers(position, response, here, "in another process")
+        votes = ask(trial.trait, position.view(NODES[-1]))
+        _same_answers(position, response, votes, "in another process")
 
 
 def _check_view(trial: TraitTrial) -> None:

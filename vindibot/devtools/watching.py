@@ -59,16 +59,16 @@ def _wait_for_change(folders: Sequence[Path], before: _Stamps) -> list[str]:
 
 def _stamps(folders: Sequence[Path]) -> _Stamps:
     """Return the time of the last change and the size of each watched file."""
-    found: _Stamps = {}
+    stamps: _Stamps = {}
     for path in (path for folder in folders for path in _files(folder, DEPTH)):
         try:
             status = path.stat()
         except OSError:
             continue  # it was just removed
-        found[path] = status.st_mtime_ns, status.st_size
-        if len(found) >= MOST_FILES:
+        stamps[path] = status.st_mtime_ns, status.st_size
+        if len(stamps) >= MOST_FILES:
             break
-    return found
+    return stamps
 
 
 def _files(folder: Path, depth: int) -> Iterator[Path]:

@@ -219,7 +219,7 @@ def observe_games(
     `kind` is a number in `KINDS`; `record` is not written here. Only the array of the kind has rows: `indices` for `features`,
     `numbers` for `compact`, `layers` for `planes`. `masks` (int8, n x 5) has a 1 for each move with an effect, and for Stay.
     """
-    found = found_array[0]
+    features = found_array[0]
     for row in rows.order:
         if rows.wanted[row] == NOTHING:
             continue
@@ -229,9 +229,9 @@ def observe_games(
         if rows.wanted[row] == MASK:
             continue
         if kind == _FEATURES:
-            find_features(game, tables, hero, found)
-            indices[row, :STATE_SLOTS] = found.state
-            indices[row, STATE_SLOTS:] = found.moves
+            find_features(game, tables, hero, features)
+            indices[row, :STATE_SLOTS] = features.state
+            indices[row, STATE_SLOTS:] = features.moves
             for move in range(5):
                 place = STATE_SLOTS + move * MOVE_SLOTS
                 indices[row, place] = max(indices[row, place], np.int16(0))

@@ -216,7 +216,7 @@ def advance_games(
     ``actions[i]`` is the move for `MOVE`; a number that is no direction is Stay. `order` lists the games: this is faster if games
     on one map follow each other. `found_array` and `units_array` are arrays of one record, which are overwritten.
     """
-    found, scores, drawn = found_array[0], np.zeros(5, np.int64), np.zeros(len(rivals.players), np.int64)
+    features, scores, drawn = found_array[0], np.zeros(5, np.int64), np.zeros(len(rivals.players), np.int64)
     policies = len(rivals.policies)
     for number in order:
         task = tasks[number]
@@ -241,8 +241,8 @@ def advance_games(
                 elif player < policies:
                     move = int64(policy_move(game, tables, rivals.weights[0], rivals.policies[player], hero, int64(NO_GOAL)))
                 else:
-                    find_features(game, tables, hero, found)
-                    move = int64(best_move(rivals.networks[player - policies], found, units_array[0], scores))
+                    find_features(game, tables, hero, features)
+                    move = int64(best_move(rivals.networks[player - policies], features, units_array[0], scores))
             if len(ply):
                 ply[game.turn] = move
             play(game, move, None)

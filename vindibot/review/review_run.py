@@ -70,7 +70,7 @@ class ReviewFile:
             if again:
                 self._file.clear()
             else:
-                self.reviews = {one.header.game: one for one in parse_review(reviews, path)}
+                self.reviews = {review.header.game: review for review in parse_review(reviews, path)}
         except BaseException:
             self._file.discard()
             raise
@@ -166,7 +166,7 @@ def review_games(
         wanted = sorted({*(default if heroes is None else heroes)})
         header = reviewer.header(history.id, {*wanted, *old})
         known = set() if before is None else {(turn.turn, turn.hero) for turn in before.turns}
-        left = [one for one in positions(history, wanted) if (one.turn, one.me + 1) not in known]
+        left = [position for position in positions(history, wanted) if (position.turn, position.me + 1) not in known]
         todo.append((game, header, left))
     total = sum(len(left) for *_, left in todo)
     if not total:
