@@ -197,13 +197,13 @@ class Ladder:
 
     def files(self) -> FolderFiles:
         """Return the files in the folder that may belong to bots, with time and size."""
-        ignored, found = (*_IGNORED, f"{self.store.path.stem}."), {}
+        ignored, files = (*_IGNORED, f"{self.store.path.stem}."), {}
         for path in sorted(self.folder.rglob("*")):
             if not any(part.startswith(ignored) for part in path.relative_to(self.folder).parts):
                 with contextlib.suppress(OSError):  # the file has just gone
                     if path.is_file():
-                        found[path] = path.stat().st_mtime_ns, path.stat().st_size
-        return found
+                        files[path] = path.stat().st_mtime_ns, path.stat().st_size
+        return files
 
     def read_bots(self) -> None:
         """Read the rungs and the bot files of the folder. Note each faulty file and each change."""

@@ -24,7 +24,7 @@ from sim.replay import moves_of, play_moves, played
 from sim.rules import step
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places, this_machine
 from vindibot.arena.schedule import GameTask, map_of_task
-from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat, TurnNotes
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.notes import GameNote, NoteLimit, game_notes
 from vindibot.games.outcome import Outcome, Reason, reason_of
@@ -37,19 +37,19 @@ MESSAGE_LENGTH = 500
 class SeatRun:
     """What one seat did in a game.
 
-    `outcome` says how its part ended. `times` has the milliseconds of each of its moves. `said` has its notes, up to the limit of
-    a game. `surplus` is its first output that belongs to no turn, if it speaks the line protocol.
+    `outcome` says how its part ended. `times` has the milliseconds of each of its moves. `notes` are its notes, up to the limit
+    of a game. `surplus` is its first output that belongs to no turn, if it speaks the line protocol.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    notes: list[TurnNotes] = field(default_factory=list)
     limit: NoteLimit = field(default_factory=NoteLimit)
     surplus: str = ""
 
-    def hear(self, said: Iterable[Said]) -> None:
-        """Keep what the seat has said."""
-        self.said += [one._replace(notes=self.limit.limited(one.notes)) for one in said]
+    def add(self, notes: Iterable[TurnNotes]) -> None:
+        """Keep notes of the seat."""
+        self.notes += [part._replace(notes=self.limit.limited(part.notes)) for part in notes]
 
     def forfeit(self, forfeit: Forfeit) -> None:
         """End the seat's part in the game with a forfeit. Only the first forfeit counts."""
@@ -110,7 +110,7 @@ def play(task: GameTask, seats: Sequence[Seat], deadline: float) -> GameRun:
     finally:
         for seat, own in zip(seats, run.seats, strict=True):
             seat.close()
-            own.hear(seat.said())
+            own.add(seat.take_notes())
             own.surplus = seat.surplus
     run.seconds = time.monotonic() - began
     return run
@@ -129,8 +129,8 @@ def _ask(seat: Seat, games: Games, own: SeatRun, deadline: float) -> int:
             seat.close()
         return CRASH
     own.times.append((time.perf_counter() - began) * 1000)
-    if said := seat.said():
-        own.hear(said)
+    if notes := seat.take_notes():
+        own.add(notes)
     return move
 
 
@@ -151,8 +151,8 @@ def replay(first: Games, moves: Sequence[int]) -> tuple[Games, dict[str, list[in
     The counts map the names ``deaths``, ``kills``, ``mines_taken`` and ``stalled`` (see `SeatLine`) to a list with a number per
     hero. If hero B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
     """
-    found = played(first, moves)
-    events, ends = found.events, found.ends
+    replayed = played(first, moves)
+    events, ends = replayed.events, replayed.ends
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
     for hero in events["hero"][events["kind"] == TOOK_MINE].tolist():
         stats["mines_taken"][hero] += 1
@@ -164,9 +164,9 @@ def replay(first: Games, moves: Sequence[int]) -> tuple[Games, dict[str, list[in
         mover = (start + ply) % SEATS
         stats["deaths"][hero] += 1
         stats["kills"][mover] += hero != mover
-    squares = np.concatenate([first["hero"]["pos"], found.squares[SEATS - 1 : -1 : SEATS]])  # at the start of each round
-    stats["stalled"] = [stalled_rounds(squares[:, hero].tolist()) for hero in range(SEATS)] if found.plies else [0] * SEATS
-    return found.last, stats
+    squares = np.concatenate([first["hero"]["pos"], replayed.squares[SEATS - 1 : -1 : SEATS]])  # at the start of each round
+    stats["stalled"] = [stalled_rounds(squares[:, hero].tolist()) for hero in range(SEATS)] if replayed.plies else [0] * SEATS
+    return replayed.last, stats
 
 
 def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
@@ -230,20 +230,20 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
 
 def _notes(run: GameRun) -> tuple[GameNote, ...]:
     """Return the notes of all seats, in the order of the turns."""
-    found = [
+    notes = [
         note
         for number, seat in enumerate(run.seats, start=1)
-        for one in seat.said
-        for note in game_notes(one.turn, number, one.source, one.notes)
+        for part in seat.notes
+        for note in game_notes(part.turn, number, part.source, part.notes)
     ]
-    return tuple(sorted(found, key=lambda note: note.turn))
+    return tuple(sorted(notes, key=lambda note: note.turn))
 
 
 def _times(times: list[float]) -> dict[str, Any]:
     if not times:
         return {}
-    found = {"ms_median": statistics.median(times), "ms_p99": sorted(times)[int(len(times) * 0.99)], "ms_max": max(times)}
-    return {name: round(value, 4) for name, value in found.items()}
+    figures = {"ms_median": statistics.median(times), "ms_p99": sorted(times)[int(len(times) * 0.99)], "ms_max": max(times)}
+    return {name: round(value, 4) for name, value in figures.items()}
 
 
 #: A hero is stalled if all its squares in at least `SHORTEST` rounds in a row fit into an area of `SIDE` x `SIDE` squares.

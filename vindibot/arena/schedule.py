@@ -136,8 +136,8 @@ def seatings(kind: Format, count: int, block: int = 0) -> list[Seating]:
         if kind == "rotation":
             turn, place = divmod(block, len(fields))
             fields, order = [fields[(place + turn) % len(fields)]], place + 2 * turn
-        found = [(0, *(index + 1 for index in field)) for field in fields]
-        return [seating for line_up in found for seating in rotations(ordered(line_up, order))]
+        groups = [(0, *(index + 1 for index in field)) for field in fields]
+        return [seating for line_up in groups for seating in rotations(ordered(line_up, order))]
     if count == 2:
         return [tuple(int(seat not in first) for seat in range(SEATS)) for first in combinations(range(SEATS), 2)]
     return [seating for line_up in line_ups(count, SEATS) for seating in rotations(ordered(line_up, block))]
@@ -236,8 +236,8 @@ class Schedule:
 def wall_seconds(seats: Sequence[SeatTask], rounds: int) -> float:
     """Return the number of seconds that a game takes if every bot uses its full time limits, plus 30."""
     limits = [seat.entrant.limits for seat in seats]
-    starts = sum(one.start_s + one.seconds(first=True) for one in limits)
-    return 30.0 + starts + (rounds + 1) * sum(one.seconds(first=False) + one.grace_ms / 1000 for one in limits)
+    starts = sum(limit.start_s + limit.seconds(first=True) for limit in limits)
+    return 30.0 + starts + (rounds + 1) * sum(limit.seconds(first=False) + limit.grace_ms / 1000 for limit in limits)
 
 
 def map_of_task(task: GameTask) -> Map:
@@ -274,7 +274,7 @@ class MapSet:
 
     def identity(self) -> list[str] | list[int]:
         """Return the digests of the fixed maps, or the sizes of the random maps, as JSON values."""
-        return [found.digest for found in self.maps] if self.maps else list(self.sizes)
+        return [board.digest for board in self.maps] if self.maps else list(self.sizes)
 
 
 @lru_cache(maxsize=64)
@@ -282,10 +282,10 @@ def _random_map(seed: int, block: int, size: int | None) -> Map:
     for attempt in range(ATTEMPTS):
         number = derive_seed(seed, "map", block, attempt) >> 31
         try:
-            found = generate(number, size)
+            board = generate(number, size)
         except GeneratorError:
             continue
-        return Map(found.tiles, found.starts, found.spawns, f"{found.size}-{number}")
+        return Map(board.tiles, board.starts, board.spawns, f"{board.size}-{number}")
     raise VindibotError(f"no map of size {size} could be generated for block {block}")
 
 
@@ -297,7 +297,7 @@ def read_map_set(settings: MapSettings, seed: int) -> MapSet:
     if settings.set == "random" and not settings.names:
         return MapSet(sizes=tuple(settings.sizes), seed=seed)
     maps = [_load(name) for name in settings.names] or standard_maps()
-    maps = [found for found in maps if not settings.sizes or found.size in settings.sizes]
+    maps = [board for board in maps if not settings.sizes or board.size in settings.sizes]
     if not maps:
         raise UsageError(f"maps.sizes: no map of the set has one of the sizes {list(settings.sizes)}")
     return MapSet(tuple(maps))
@@ -305,9 +305,9 @@ def read_map_set(settings: MapSettings, seed: int) -> MapSet:
 
 def _load(name: str) -> Map:
     try:
-        found = load_map(name)
+        board = load_map(name)
     except UsageError as problem:
         raise UsageError(f"maps.names: {problem.message}") from None
-    if found is None:
+    if board is None:
         raise UsageError(f"maps.names: {name!r} is not a map: maps.set = {RANDOM!r} gives random maps")
-    return found
+    return board

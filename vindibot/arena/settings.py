@@ -193,13 +193,13 @@ class ArenaSettings(Settings):
 
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Return pairs of settings that contradict each other: (key, other key, problem)."""
-        found = self.sprt.conflicts()
+        conflicts = self.sprt.conflicts()
         if self.positions:
-            given = [key for key, value in (("maps.names", self.maps.names), ("maps.sizes", self.maps.sizes)) if value]
-            found += [(key, "positions", "does not go with a suite of positions, which has its own maps") for key in given]
+            keys = [key for key, value in (("maps.names", self.maps.names), ("maps.sizes", self.maps.sizes)) if value]
+            conflicts += [(key, "positions", "does not go with a suite of positions, which has its own maps") for key in keys]
         if self.sprt.stop and self.format != "ab":
-            found.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
-        return found
+            conflicts.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
+        return conflicts
 
 
 class LadderSettings(ArenaSettings):

@@ -107,8 +107,8 @@ class Store:
             self.before = read_results(path)
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} has games of another tournament: {_differences(setup_path(path), setup)}")
-            if found := changes(self.before, build(), bots) if bots is not None else []:
-                text = f"its games were played by another version: {'; '.join(found)}"
+            if differences := changes(self.before, build(), bots) if bots is not None else []:
+                text = f"its games were played by another version: {'; '.join(differences)}"
                 raise UsageError(f"{short(path)}: {text}. --mix-versions continues nevertheless")
         if not self.before and not resume:
             _refuse_others(path, records=self._records is not None)
@@ -207,12 +207,12 @@ def _differences(path: Path, setup: Mapping[str, Any]) -> str:
     def shown(table: Mapping[tuple[str, ...], Any], path: tuple[str, ...]) -> str:
         return json.dumps(table[path]) if path in table else "not set"
 
-    found = [
+    differences = [
         f"{dotted(path)} was {shown(before, path)} and is {shown(now, path)}"
         for path in dict.fromkeys([*before, *now])
         if before.get(path) != now.get(path) and path[0] not in _CHANGEABLE
     ]
-    return "; ".join(found[:4]) or "another version of vindibot began it, or its programs were started in another folder"
+    return "; ".join(differences[:4]) or "another version of vindibot began it, or its programs were started in another folder"
 
 
 def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:
@@ -223,11 +223,11 @@ def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant
     if not before:
         return []
     last = before[-1].build
-    found = ["the build that played them was not recorded"] if last is None else build.changes(last)
+    changed = ["the build that played them was not recorded"] if last is None else build.changes(last)
     digests = {seat.bot: (seat.version, seat.digest) for line in before for seat in line.seats}
     for entrant in entrants:
         version, digest = digests.get(entrant.label, (entrant.version, entrant.digest))
         if digest != entrant.digest:
             numbers = f" (version {version}, now {entrant.version})" if version != entrant.version else ""
-            found.append(f"the files of {entrant.label} have changed{numbers}")
-    return found
+            changed.append(f"the files of {entrant.label} have changed{numbers}")
+    return changed

@@ -98,16 +98,16 @@ def find_suite(name: str) -> Path:
     path = given_path(name)
     if path.is_file():
         return path
-    found = shipped(f"{_FOLDER}/{name}{_SUFFIX}")
-    if "/" not in name and found.is_file():
-        return found
-    known = ", ".join(sorted(one.stem for one in (shipped_folder() / _FOLDER).glob(f"*{_SUFFIX}")))
+    file = shipped(f"{_FOLDER}/{name}{_SUFFIX}")
+    if "/" not in name and file.is_file():
+        return file
+    known = ", ".join(sorted(suite.stem for suite in (shipped_folder() / _FOLDER).glob(f"*{_SUFFIX}")))
     raise UsageError(f"there is no suite of positions {name!r:.60}: name a file, or a suite that comes with vindibot: {known}")
 
 
 def read_suite(name: str) -> Suite:
     """Return the suite that `name` means. Raises `UsageError` if there is none, or if a position in it is faulty."""
-    path, found = find_suite(name), dict[str, SuitePosition]()
+    path, positions = find_suite(name), dict[str, SuitePosition]()
     for number, line in read_lines(path, UsageError):
         where = f"{short(path)}, line {number}"
         try:
@@ -116,12 +116,12 @@ def read_suite(name: str) -> Suite:
             raise UsageError(f"{where}: this is no position of a suite: {fault(problem, VERSION)}") from None
         if fault_of_board := position.problem():
             raise UsageError(f"{where}: {fault_of_board}")
-        if position.id in found:
+        if position.id in positions:
             raise UsageError(f"{where}: the position {position.id:.60} is there twice")
-        found[position.id] = position
-    if not found:
+        positions[position.id] = position
+    if not positions:
         raise UsageError(f"{short(path)}: there is no position in it")
-    return Suite(tuple(found.values()))
+    return Suite(tuple(positions.values()))
 
 
 def suite_output(path: Path) -> Output:

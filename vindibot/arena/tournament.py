@@ -260,22 +260,22 @@ def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
 
 def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
     """Return the configuration to store beside the results. Its paths are absolute. `seed` is the tournament's seed."""
-    found = settings.model_dump(mode="json", exclude={"log", "results"}, exclude_none=True)  # TOML has no None
-    found["seed"] = seed
-    found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
+    setup = settings.model_dump(mode="json", exclude={"log", "results"}, exclude_none=True)  # TOML has no None
+    setup["seed"] = seed
+    setup["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
     for key in ("tls_ca_file", "tls_cert", "tls_key"):
         if (path := getattr(settings.cluster, key)) is not None:
-            found["cluster"][key] = str(path.resolve())
+            setup["cluster"][key] = str(path.resolve())
     for name, entrant in settings.entrants.items():
-        table = found["entrants"][name]
+        table = setup["entrants"][name]
         if entrant.bot is not None:
             table["bot"] = _absolute(entrant.bot, entrant_folder(config, name, "bot"), settings)
         if entrant.command is not None:
             folder = entrant_folder(config, name, "folder")
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
-    found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
-    found["positions"] = str(Path(settings.positions).resolve()) if Path(settings.positions).is_file() else settings.positions
-    return found
+    setup["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
+    setup["positions"] = str(Path(settings.positions).resolve()) if Path(settings.positions).is_file() else settings.positions
+    return setup
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
@@ -286,5 +286,5 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
     label, name = split_label(text)
     if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text
-    found = look_up(name, beside=folder, folder="bots")
-    return text if found is None else f"{label}={found.resolve()}" if label else str(found.resolve())
+    file = look_up(name, beside=folder, folder="bots")
+    return text if file is None else f"{label}={file.resolve()}" if label else str(file.resolve())

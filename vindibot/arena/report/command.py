@@ -36,19 +36,19 @@ FORFEITS = 6
 Machines = Callable[[Tournament, ClusterSettings, Callable[[str], None]], AbstractContextManager[Elsewhere | None]]
 
 
-def configuration(config: str | None, given: dict[str, Any], resume: Path | None) -> str | None:
+def configuration(config: str | None, options: dict[str, Any], resume: Path | None) -> str | None:
     """Return the configuration file of a tournament: `config`, or the file beside the results that are resumed.
 
-    `given` has the values of options by key. A resumed tournament has its own configuration, unless `config` or bots are given.
+    `options` has the values of options by key. A resumed tournament has its own configuration, unless `config` or bots are given.
     Raises `UsageError` if its file is missing.
     """
     if resume is None:
         return config
-    if given["results"] is not None:
+    if options["results"] is not None:
         raise UsageError("--resume names the results file: leave out --results")
-    given["results"] = str(resume)
+    options["results"] = str(resume)
     beside = setup_path(resume)
-    if config is not None or given["bots"] is not None:
+    if config is not None or options["bots"] is not None:
         return config
     if not beside.is_file():
         raise UsageError(f"{short(beside)}, the configuration of {short(resume)}, is missing: name the bots or --config")

@@ -85,9 +85,9 @@ def report(
     games' pages by block and number. Without `title`, the title has the labels. A browser loads the page again every `refresh`
     seconds, if this is not 0.
     """
-    number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
+    number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(stats.bot for stats in summary.standings)]))}
     title = title or (f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number))
-    played = [one for one in summary.standings if one.seats]
+    played = [stats for stats in summary.standings if stats.seats]
     records = records_path(results) if records_path(results).is_file() else None
     logs = logs_path(results) if logs_path(results).is_dir() else None
     files = [(results, "results, one line per game"), (records, "game records"), (logs, "output of bots")]
@@ -109,7 +109,7 @@ def report(
         gold_over_time=_gold_over_time(results, games, played, number),
         losses=_losses(results, games),
         kinds=KINDS_OF_LOSS,
-        sizes=sorted({size for one in played for size in one.sizes}),
+        sizes=sorted({size for stats in played for size in stats.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
         files=[(quote(path.name), text) for path, text in files if path is not None],
@@ -136,8 +136,8 @@ def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
         return {}
     lines = {line.record: line for line in that_count(games) if line.record}
     with suppress(VindibotError):
-        found = [(lines[one.header.game], one.turns) for one in read_reviews(path) if one.header.game in lines]
-        return losses_by_bot((line.block, line.bots, turns, PLIES_PER_ROUND * line.rounds) for line, turns in found)
+        reviewed = [(lines[review.header.game], review.turns) for review in read_reviews(path) if review.header.game in lines]
+        return losses_by_bot((line.block, line.bots, turns, PLIES_PER_ROUND * line.rounds) for line, turns in reviewed)
     return {}
 
 
@@ -153,7 +153,7 @@ def _facts(results: Path, games: Sequence[GameLine]) -> list[tuple[str, str, boo
         ("seed", "" if origin.seed is None else str(origin.seed), False),
         ("played", f"{begun[0]} to {begun[-1]} UTC" if begun else "", False),
         ("to halve the intervals", to_halve(games), False),
-        ("version", "; ".join(f"vindibot {one}" for one in builds(games)) or f"vindibot {__version__}", False),
+        ("version", "; ".join(f"vindibot {build_}" for build_ in builds(games)) or f"vindibot {__version__}", False),
     ]
     return [fact for fact in facts if fact[1]]
 
@@ -161,41 +161,41 @@ def _facts(results: Path, games: Sequence[GameLine]) -> list[tuple[str, str, boo
 def _ratings(summary: Summary, number: Mapping[str, int]) -> str:
     """Return the chart of the ratings with their intervals."""
     rows = []
-    for one in summary.standings:
-        rating = one.rating
+    for stats in summary.standings:
+        rating = stats.rating
         assert rating is not None
         thin = (rating.low, rating.high) if rating.low is not None and rating.high is not None else None
-        note = f"{one.bot}: {points(rating.rating)}" + (f", 95 % {interval(*thin)}" if thin else "")
-        rows.append(Range(one.bot, number[one.bot], rating.rating, thin, note=note))
+        note = f"{stats.bot}: {points(rating.rating)}" + (f", 95 % {interval(*thin)}" if thin else "")
+        rows.append(Range(stats.bot, number[stats.bot], rating.rating, thin, note=note))
     return ranges(rows, "Ratings with 95 % intervals", "rating, with its 95 % interval", zero=True)
 
 
 def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """Return the chart of the distribution of gold at the end."""
     rows = []
-    for one in played:
-        low, quarter, middle, three, high = np.percentile(one.golds, (5, 25, 50, 75, 95)).tolist()
-        note = f"{one.bot}: half of its games end with {quarter:.0f} to {three:.0f}, median {middle:.0f}"
-        rows.append(Range(one.bot, number[one.bot], middle, (low, high), (quarter, three), note))
+    for stats in played:
+        low, quarter, middle, three, high = np.percentile(stats.golds, (5, 25, 50, 75, 95)).tolist()
+        note = f"{stats.bot}: half of its games end with {quarter:.0f} to {three:.0f}, median {middle:.0f}"
+        rows.append(Range(stats.bot, number[stats.bot], middle, (low, high), (quarter, three), note))
     return ranges(rows, "Distribution of gold", "gold at the end: median, middle half, 5 % to 95 %")
 
 
 def _gold_over_time(results: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """Return the chart of mean gold after every round, or "" if these games have no records."""
     curves, recomputed = gold_curves(results, {line.record for line in that_count(games) if line.record})
-    series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
+    series = [Curve(stats.bot, number[stats.bot], curves[stats.bot]) for stats in played if stats.bot in curves]
     return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
 
 
-def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
+def gold_curves(results: Path, ids: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
     """Return the mean gold of each bot over time, and the number of game records that were used.
 
-    A bot's first value is before the first round; then there is one value after each round. `wanted` are ids of game records. At
+    A bot's first value is before the first round; then there is one value after each round. `ids` are those of game records. At
     most `most` of them are used, spread evenly.
     """
-    found = records_of(results, set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))]))
+    records = records_of(results, set(sorted(ids)[:: max(1, math.ceil(len(ids) / most))]))
     golds: defaultdict[str, list[Sequence[int]]] = defaultdict(list)
-    for record in found.values():
+    for record in records.values():
         by_round = [games["hero"]["gold"][0].tolist() for games in GameHistory.of(record).states(every=PLIES_PER_ROUND)]
         for bot, own in zip(record.names, zip(*by_round, strict=True), strict=True):
             golds[bot].append(own)
@@ -203,7 +203,7 @@ def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tupl
         bot: [statistics.fmean(gold for gold in at_once if gold is not None) for at_once in zip_longest(*series)]
         for bot, series in golds.items()
     }
-    return curves, len(found)
+    return curves, len(records)
 
 
 #: The number of a game's block, and the number of the game in the block.
@@ -259,13 +259,13 @@ def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[Gam
     return pages
 
 
-def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
-    """Return the game records whose ids are in `wanted`, by id. If two records have the same id, the last one counts.
+def records_of(results: Path, ids: Collection[str]) -> dict[str, GameRecord]:
+    """Return the game records whose ids are in `ids`, by id. If two records have the same id, the last one counts.
 
     `results` is the path of the results file. Reading stops at the first record that cannot be read, because the last record may
     be unfinished after a crash.
     """
-    found: dict[str, GameRecord] = {}
+    records: dict[str, GameRecord] = {}
     with suppress(VindibotError):
-        found.update((record.id, record) for record in read_records(records_path(results)) if record.id in wanted)
-    return found
+        records.update((record.id, record) for record in read_records(records_path(results)) if record.id in ids)
+    return records

@@ -64,8 +64,8 @@ def to_halve(lines: Sequence[GameLine], workers: int | None = None) -> str:
     return f"{counted(3 * blocks, 'more block')}, about {time} on this machine"
 
 
-def show_plan(console: Console, settings: ArenaSettings, wanted: float | None) -> None:
-    """Print the plan of a match of two bots. `wanted` is the smallest difference of interest in points, None for ``sprt.elo1``.
+def show_plan(console: Console, settings: ArenaSettings, smallest: float | None) -> None:
+    """Print the plan of a match of two bots. `smallest` is the smallest difference of interest in points, None for ``sprt.elo1``.
 
     The variance comes from the results file of the settings, else from the newest results of the same two bots. Raises
     `UsageError` if there are no such results, or too few.
@@ -83,7 +83,7 @@ def show_plan(console: Console, settings: ArenaSettings, wanted: float | None) -
     if spread == 0:
         raise UsageError(f"{short(path)}: all blocks have the same score, so nothing can be planned from them")
     sprt = settings.sprt
-    elo1 = sprt.elo1 if wanted is None else sprt.elo0 + wanted
+    elo1 = sprt.elo1 if smallest is None else sprt.elo0 + smallest
     if elo1 <= sprt.elo0:
         raise UsageError("--plan needs a difference of more than 0 points")
     hypotheses = Hypotheses(sprt.elo0, elo1, sprt.alpha, sprt.beta, sprt.fewest, sprt.distinct)
@@ -132,17 +132,17 @@ def _earlier_results(settings: ArenaSettings) -> tuple[Path, list[GameLine]]:
         if not lines:
             raise UsageError(f"{short(settings.results)} has no finished games")
         return settings.results, lines
-    wanted = {named_after(Path(bot)) if bot.endswith(".toml") else bot for bot in settings.bots}
+    bots = {named_after(Path(bot)) if bot.endswith(".toml") else bot for bot in settings.bots}
     files = sorted(RESULTS_FOLDER.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in files:
         try:
             lines = read_results(path)
         except ResultsError:
             continue
-        if lines and lines[0].format == "ab" and {bot for line in lines for bot in line.bots} == wanted:
+        if lines and lines[0].format == "ab" and {bot for line in lines for bot in line.bots} == bots:
             return path, lines
     command = shlex.join(["vindibot", "arena", "--match", *settings.bots[:2], "--blocks", "10"])
     raise UsageError(
-        f"{RESULTS_FOLDER}/ has no results of a match of {' against '.join(sorted(wanted))} to plan from: play some blocks first"
+        f"{RESULTS_FOLDER}/ has no results of a match of {' against '.join(sorted(bots))} to plan from: play some blocks first"
         f" ({command}), or name the results of a similar match with --results"
     )

@@ -138,7 +138,7 @@ class Summary:
 
     def has_intervals(self) -> bool:
         """Return whether the standings have intervals. A few blocks have none (see `vindibot.statistics.ratings.MIN_BLOCKS`)."""
-        return any(one.rating is not None and one.rating.low is not None for one in self.standings)
+        return any(stats.rating is not None and stats.rating.low is not None for stats in self.standings)
 
     def pairs_that_met(self) -> dict[tuple[str, str], Pair]:
         """Return the pairs of bots that met in any game, by the labels of the two bots."""
@@ -167,9 +167,10 @@ def summarise(
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     played = that_count(games)
-    standings = tuple(bot_stats(one.bot, played, one) for one in rate_games(played, names, anchor=anchor, resamples=resamples))
+    ratings = rate_games(played, names, anchor=anchor, resamples=resamples)
+    standings = tuple(bot_stats(rating.bot, played, rating) for rating in ratings)
     whole = whole_blocks(games)
-    known = {reason for one in standings for reason in one.reasons}
+    known = {reason for stats in standings for reason in stats.reasons}
     kind = games[0].format if games else "all"
     return Summary(
         format=kind,
@@ -179,7 +180,7 @@ def summarise(
         given_up=len(games) - len(played),
         distinct=distinct_share(played),
         standings=standings,
-        pairs=_pairs(played, [one.bot for one in standings]),
+        pairs=_pairs(played, [stats.bot for stats in standings]),
         reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
         match=_match(games, names, sprt or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
@@ -215,7 +216,7 @@ def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None)
         ms_max=max((seat.ms_max for seat in moved), default=None),
         rating=rating,
         reasons=dict(Counter(seat.outcome.reason for seat in seats)),
-        sizes={size: (statistics.fmean(found), len(found)) for size, found in sorted(sizes.items())},
+        sizes={size: (statistics.fmean(places), len(places)) for size, places in sorted(sizes.items())},
         golds=tuple(sorted(seat.gold for seat in seats)),
     )
 
@@ -225,8 +226,8 @@ def _wins_interval(bot: str, games: Iterable[GameLine]) -> Interval | None:
     wins, trials = _by_block((game.block, game.winner == bot) for game in games)
     if len(trials) < MIN_BLOCKS:
         return None
-    found = estimate_share(wins, trials)
-    return found.low, found.high
+    share = estimate_share(wins, trials)
+    return share.low, share.high
 
 
 def _deaths_interval(played: Iterable[tuple[GameLine, SeatLine]]) -> Interval | None:
@@ -249,7 +250,7 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:
     for game in games:
         for seat, rival in permutations(game.seats, 2):
             met[seat.bot, rival.bot, (seat.gold > rival.gold) - (seat.gold < rival.gold)] += 1
-    return tuple(Pair(one, other, *(met[one, other, sign] for sign in (1, -1, 0))) for one, other in permutations(names, 2))
+    return tuple(Pair(bot, other, *(met[bot, other, sign] for sign in (1, -1, 0))) for bot, other in permutations(names, 2))
 
 
 def _match(games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None) -> MatchSummary:
@@ -296,10 +297,10 @@ def whole_blocks(games: Iterable[GameLine]) -> dict[int, list[GameLine]]:
     A block is complete if none of its games is still to be played. Games that could not be played are left out. So the list of a
     block may be empty.
     """
-    found: dict[int, list[GameLine]] = {}
+    blocks: dict[int, list[GameLine]] = {}
     for line in sorted(games, key=lambda line: line.key):
-        found.setdefault(line.block, []).append(line)
-    return {block: that_count(lines) for block, lines in found.items() if len(lines) >= lines[0].games}
+        blocks.setdefault(line.block, []).append(line)
+    return {block: that_count(lines) for block, lines in blocks.items() if len(lines) >= lines[0].games}
 
 
 def block_score(lines: Iterable[GameLine], a: str) -> float | None:
@@ -355,10 +356,10 @@ def builds(games: Iterable[GameLine]) -> list[Build]:
 def mixed_versions(games: Sequence[GameLine]) -> str:
     """Return a warning if several builds, or several versions of a bot, played these games. Otherwise return ""."""
     count = len({game.build for game in games})
-    found = [f"{count} builds of vindibot"] if count > 1 else []
+    mixed = [f"{count} builds of vindibot"] if count > 1 else []
     digests: defaultdict[str, set[str]] = defaultdict(set)
     for game in games:
         for seat in game.seats:
             digests[seat.bot].add(seat.digest)
-    found += [f"{len(versions)} versions of {bot}" for bot, versions in digests.items() if len(versions) > 1]
-    return f"these games were played by {' and '.join(found)}: the table mixes them" if found else ""
+    mixed += [f"{len(versions)} versions of {bot}" for bot, versions in digests.items() if len(versions) > 1]
+    return f"these games were played by {' and '.join(mixed)}: the table mixes them" if mixed else ""

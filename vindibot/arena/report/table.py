@@ -77,32 +77,32 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def figures(one: BotStats) -> dict[str, str]:
+def figures(stats: BotStats) -> dict[str, str]:
     """Return the figures of a bot as texts, by column. Unknown figures are missing or empty."""
-    found = {"games": str(one.games)}
-    if one.rating is not None:
-        rating = one.rating
-        found |= {"rating": points(rating.rating), "95 %": interval(rating.low, rating.high), "LOS": percent(rating.los)}
+    cells = {"games": str(stats.games)}
+    if stats.rating is not None:
+        rating = stats.rating
+        cells |= {"rating": points(rating.rating), "95 %": interval(rating.low, rating.high), "LOS": percent(rating.los)}
         if rating.low is not None and rating.high is not None:
-            found["±"] = f"{(rating.high - rating.low) / 2:.0f}"
-    if one.seats:
-        found |= {
-            "wins": percent(one.wins / one.games),
-            "place": f"{one.place:.2f}",
-            "gold": f"{one.gold:.0f}",
-            "deaths": f"{one.deaths:.1f}",
-            "kills": f"{one.kills:.1f}",
-            "stalled": "" if one.stalled is None else f"{one.stalled:.1f}",
-            "mines": f"{one.mines:.1f}",
-            "ms": milliseconds(one.ms_median),
-            "p99": milliseconds(one.ms_p99),
-            "most": milliseconds(one.ms_max),
+            cells["±"] = f"{(rating.high - rating.low) / 2:.0f}"
+    if stats.seats:
+        cells |= {
+            "wins": percent(stats.wins / stats.games),
+            "place": f"{stats.place:.2f}",
+            "gold": f"{stats.gold:.0f}",
+            "deaths": f"{stats.deaths:.1f}",
+            "kills": f"{stats.kills:.1f}",
+            "stalled": "" if stats.stalled is None else f"{stats.stalled:.1f}",
+            "mines": f"{stats.mines:.1f}",
+            "ms": milliseconds(stats.ms_median),
+            "p99": milliseconds(stats.ms_p99),
+            "most": milliseconds(stats.ms_max),
         }
-    if one.wins_interval is not None:
-        found["wins 95 %"] = " .. ".join(map(percent, one.wins_interval))
-    if one.deaths_interval is not None:
-        found["deaths 95 %"] = " .. ".join(f"{end:.2f}" for end in one.deaths_interval)
-    return found
+    if stats.wins_interval is not None:
+        cells["wins 95 %"] = " .. ".join(map(percent, stats.wins_interval))
+    if stats.deaths_interval is not None:
+        cells["deaths 95 %"] = " .. ".join(f"{end:.2f}" for end in stats.deaths_interval)
+    return cells
 
 
 def _table(*columns: str, words: bool = False) -> Table:
@@ -116,9 +116,9 @@ def _table(*columns: str, words: bool = False) -> Table:
 def standings_table(standings: Sequence[BotStats], columns: Sequence[str] = COLUMNS) -> Table:
     """Return a table with a line per bot. `columns` are the columns after the bot."""
     table = _table("bot", *columns)
-    for one in standings:
-        cells = figures(one)
-        table.add_row(label(one.bot), *(cells.get(column, "") for column in columns))
+    for stats in standings:
+        cells = figures(stats)
+        table.add_row(label(stats.bot), *(cells.get(column, "") for column in columns))
     return table
 
 
@@ -128,7 +128,7 @@ def pairs_table(summary: Summary) -> Table:
     A cell has the share of pairs of seats in which the bot of the row has more gold than the bot of the column. A tie counts one
     half. The cell is empty if they never met. The heads of the columns are the numbers of the rows.
     """
-    bots, met = [one.bot for one in summary.standings], summary.pairs_that_met()
+    bots, met = [stats.bot for stats in summary.standings], summary.pairs_that_met()
     table = _table("ahead of", *(str(number) for number in range(1, len(bots) + 1)))
     for number, bot in enumerate(bots, start=1):
         shares = (percent(met[bot, other].score) if (bot, other) in met else "" for other in bots)
@@ -139,9 +139,9 @@ def pairs_table(summary: Summary) -> Table:
 def outcomes_table(summary: Summary) -> Table:
     """Return a table with the number of seats of each bot that ended for each reason."""
     table = _table("bot", "its games ended", words=True)
-    for one in summary.standings:
-        counts = (f"{reason} {one.reasons[reason]}" for reason in summary.reasons if reason in one.reasons)
-        table.add_row(label(one.bot), " · ".join(counts))
+    for stats in summary.standings:
+        counts = (f"{reason} {stats.reasons[reason]}" for reason in summary.reasons if reason in stats.reasons)
+        table.add_row(label(stats.bot), " · ".join(counts))
     return table
 
 
@@ -198,9 +198,9 @@ def match_lines(match: MatchSummary) -> list[str]:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
     score = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
     normalised = []
-    if (found := match.normalised) is not None:
-        ends = f"{signed(found.low)} .. {signed(found.high)}"
-        normalised = [f"  {signed(found.value)} standard deviations of a block's score, 95 % {ends}"]
+    if (difference := match.normalised) is not None:
+        ends = f"{signed(difference.low)} .. {signed(difference.high)}"
+        normalised = [f"  {signed(difference.value)} standard deviations of a block's score, 95 % {ends}"]
     return [
         *lines,
         f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",

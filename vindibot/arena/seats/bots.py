@@ -24,7 +24,7 @@ from sim.game import GAME, STAY, Games
 from vindibot.arena.schedule import SeatTask
 from vindibot.arena.seats.entrants import Entrant, Limits
 from vindibot.arena.seats.programs import last_lines
-from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat, TurnNotes
 from vindibot.config.bots import Bot, make_importable
 from vindibot.engine import forkserver
 from vindibot.engine.agent import Agent, in_process_voters
@@ -56,6 +56,7 @@ class ScriptedSeat(Seat):
     """Plays the moves of a list. After the last move it raises `forfeit`."""
 
     def __init__(self, moves: Iterable[int], forfeit: Forfeit | None = None) -> None:
+        super().__init__()
         self._moves = iter(moves)
         self._forfeit = forfeit
 
@@ -86,11 +87,11 @@ class InProcessSeat(Seat):
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3, opening: Position | None = None) -> None:
+        super().__init__()
         self._limits, self._seed, self._opening = limits, seed, opening
         self._voters = in_process_voters(bot, strikes)
         self._agent: Agent | None = None
         self._first = True
-        self._said: list[Said] = []
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
@@ -118,7 +119,7 @@ class InProcessSeat(Seat):
         assert self._agent is not None
         self.ballot = self._agent.decide_now(games, limit)
         entries = self.ballot.entries
-        self._said += [Said(int(games["turn"].item(0)), entry.label, entry.notes) for entry in entries if entry.notes]
+        self._notes += [TurnNotes(int(games["turn"].item(0)), entry.label, entry.notes) for entry in entries if entry.notes]
         if all(health.benched for health in self._voters.health_records):
             raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
@@ -129,11 +130,6 @@ class InProcessSeat(Seat):
     def close(self) -> None:
         """End the thread that sets the stop word."""
         self._voters.let_go()
-
-    def said(self) -> list[Said]:
-        """Return what the traits have said since the last call."""
-        said, self._said = self._said, []
-        return said
 
 
 @contextlib.contextmanager
@@ -191,10 +187,10 @@ class WorkerSeat(Seat):
     """
 
     def __init__(self, task: SeatTask, log: Path | None = None, *, forfeits_if_killed: bool = True) -> None:
+        super().__init__()
         self._log, self._forfeits_if_killed = log, forfeits_if_killed
         self._limits = task.entrant.limits
         self._first = True
-        self._said: list[Said] = []
         # Several seats of a game start at the same time.
         self._worker = WorkerProcess(forkserver.context(), serve, task, name=NAME, memory_mb=self._limits.memory_mb).start()
 
@@ -214,13 +210,8 @@ class WorkerSeat(Seat):
         if answer[0] >= READY:
             raise self._malformed()
         if len(answer) > 1:
-            self._said += _read_said(int(games["turn"].item(0)), answer[1:])
+            self._notes += _read_notes(int(games["turn"].item(0)), answer[1:])
         return answer[0]
-
-    def said(self) -> list[Said]:
-        """Return what the traits have said since the last call."""
-        said, self._said = self._said, []
-        return said
 
     def _ask(self, request: bytes, seconds: float, reason_if_late: Reason) -> bytes:
         """Return the answer to a request, at least one byte. Raises `Forfeit` or `SeatKilledError`."""
@@ -270,7 +261,7 @@ def serve(requests: Requests, task: SeatTask) -> None:
     """Build the seat of `task`, and answer requests until the game's process ends.
 
     The first request is the hero (0..3) as a byte, and a state. Its answer is `READY`. Each other request is a state. Its answer
-    is the move (0..4) as a byte, and the notes (see `_write_said`). Every answer may also be `FORFEIT`, with the `Outcome` as
+    is the move (0..4) as a byte, and the notes (see `_write_notes`). Every answer may also be `FORFEIT`, with the `Outcome` as
     JSON.
     """
     assert task.entrant.bot is not None
@@ -283,7 +274,7 @@ def serve(requests: Requests, task: SeatTask) -> None:
     for request in requests:
         try:
             move = seat.move(_state(request))
-            requests.send((bytes([move]) + _write_said(seat.said()))[:LONGEST_ANSWER])
+            requests.send((bytes([move]) + _write_notes(seat.take_notes()))[:LONGEST_ANSWER])
         except Forfeit as forfeit:
             requests.send(bytes([FORFEIT]) + _OUTCOME.dump_json(forfeit.outcome)[:LONGEST_ANSWER])
 
@@ -292,16 +283,16 @@ def _state(data: bytes) -> Games:
     return np.frombuffer(data, GAME).copy()  # kernels need memory that can be written
 
 
-def _write_said(said: Sequence[Said]) -> bytes:
+def _write_notes(parts: Sequence[TurnNotes]) -> bytes:
     """Return what traits said on one turn, as bytes: for each trait a line with its label, and a line with its notes."""
-    return b"".join(json.dumps(notes.source).encode() + b"\n" + write_notes(notes.notes) + b"\n" for notes in said)
+    return b"".join(json.dumps(part.source).encode() + b"\n" + write_notes(part.notes) + b"\n" for part in parts)
 
 
-def _read_said(turn: int, data: bytes) -> list[Said]:
-    """Return what `_write_said` has turned into `data`. What cannot be read is dropped: the end of a long answer was cut off."""
+def _read_notes(turn: int, data: bytes) -> list[TurnNotes]:
+    """Return what `_write_notes` has turned into `data`. What cannot be read is dropped: the end of a long answer was cut off."""
     lines = data.split(b"\n")
-    said = []
+    parts = []
     for label, notes in zip(lines[::2], lines[1::2], strict=False):
         with contextlib.suppress(ValueError):
-            said.append(Said(turn, str(json.loads(label)), read_notes(notes)))
-    return said
+            parts.append(TurnNotes(turn, str(json.loads(label)), read_notes(notes)))
+    return parts

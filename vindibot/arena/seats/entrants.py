@@ -89,8 +89,8 @@ class Entrant:
 
         If one of these values changes, it is another tournament. The contents of the bot's files are left out; see `digest`.
         """
-        found: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
-        return found | ({"command": list(self.command), "folder": self.folder} if self.command else {})
+        identity: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
+        return identity | ({"command": list(self.command), "folder": self.folder} if self.command else {})
 
 
 def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
@@ -99,7 +99,7 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
     Raises `UsageError` for an unknown bot, a faulty bot file, or a command that does not exist.
     """
     settings = config.settings
-    found: list[Entrant] = []
+    entrants: list[Entrant] = []
     for text in settings.bots:
         label, name = split_label(text)
         if len(label) > LONGEST_NAME:
@@ -113,11 +113,11 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
             else:
                 folders = {key: entrant_folder(config, name, key) for key in ("bot", "folder")}
                 entrant = _read(name, table, settings.limits, folders)
-            unique = unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
+            unique = unique_label(default or entrant.label, [other.label for other in entrants], given=bool(label))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
-        found.append(replace(entrant, label=unique))
-    return found
+        entrants.append(replace(entrant, label=unique))
+    return entrants
 
 
 def entrant_of(bot: Path, limits: LimitSettings) -> Entrant:
@@ -144,14 +144,14 @@ def is_command(word: str) -> bool:
     return _COMMAND.fullmatch(word) is not None
 
 
-def unique_label(wanted: str, used: Collection[str], *, given: bool = False) -> str:
-    """Return a label that no other bot uses: `wanted`, or `wanted` with a number. A second bot ``seed`` gets ``seed-2``.
+def unique_label(name: str, used: Collection[str], *, given: bool = False) -> str:
+    """Return a label that no other bot uses: `name`, or `name` with a number. A second bot ``seed`` gets ``seed-2``.
 
     Raises `UsageError` if the user has `given` the label and another bot uses it already.
     """
-    if given and wanted in used:
-        raise UsageError(f"two bots are called {wanted!r}: give one of them another label, LABEL=...")
-    labels = (f"{wanted}-{number}" if number > 1 else wanted for number in count(1))
+    if given and name in used:
+        raise UsageError(f"two bots are called {name!r}: give one of them another label, LABEL=...")
+    labels = (f"{name}-{number}" if number > 1 else name for number in count(1))
     return next(label for label in labels if label not in used)
 
 
@@ -226,14 +226,14 @@ def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
         raise UsageError("the command is empty")
     program, *rest = words
     if "/" not in program:
-        found = shutil.which(program)
-        if found is None:
+        executable = shutil.which(program)
+        if executable is None:
             raise UsageError(f"there is no program {program!r} on the search path")
     else:
         path = folder / given_path(program)
         if not path.exists():
             raise UsageError(f"there is no program {path}")
-        found = shutil.which(str(path))
-        if found is None:
+        executable = shutil.which(str(path))
+        if executable is None:
             raise UsageError(f"{path} cannot be run: it is not a program, or not executable (chmod +x)")
-    return (found, *rest)
+    return (executable, *rest)

@@ -20,7 +20,7 @@ from sim.game import CRASH, SEATS, copy_of
 from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats.programs import Program
-from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat, TurnNotes
 from vindibot.games.notes import STANDARD_ERROR
 from vindibot.games.outcome import Reason
 from vindibot.server.game_server import GameServer
@@ -149,7 +149,7 @@ class HostedGame:
                 own.forfeit(forfeit)
             else:
                 own.times.append((time.perf_counter() - began) * 1000)
-                own.hear(seat.said())
+                own.add(seat.take_notes())
                 if room.finished:
                     return
                 await room.move(room_seat, move, turn)
@@ -200,18 +200,18 @@ class HostedGame:
     def _close(self) -> None:
         for number, program in self._programs.items():
             program.kill()
-            self._hear(number, len(self._room.moves) if self._room is not None else 0)
+            self._add_output(number, len(self._room.moves) if self._room is not None else 0)
         for seat, own in zip(self._seats, self._run.seats, strict=True):
             if seat is not None:
                 seat.close()
-                own.hear(seat.said())
+                own.add(seat.take_notes())
 
-    def _hear(self, number: int, ply: int) -> None:
+    def _add_output(self, number: int, ply: int) -> None:
         """Take the output of a program since its last turn. It belongs to its turn at or before a ply of the room."""
         notes = self._programs[number].take_notes()
         if notes:
             turn = int(self._first["turn"].item(0)) + ply
-            self._run.seats[number].hear([Said(max(0, turn - (turn - number) % SEATS), STANDARD_ERROR, notes)])
+            self._run.seats[number].add([TurnNotes(max(0, turn - (turn - number) % SEATS), STANDARD_ERROR, notes)])
 
     # -- events of the room --
 
@@ -231,7 +231,7 @@ class HostedGame:
         now, number = time.perf_counter(), self._mover(len(room.moves) - 1)
         own, room_seat = self._run.seats[number], room.seats[number]
         if number in self._programs:
-            self._hear(number, len(room.moves) - 1)
+            self._add_output(number, len(room.moves) - 1)
             if move == CRASH:
                 own.forfeit(self._why_crashed(number))
             elif not room.crashed(room_seat):  # for a crashed hero the room itself plays Stay

@@ -23,7 +23,7 @@ class Forfeit(Exception):  # noqa: N818 - the word of the field
         self.outcome = Outcome(reason, message)
 
 
-class Said(NamedTuple):
+class TurnNotes(NamedTuple):
     """What a bot said on a turn: the protocol's turn, the source (`vindibot.games.notes.GameNote`) and the notes."""
 
     turn: int
@@ -39,6 +39,9 @@ class Seat:
 
     deadline = inf
     surplus = ""
+
+    def __init__(self) -> None:
+        self._notes: list[TurnNotes] = []
 
     def start(self, games: Games, me: int) -> None:
         """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game.
@@ -56,6 +59,7 @@ class Seat:
     def close(self) -> None:
         """Release all resources of the seat. Call this after the game or after a forfeit."""
 
-    def said(self) -> list[Said]:
+    def take_notes(self) -> list[TurnNotes]:
         """Return what the bot has said since the last call of this method. Call it after each move and after `close`."""
-        return []
+        notes, self._notes = self._notes, []
+        return notes

@@ -15,7 +15,7 @@ from behaviours.notes import Notes
 from sim.game import PLIES_PER_ROUND, Games
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.arena.seats.programs import Program
-from vindibot.arena.seats.seat import Forfeit, Said, Seat
+from vindibot.arena.seats.seat import Forfeit, Seat, TurnNotes
 from vindibot.base.errors import UsageError
 from vindibot.base.text import Redactor
 from vindibot.games.line_protocol import EXPERT, read_answer, write_opening, write_state, write_targets
@@ -30,11 +30,11 @@ class StdioSeat(Seat):
     """The seat of a program that speaks the line protocol. `log` is the file for the program's standard error, None for none."""
 
     def __init__(self, entrant: Entrant, log: Path | None = None) -> None:
+        super().__init__()
         self._limits = entrant.limits
         self._program = Program(entrant, log)
         self._me = 0
         self._turn = 0  # of our last move; before it, the first turn of the game
-        self._said: list[Said] = []
         self._opening = ""
         self._expert = False
         self._answered = False
@@ -50,8 +50,8 @@ class StdioSeat(Seat):
         self._opening = write_opening(games, me)
         self._positions = games["hero"]["pos"][0].tolist()
         rounds = int(games["max_turns"].item(0)) // PLIES_PER_ROUND
-        told = {"rounds": rounds, "move_ms": self._limits.move_ms, "first_ms": self._limits.first_ms}
-        self._program.start({name: str(value) for name, value in told.items()})
+        values = {"rounds": rounds, "move_ms": self._limits.move_ms, "first_ms": self._limits.first_ms}
+        self._program.start({name: str(value) for name, value in values.items()})
         process = self._program.process
         assert process is not None
         assert process.stdin is not None
@@ -63,7 +63,7 @@ class StdioSeat(Seat):
     def move(self, games: Games) -> int:
         """Return the program's move. Raises `Forfeit` if the answer is late or illegal, or if the program has ended."""
         if self._answered:
-            self._hear()
+            self._add_output()
         self._turn = int(games["turn"].item(0))
         allowed = self._limits.seconds(first=not self._answered) + self._limits.grace_ms / 1000
         allowed += 0.0 if self._answered else self._limits.start_s
@@ -78,27 +78,22 @@ class StdioSeat(Seat):
             raise Forfeit(Reason.ILLEGAL, problem.message) from None
         self._opening, self._answered = "", True
         self._expert = self._expert or EXPERT in message
-        if said := message.replace(EXPERT, "").strip():
+        if text := message.replace(EXPERT, "").strip():
             notes = Notes()
-            notes.add(Redactor()(said))
-            self._said.append(Said(self._turn, MESSAGE, notes.taken()))
+            notes.add(Redactor()(text))
+            self._notes.append(TurnNotes(self._turn, MESSAGE, notes.taken()))
         self._positions = games["hero"]["pos"][0].tolist()
         return direction
 
     def close(self) -> None:
         """Kill the program."""
         self._program.kill()
-        self._hear()
+        self._add_output()
 
-    def said(self) -> list[Said]:
-        """Return the messages and the lines of standard error since the last call. The lines of a turn come after the turn."""
-        said, self._said = self._said, []
-        return said
-
-    def _hear(self) -> None:
+    def _add_output(self) -> None:
         """Take the lines that the program has written to its standard error since its last turn began."""
         if notes := self._program.take_notes():
-            self._said.append(Said(self._turn, STANDARD_ERROR, notes))
+            self._notes.append(TurnNotes(self._turn, STANDARD_ERROR, notes))
 
     # -- bytes --
 
