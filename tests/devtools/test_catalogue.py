@@ -92,7 +92,7 @@ def test_traits_beside_a_bot_file(project: Path) -> None:
 
 
 def test_a_module_that_cannot_be_imported_is_reported(project: Path) -> None:
-    (project / "broken.py").write_text("class Coward(:\n")
+    (project / "broken.py").write_text("from behaviours import Behaviour\nclass Coward(:\n")
     assert "the module cannot be imported (SyntaxError" in behaviours("--bot", "bot.toml")
 
 

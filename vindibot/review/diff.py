@@ -29,7 +29,7 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import PHASES, ReviewedTurn, Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.review.regression import NODES_AGAIN, good_moves, write_tests
-from vindibot.review.report import many_games, progress_bar, show_beside_board
+from vindibot.review.report import many_games, progress_bar, show_beside_board, turn_lines
 from vindibot.review.review_run import reviewing
 from vindibot.review.turns import HEROES, SITUATIONS, Reviewer, TurnPosition, phase_of, positions, situation_of
 from vindibot.review.values import NODES, ROUNDS, rollout_of
@@ -301,16 +301,9 @@ def _mean_gain(turns: Sequence[AskedTurn]) -> str:
 def _show(console: Console, turn: AskedTurn, rank: int, names: tuple[str, str]) -> None:
     assert turn.review is not None
     position, history = turn.position, turn.game.history
-    games, me, number = position.games, position.me, position.turn
-    total = -(-int(games["max_turns"].item(0)) // PLIES_PER_ROUND)
-    hero = games["hero"][0, me]
-    facts = f"life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}"
-    where = f"(round {number // PLIES_PER_ROUND + 1} of {total}), @{me + 1} {printable(history.names[me])}"
-    lines = [
-        Text(f"{rank}. turn {number} {where}", "bold"),
-        Text(f"game {printable(history.id)}: {turn.situation}", "dim"),
-        Text(facts, "dim"),
-    ]
+    games, me = position.games, position.me
+    heading, state = turn_lines(games, me, rank, printable(history.names[me]))
+    lines = [heading, Text(f"game {printable(history.id)}: {turn.situation}", "dim"), state]
     better = int(turn.gain > 0)
     for bot in (0, 1):
         gold = [turn.review.value(DIRECTIONS[move]).gold[me] for move in turn.moves[bot]]

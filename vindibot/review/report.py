@@ -26,7 +26,7 @@ from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
 from vindibot.games.position import read_moves
-from vindibot.terminal.board import part_of_board
+from vindibot.terminal.board import part_of_board, rounds
 
 #: The head of the table of losses.
 HEAD = "mean loss per move, in gold"
@@ -114,15 +114,22 @@ def show_beside_board(console: Console, games: Games, me: int, lines: Sequence[T
         console.print(line, no_wrap=True, soft_wrap=True)
 
 
+def turn_lines(games: Games, me: int, rank: int, name: str) -> tuple[Text, Text]:
+    """Return a line with the rank and the turn of a state and the name of hero `me` (0..3), and a line with its state."""
+    hero, (played, total) = games["hero"][0, me], rounds(games)
+    heading = f"{rank}. turn {games['turn'].item(0)} (round {played} of {total}), @{me + 1} {name}"
+    return Text(heading, "bold"), Text(f"life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}", "dim")
+
+
 def _facts(history: GameHistory, games: Games, turn: ReviewedTurn, rank: int, name: str) -> list[Text]:
     """Return the lines beside the small board of a turn."""
-    me, total = turn.hero - 1, -(-int(games["max_turns"].item(0)) // PLIES_PER_ROUND)
-    hero = games["hero"][0, me]
+    me = turn.hero - 1
+    heading, state = turn_lines(games, me, rank, name)
     played, best = turn.value(turn.move), turn.value(turn.best)
     lines = [
-        Text(f"{rank}. turn {turn.turn} (round {turn.turn // PLIES_PER_ROUND + 1} of {total}), @{turn.hero} {name}", "bold"),
+        heading,
         Text(f"{turn.mark}: {turn.kind}" if turn.kind else turn.mark, "red" if turn.mark == "blunder" else "yellow"),
-        Text(f"life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}", "dim"),
+        state,
     ]
     for what, value, moves in (("best", best, turn.best_line), ("played", played, turn.played_line)):
         lost = "" if value is best else f", {turn.loss:.1f} ± {turn.loss_error:.1f} less"
