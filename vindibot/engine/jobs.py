@@ -39,10 +39,14 @@ class JobEndedError(JobError):
 
 
 class JobPool:
-    """Runs jobs in `workers` processes. Each process first calls `prepare`."""
+    """Runs jobs in `workers` processes. Each process first calls `prepare`. Raises `VindibotError` if it cannot have any."""
 
     def __init__(self, workers: int, prepare: Callable[[], object] | None = None) -> None:
         require_children()
+        try:
+            CONTEXT.Lock()
+        except (ImportError, OSError) as problem:
+            raise VindibotError(f"jobs in processes need semaphores, which lie in /dev/shm: {problem}") from None
         self._pool = ProcessPool(workers, initializer=_begin, initargs=(prepare,), context=CONTEXT)
 
     def submit(self, function: Callable[[Argument], Result], argument: Argument, seconds: float) -> Future[Result]:
