@@ -15,6 +15,7 @@ from tests.support.arenabots import schedule
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.games import play_task
 from vindibot.base.errors import UsageError, VindibotError
+from vindibot.config.files import shipped
 from vindibot.games.files.game_files import records_path
 from vindibot.games.files.review import read_review, read_reviews
 from vindibot.review import review_run
@@ -184,12 +185,15 @@ def test_several_processes_find_the_same(records: Path, console: Console, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_crash_of_a_trait_is_reported_with_its_reason(recording: Path, console: Console, tmp_path: Path) -> None:
-    code = "import os\nfrom behaviours import Behaviour\n\n\nclass Crash(Behaviour):\n    def vote(self, view):\n        os._exit(3)\n"
+def test_a_crash_of_a_trait_is_reported_with_its_reason(console: Console, tmp_path: Path) -> None:
+    code = (
+        "import os\nfrom behaviours import Behaviour\n\nclass Crash(Behaviour):\n    def vote(self, view):\n        os._exit(3)\n"
+    )
     (tmp_path / "crash.py").write_text(code)
+    game = shipped("project/recordings/sample.jsonl")
     (tmp_path / "crash.toml").write_text('extends = "strong"\n[traits.crash]\nuse = "crash:Crash"\n')
     with pytest.raises(VindibotError, match=r"turn \d+ of hero 1 cannot be reviewed: its process ended with exit code 3"):
-        review(console, recording, bot=str(tmp_path / "crash.toml"))
+        review(console, game, bot=str(tmp_path / "crash.toml"), output=tmp_path / "game.review.jsonl")
 
 
 def test_a_game_that_could_not_be_played_is_in_no_profile(tmp_path: Path) -> None:
