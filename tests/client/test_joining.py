@@ -53,8 +53,8 @@ async def test_the_network_is_measured_on_idle_requests() -> None:
     async with FaultyServer(plies=4) as server, GameClient(settings_for(server)) as client:
         assert client.network_seconds == 0
         await client.play(Player())
-        assert 0 < client.network_seconds < 1
-        assert client.time_limit == 1.0
+        assert client.network_seconds > 0
+        assert client.time_limit == client.settings.time_limit
 
 
 async def test_the_time_limit_is_the_servers_or_the_configured_one() -> None:

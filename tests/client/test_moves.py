@@ -18,6 +18,12 @@ from vindibot.games.protocol import Answer, ProtocolError
 LOSSES = ["reset", "close", "cut", "page", "text"]
 
 
+@pytest.fixture(autouse=True)
+def slow_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a refusal take long, as on a busy machine, before the client takes a move as accepted."""
+    monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", 10.0)
+
+
 def moves_once(server: FaultyServer) -> bool:
     """Whether each turn was played exactly once."""
     turns = [turn for turn, _ in server.moves]

@@ -54,7 +54,7 @@ class FaultyServer(Listener):
         plies: int = 20,
         opponent_seconds: float = 0.0,
         limit: float | None = None,
-        stated_limit: float = 1.0,
+        stated_limit: float = 20.0,
         understands_turn: bool = False,
         host: str = "",
     ) -> None:

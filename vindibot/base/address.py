@@ -40,14 +40,14 @@ class ServerAddress:
 
         Raises `UsageError` for a text that is not the URL of a server, and for the old domain unless `allow_old_domain` is true.
         """
-        given = text.strip()
-        if not given:
+        url = text.strip()
+        if not url:
             raise UsageError("the server's address is empty; give one such as http://localhost:8080")
-        if "@" in given:
+        if "@" in url:
             raise UsageError("the server's address must not hold a user name, a password or any other '@'")
-        problem = f"{given!r:.200} is not the address of a server"
+        problem = f"{url!r:.200} is not the address of a server"
         try:
-            parts = urlsplit(given if "://" in given else f"http://{given}")
+            parts = urlsplit(url if "://" in url else f"http://{url}")
             host, port = parts.hostname or "", parts.port
         except ValueError:
             raise UsageError(f"{problem}: its host or port cannot be read") from None
@@ -130,7 +130,7 @@ def _is_ip(host: str) -> bool:
 
 def lan_address() -> str:
     """Return the IP address of this machine in its local network, or its host name if there is no network. Sends nothing."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.connect(("192.0.2.1", 9))  # sends nothing, but selects the network interface
-        return str(asked.getsockname()[0])
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.connect(("192.0.2.1", 9))  # sends nothing, but selects the network interface
+        return str(connection.getsockname()[0])
     return socket.gethostname()

@@ -227,12 +227,12 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, colo
     The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`. A chart that is on none
     of our pages has its own `colours`.
     """
-    values = [0.0, *(value for one in series for value in one.y)]
+    values = [0.0, *(value for curve in series for value in curve.y)]
     low, high = _span(values)
     low = max(low, 0.0) if min(values) >= 0 else low
-    most = max((x for one in series for x, _ in one.points), default=0.0)
+    most = max((x for curve in series for x, _ in curve.points), default=0.0)
     left = 14 + 7.0 * max(len(tick_label(value)) for value in ticks(low, high))
-    right = WIDTH - 14 - 6.6 * max((len(shortened(one.label)) for one in series), default=0)
+    right = WIDTH - 14 - 6.6 * max((len(shortened(curve.label)) for curve in series), default=0)
     bottom = HEIGHT - BOTTOM
 
     def at_x(value: float) -> float:
@@ -241,11 +241,11 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, colo
     def at_y(value: float) -> float:
         return bottom - (value - low) / (high - low) * (bottom - TOP)
 
-    def points(one: Curve) -> str:
-        return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in one.points)
+    def points(curve: Curve) -> str:
+        return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in curve.points)
 
-    labelled = [one for one in series if one.y]
-    heights = _apart([at_y(one.y[-1]) for one in labelled], 13, bottom)
+    labelled = [curve for curve in series if curve.y]
+    heights = _apart([at_y(curve.y[-1]) for curve in labelled], 13, bottom)
     return render(
         "base/lines.svg",
         width=WIDTH,
@@ -258,8 +258,8 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, colo
         unit=f"{unit_y} by {unit_x}",
         scale_x=[(at_x(value), tick_label(value)) for value in ticks(0, most)],
         scale_y=[(at_y(value), tick_label(value)) for value in ticks(low, high)],
-        drawn=[(one.label, points(one), colour(one.colour)) for one in series],
-        ends=[(shortened(one.label), y, colour(one.colour)) for one, y in zip(labelled, heights, strict=True)],
+        drawn=[(curve.label, points(curve), colour(curve.colour)) for curve in series],
+        ends=[(shortened(curve.label), y, colour(curve.colour)) for curve, y in zip(labelled, heights, strict=True)],
     )
 
 
@@ -269,11 +269,11 @@ def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
     The positions are at least `gap` apart. No position is larger than `bottom`, the y of the bottom of the chart's scale.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    found = list(wanted)
+    heights = list(wanted)
     for before, index in pairwise(order):
-        found[index] = max(found[index], found[before] + gap)
+        heights[index] = max(heights[index], heights[before] + gap)
     limit = bottom
     for index in reversed(order):
-        found[index] = min(found[index], limit)
-        limit = found[index] - gap
-    return found
+        heights[index] = min(heights[index], limit)
+        limit = heights[index] - gap
+    return heights

@@ -77,12 +77,12 @@ def hidden_package() -> str:
     ``PYTHONPATH`` before installed packages. `behaviours` has the same check for ``vindibot``. The two checks share no code,
     because neither package may import the other before the check.
     """
-    here = Path(__file__).resolve().parents[2]
+    checkout = Path(__file__).resolve().parents[2]
     for name in ("behaviours", "sim"):
         spec = find_spec(name)
-        found = Path(spec.origin).resolve() if spec is not None and spec.origin else here / name
-        if here not in found.parents:
-            hides = found.parent if found.name == "__init__.py" else found
+        origin = Path(spec.origin).resolve() if spec is not None and spec.origin else checkout / name
+        if checkout not in origin.parents:
+            hides = origin.parent if origin.name == "__init__.py" else origin
             return f"{hides} hides the package {name!r} of vindibot: give it another name"
     return ""
 

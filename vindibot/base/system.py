@@ -23,12 +23,12 @@ except ImportError:
 
 def open_files() -> set[int]:
     """Return the file descriptors that are open in this process. Raises `OSError` where there is no ``/proc``."""
-    found = set()
+    numbers = set()
     for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208  # names alone
         with contextlib.suppress(OSError):  # the folder itself
             os.fstat(number)
-            found.add(number)
-    return found
+            numbers.add(number)
+    return numbers
 
 
 def allow_many_files() -> None:

@@ -104,8 +104,8 @@ def unseen_character(name: str) -> str | None:
     Such characters are control characters, format characters (direction, zero width), blanks other than the space, halves of
     surrogate pairs, unassigned code points, and letters without a shape.
     """
-    found = next((sign for sign in name if not sign.isprintable() or sign in _BLANK_LETTERS), None)
-    return None if found is None else f"U+{ord(found):04X}"
+    unseen = next((sign for sign in name if not sign.isprintable() or sign in _BLANK_LETTERS), None)
+    return None if unseen is None else f"U+{ord(unseen):04X}"
 
 
 # ---- Keys and tokens ----

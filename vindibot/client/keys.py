@@ -40,13 +40,13 @@ def find_key(key: SecretStr | None, key_file: Path | None) -> SecretStr | None:
 
 def require_key(key: SecretStr | None, key_file: Path | None) -> SecretStr:
     """Return the key that `find_key` finds. Raises `UsageError` if there is none."""
-    found = find_key(key, key_file)
-    if found is None:
+    secret = find_key(key, key_file)
+    if secret is None:
         raise UsageError(
             f"there is no key: set {KEY_VARIABLE}, or name a file that holds it (key_file), or put it into the configuration"
             " (key). A server gives you a key when you register a bot there."
         )
-    return found
+    return secret
 
 
 def read_key_file(path: Path) -> SecretStr:
@@ -81,9 +81,9 @@ def check_key(text: str, where: str) -> SecretStr:
     return SecretStr(key)
 
 
-def check_player_key(given: SecretStr, where: str) -> SecretStr:
+def check_player_key(secret: SecretStr, where: str) -> SecretStr:
     """Return a key as `check_key` does. Raises `UsageError` also for a key that does not have 8 characters."""
-    key = check_key(given.get_secret_value(), where)
+    key = check_key(secret.get_secret_value(), where)
     length = len(key.get_secret_value())
     if length != KEY_LENGTH:
         raise UsageError(f"{where} has {length} characters, but a key has {KEY_LENGTH}: copy the whole key, and nothing else")

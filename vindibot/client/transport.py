@@ -299,11 +299,11 @@ async def look_up(address: ServerAddress) -> None:
     if address.is_numeric or proxy_of(address):
         return
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[str | None] = loop.create_future()
+    result: asyncio.Future[str | None] = loop.create_future()
 
     def set_result(problem: str | None) -> None:
-        if not found.done():
-            found.set_result(problem)
+        if not result.done():
+            result.set_result(problem)
 
     def resolve() -> None:
         problem = None
@@ -315,6 +315,6 @@ async def look_up(address: ServerAddress) -> None:
             loop.call_soon_threadsafe(set_result, problem)
 
     threading.Thread(target=resolve, name="look-up", daemon=True).start()
-    problem = await found
+    problem = await result
     if problem is not None:
         raise TransportError(f"cannot connect to {address}: the host's name cannot be looked up ({problem})")

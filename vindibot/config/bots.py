@@ -163,8 +163,8 @@ def name_to_load(bot: Bot, beside: Path | None = None) -> str | None:
     """Return a name with which `load_bot` finds the file of `bot`, for example ``sparring/raider``, or None if there is none."""
     file = Path(bot.path)
     for name in (file.stem, f"{file.parent.name}/{file.stem}"):
-        found = look_up(name, beside=beside, folder="bots")
-        if found is not None and found.resolve() == file:
+        path = look_up(name, beside=beside, folder="bots")
+        if path is not None and path.resolve() == file:
             return name
     return None
 
@@ -319,15 +319,15 @@ def with_defaults(kind: type[BaseModel], parameters: Mapping[str, Any]) -> dict[
 
     Without these values, pydantic would take the defaults of the table's class, and a trait may declare others.
     """
-    found = dict(parameters)
+    complete = dict(parameters)
     for name, info in kind.model_fields.items():
-        value, default = found.get(name), info.default
+        value, default = complete.get(name), info.default
         if isinstance(value, Mapping) and isinstance(default, BaseModel):
             tables = Tables[None]()
             for layer in (default.model_dump(mode="json", exclude_defaults=True), with_defaults(type(default), value)):
                 tables.merge(layer, lambda path: None)
-            found[name] = tables.values
-    return found
+            complete[name] = tables.values
+    return complete
 
 
 def _finite(value: Any) -> bool:

@@ -32,15 +32,15 @@ def with_data_files(
     `path` is the key of the trait's table. ``file_of(key)`` returns the file that sets a parameter. Values of a wrong type stay:
     the trait refuses them. Raises `UsageError` for a file that does not exist.
     """
-    found = dict(parameters)
+    changed = dict(parameters)
     for key in parameters:
         if key in kind.model_fields and _names_files(kind.model_fields[key]):
             file = file_of(key)
             value = parameters[key]
             names = value if isinstance(value, list) else [value]
             paths = [_find(name, file, (*path, key)) if isinstance(name, str) else name for name in names]
-            found[key] = paths if isinstance(value, list) else paths[0]
-    return found
+            changed[key] = paths if isinstance(value, list) else paths[0]
+    return changed
 
 
 def replaced_paths(value: Any, change: Callable[[DataPath], Any]) -> Any:
@@ -52,10 +52,10 @@ def replaced_paths(value: Any, change: Callable[[DataPath], Any]) -> Any:
 
 def data_paths(parameters: Mapping[str, Any]) -> list[DataPath]:
     """Return all data files among the parameters of a trait, without repetitions."""
-    found: dict[DataPath, None] = {}
+    paths: dict[DataPath, None] = {}
     for value in parameters.values():
-        replaced_paths(value, found.setdefault)
-    return list(found)
+        replaced_paths(value, paths.setdefault)
+    return list(paths)
 
 
 def name_of_file(file: Path, folder: Path) -> str:

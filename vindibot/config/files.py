@@ -100,7 +100,7 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
         raise UsageError(f"there is no {kind} file {name}")
     looked = ", ".join(short(place) for place in there if place.is_dir())
     folders = [place / wanted.parent for place in there if holds((place / wanted.parent).is_dir)]
-    stems = sorted({found.stem for parent in folders for found in parent.glob("*.toml")})
+    stems = sorted({path.stem for parent in folders for path in parent.glob("*.toml")})
     prefix = "" if wanted.parent == Path() else f"{wanted.parent.as_posix()}/"
     hint = nearest(wanted.stem, stems, prefix=prefix)
     raise UsageError(f"there is no {kind} {shown(name)}{hint}; looked in {looked}")
@@ -212,8 +212,8 @@ def read(path: Path) -> TomlFile:
     except RecursionError:
         raise UsageError(f"{short(path)}: this is not TOML: its nesting is too deep") from None
     except ValueError:  # a whole number that Python does not read
-        found = _TOO_LONG.search(text)
-        where = f"{short(path)}, line {text.count(chr(10), 0, found.start()) + 1}" if found else short(path)
+        number = _TOO_LONG.search(text)
+        where = f"{short(path)}, line {text.count(chr(10), 0, number.start()) + 1}" if number else short(path)
         raise UsageError(f"{where}: this is not TOML: a whole number has more than 64 bits") from None
     return file
 
@@ -240,14 +240,14 @@ def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
         if not isinstance(base, str) or not base:
             raise last.refuse(["extends"], f"must be the name of a {kind} file, not {shown(base)}")
         try:
-            found = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
+            base_path = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
         except UsageError as problem:
             raise last.refuse(["extends"], f"names no file: {problem.message}") from None
-        if (identity := _identity(found)) in seen:
+        if (identity := _identity(base_path)) in seen:
             names = " -> ".join(short(file.path) for file in chain)
-            raise last.refuse(["extends"], f"makes a circle: {names} -> {short(found)}")
+            raise last.refuse(["extends"], f"makes a circle: {names} -> {short(base_path)}")
         seen.add(identity)
-        chain.append(read(found))
+        chain.append(read(base_path))
     return chain[::-1]
 
 

@@ -89,11 +89,11 @@ class Config(Generic[T]):
 
         A table whose keys the user chooses has a row per value that is set.
         """
-        found: list[SettingRow] = []
+        rows: list[SettingRow] = []
         for path, info in setting_fields(type(self.settings)):
             value = reduce(getattr, path, self.settings)
-            found += self._rows(path, _word_for_none(info) if value is None else value)
-        return found
+            rows += self._rows(path, _word_for_none(info) if value is None else value)
+        return rows
 
     def _rows(self, path: KeyPath, value: Any) -> Iterator[SettingRow]:
         if isinstance(value, BaseModel):
@@ -147,19 +147,19 @@ def load_play(
 
 def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
     """Return the values of all settings that name files, by key, as paths that work from the current folder."""
-    found: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
     for key in ("bot", "against", "key_file", "map"):
         value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
         if not value or origin.kind == "default" or "\n" in value:
             continue
         if key in ("bot", "against"):
             try:
-                found[key] = str(find(value, kind="bot", beside=origin.folder, folder="bots"))
+                paths[key] = str(find(value, kind="bot", beside=origin.folder, folder="bots"))
             except UsageError as problem:
                 raise loaded.refuse(key, f"names no file: {problem.message}") from None
         elif origin.folder is not None and (path := look_up(value, beside=origin.folder)):
-            found[key] = path if key == "key_file" else str(path)
-    return found
+            paths[key] = path if key == "key_file" else str(path)
+    return paths
 
 
 def load_config(
@@ -240,16 +240,16 @@ def _from_environment(
     fields: Mapping[KeyPath, FieldInfo], environ: Mapping[str, str], others: Callable[[], Collection[str]]
 ) -> dict[str, Any]:
     known = {variable(path): path for path in fields}
-    found = {}
+    values = {}
     for name, text in environ.items():
         if not name.startswith(PREFIX) or name in OTHER_VARIABLES:
             continue
         if name in known:
-            found[known[name]] = _from_text(text, fields[known[name]])
+            values[known[name]] = _from_text(text, fields[known[name]])
         elif name not in (elsewhere := others()):
             hint = nearest(name, [*known, *elsewhere, CONFIG_VARIABLE])
             raise UsageError(f"environment variable {name} is no setting of ours{hint}")
-    return _nested(found)
+    return _nested(values)
 
 
 def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -321,8 +321,8 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
 
 def _tables_with(model: type[BaseModel], key: str) -> list[str]:
     """Return, for each table with a key of this name, the words that follow "move it" in a message: ``into [time]``."""
-    found = [path[:-1] for path, _ in setting_fields(model) if path[-1] == key]
-    return [f"into [{dotted(table)}]" if table else "to the top, above the first [table]" for table in found]
+    tables = [path[:-1] for path, _ in setting_fields(model) if path[-1] == key]
+    return [f"into [{dotted(table)}]" if table else "to the top, above the first [table]" for table in tables]
 
 
 def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool, str]:

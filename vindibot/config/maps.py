@@ -83,8 +83,8 @@ def _named(name: str) -> Map:
 
 
 def _generated(seed: int, size: int) -> Map:
-    found = generate(seed, size)
-    return Map(found.tiles, found.starts, found.spawns, f"{found.size}-{seed}")
+    generated = generate(seed, size)
+    return Map(generated.tiles, generated.starts, generated.spawns, f"{generated.size}-{seed}")
 
 
 @lru_cache(maxsize=1)
@@ -99,8 +99,8 @@ def standard_maps() -> Sequence[Map]:
     file = read(shipped(STANDARD))
     maps = []
     for entry in file.data["maps"]:
-        found = _generated(entry["seed"], entry["size"])
-        if found.digest != entry["digest"]:
+        standard_map = _generated(entry["seed"], entry["size"])
+        if standard_map.digest != entry["digest"]:
             raise VindibotError(f"{file.path}: the map of size {entry['size']} and seed {entry['seed']} has another digest")
-        maps.append(found)
+        maps.append(standard_map)
     return tuple(maps)

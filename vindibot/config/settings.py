@@ -39,11 +39,11 @@ def cores() -> int:
     With more busy processes than its quota allows, all processes are paused again and again, and moves are late.
     """
     try:
-        found = len(os.sched_getaffinity(0))
+        usable = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
-        found = os.cpu_count() or 1
+        usable = os.cpu_count() or 1
     quota = cpu_quota()
-    return found if quota is None else max(1, min(found, int(quota)))
+    return usable if quota is None else max(1, min(usable, int(quota)))
 
 
 @dataclass(frozen=True)
@@ -255,13 +255,13 @@ class PlaySettings(Settings):
 
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Return the settings that exclude each other, in pairs: (key, other key, text with the error and its remedy)."""
-        found = []
+        pairs = []
         if self.against and self.server:
-            found.append(("against", "server", "works on the embedded server only: leave one of the two empty"))
+            pairs.append(("against", "server", "works on the embedded server only: leave one of the two empty"))
         if self.mode == "arena" and self.map and self.server:
-            found.append(("map", "mode", "is for training games; a server chooses the maps of its arena"))
+            pairs.append(("map", "mode", "is for training games; a server chooses the maps of its arena"))
         if self.mode == "arena" and not self.server and not self.against:
-            found.append(("mode", "server", "arena needs other players: set server, or set against for an embedded server"))
+            pairs.append(("mode", "server", "arena needs other players: set server, or set against for an embedded server"))
         if self.time.limit_ms is not None and self.time.margin_ms >= self.time.limit_ms:
-            found.append(("time.margin_ms", "time.limit_ms", "must be less than the limit, or no time is left to think"))
-        return found
+            pairs.append(("time.margin_ms", "time.limit_ms", "must be less than the limit, or no time is left to think"))
+        return pairs

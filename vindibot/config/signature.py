@@ -70,8 +70,8 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
     traits = list(traits)
     modules = {spec.class_path.partition(":")[0] for spec in traits}
     files = own_sources((name for name in modules if name.partition(".")[0] not in sources.PACKAGES), folders)
-    said = [[spec.label, spec.class_path, spec.weight, _without_paths(spec.parameters)] for spec in traits]
-    return digest_of({"traits": said, "sources": {name: file_digest(path) for name, path in sorted(files.items())}})
+    entries = [[spec.label, spec.class_path, spec.weight, _without_paths(spec.parameters)] for spec in traits]
+    return digest_of({"traits": entries, "sources": {name: file_digest(path) for name, path in sorted(files.items())}})
 
 
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
@@ -80,29 +80,29 @@ def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Pat
     If one of `modules` is in an installed package and not in `folders`, the result has only the file of this module, without the
     modules that it imports.
     """
-    found: dict[str, Path] = {}
+    outside: dict[str, Path] = {}
     start: dict[str, Path] = {}
     for module in modules:
         files, origin = _files(module, folders), getattr(sys.modules.get(module), "__file__", None)
         if origin and not files:
-            found[module] = Path(origin)
+            outside[module] = Path(origin)
         start |= files
-    return found | follow(start, lambda module: _files(module, folders))
+    return outside | follow(start, lambda module: _files(module, folders))
 
 
 def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
     """Return the files of a module and of its parent packages, from the first folder that has any of them."""
     parts = module.split(".")
     for folder in folders:
-        found = {}
+        sources = {}
         for end in range(1, len(parts) + 1):
             path = Path(folder, *parts[:end])
             for file in (path / "__init__.py", path.with_name(f"{path.name}.py")):
                 if file.is_file():
-                    found[".".join(parts[:end])] = file
+                    sources[".".join(parts[:end])] = file
                     break
-        if found:
-            return found
+        if sources:
+            return sources
     return {}
 
 

@@ -63,12 +63,12 @@ class Tables(Generic[Origin]):
 
     def table(self, path: KeyPath) -> dict[str, Any]:
         """Return the table at `path`. Raises `KeyError` if there is none."""
-        found = self.values
+        table = self.values
         for name in path:
-            found = found[name]
-        if not isinstance(found, dict):
+            table = table[name]
+        if not isinstance(table, dict):
             raise KeyError(path)
-        return found
+        return table
 
     def origin(self, path: KeyPath, default: Origin) -> Origin:
         """Return the origin of the value at `path`: of the longest part of the path that has one, else `default`."""
@@ -110,11 +110,11 @@ def flat(table: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath
 def key_path(text: str) -> KeyPath:
     """Return the path of a dotted key, which TOML would read: ``traits."a.b".weight``. An invalid key is one name."""
     try:
-        found: Any = tomllib.loads(f"{text} = 0") if "\n" not in text and "=" not in text else 0
+        value: Any = tomllib.loads(f"{text} = 0") if "\n" not in text and "=" not in text else 0
     except (tomllib.TOMLDecodeError, RecursionError):
-        found = 0
+        value = 0
     path: KeyPath = ()
-    while isinstance(found, dict):
-        ((name, found),) = found.items()
+    while isinstance(value, dict):
+        ((name, value),) = value.items()
         path = (*path, name)
     return path or (text,)
