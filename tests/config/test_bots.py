@@ -16,7 +16,7 @@ from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
 from vindibot.config.bots import Bot, load_bot, make_importable
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec
 
 CHECKOUT = TOP
 COWARD = '''

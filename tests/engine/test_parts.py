@@ -22,7 +22,7 @@ from behaviours.registry import BehaviourError, find
 from tests.support.pools import STAY, all_ready, ask, game, pool_of, records, statuses, trait
 from tests.support.waiting import until
 from vindibot.config.bots import Bot
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec
 from vindibot.engine.agent import voters
 from vindibot.engine.health import STRIKES
 from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead, part_of

@@ -14,9 +14,8 @@ from sim import kernels
 from vindibot.arena.schedule import GameTask, SeatTask
 from vindibot.arena.seats.entrants import Entrant
 from vindibot.cluster.bundles import digest, pack, unpack
-from vindibot.config.data_files import DataPath, data_paths, replaced_paths
 from vindibot.config.files import shipped_folder
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import DataPath, TraitSpec, data_paths, replaced_paths
 
 
 @dataclass(frozen=True)

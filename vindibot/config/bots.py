@@ -41,12 +41,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base.errors import UsageError
-from vindibot.config.data_files import with_data_files
 from vindibot.config.files import TomlFile, find, look_up, read_chain, shipped
 from vindibot.config.messages import dotted, explain, listed, shown
 from vindibot.config.signature import bot_digest
 from vindibot.config.tables import Tables
-from vindibot.config.trait_spec import TraitSpec, build_trait
+from vindibot.config.traits import TraitSpec, build_trait, with_data_files
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour

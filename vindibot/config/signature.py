@@ -20,8 +20,7 @@ from typing import Any
 import vindibot
 from sim.cache import sources
 from sim.cache.sources import follow
-from vindibot.config.data_files import replaced_paths
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec, replaced_paths
 
 #: Number of hexadecimal digits of a digest.
 DIGITS = 16

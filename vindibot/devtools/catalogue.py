@@ -21,10 +21,9 @@ from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
 from vindibot.base.text import docstring, printable, printable_lines, weight_text
 from vindibot.config.bots import Bot, load_bot, make_importable
-from vindibot.config.data_files import DataPath
 from vindibot.config.files import shipped, shipped_folder, short
 from vindibot.config.messages import shown
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import DataPath, TraitSpec
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour

@@ -22,7 +22,7 @@ from vindibot.config.files import look_up, read, short
 from vindibot.config.load import Config, load_config, load_play, variables
 from vindibot.config.messages import dotted
 from vindibot.config.tables import flat
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec
 from vindibot.devtools.catalogue import AvailableTrait, all_traits, own_value, parameters, table_header, toml
 from vindibot.server.settings import COMMAND_DEFAULTS
 

@@ -29,7 +29,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.text import printable
 from vindibot.config.bots import Bot, load_bot, make_importable, named_modules
 from vindibot.config.files import short
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec
 from vindibot.devtools.explanation import (
     heading,
     how_to_see,

@@ -26,7 +26,7 @@ from sim.kernels import warm
 from vindibot.base.errors import VindibotError
 from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.config.bots import Bot, load_bot
-from vindibot.config.trait_spec import TraitSpec
+from vindibot.config.traits import TraitSpec
 from vindibot.engine.failures import line_of
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline

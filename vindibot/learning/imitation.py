@@ -27,7 +27,7 @@ from vindibot.base.errors import UsageError
 from vindibot.base.startup import require_extra
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
-from vindibot.config.data_files import name_of_file
+from vindibot.config.traits import name_of_file
 from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
 from vindibot.learning.decisions import MoveDecisions, decisions_of, folds_of

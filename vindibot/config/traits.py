@@ -1,21 +1,53 @@
-"""Data files of traits: files that a parameter of a trait names, such as the file of a net (`behaviours.base.DataFile`).
+"""The traits of a bot as plain data, the building of traits from it, and the data files that parameters of traits name.
 
-A bot file names a data file as it names another bot file. The name is looked up beside the file that sets the parameter, in the
-current folder, and among the built-in bots. The trait gets the absolute path.
+A data file is for example the file of a net (`behaviours.base.DataFile`). A bot file names it as it names another bot file. The
+name is looked up beside the file that sets the parameter, in the current folder, and among the built-in bots. The trait gets the
+absolute path.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from behaviours.registry import find
 from vindibot.base.writing import given_path, short
 from vindibot.config.files import TomlFile, holds, places, shipped
 from vindibot.config.messages import shown
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
+
+
+@dataclass(frozen=True)
+class TraitSpec:
+    """A trait of a bot as plain data, from which any process can build it.
+
+    `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` holds the
+    parameters that the file sets. The other parameters have the trait's defaults.
+    """
+
+    label: str
+    use: str
+    weight: float
+    class_path: str
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def build(self) -> Behaviour:
+        """Build the behaviour. If the trait's module is beside a bot file, call `make_importable` first."""
+        return build_trait(find(self.class_path), self.parameters)
+
+
+def build_trait(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
+    """Build a behaviour with strict types: a text is not accepted as a number, nor `true` as a whole number.
+
+    The parameters are converted to JSON first. TOML and JSON have no tuples, enumerations and paths, but lists and texts. With
+    strict types, pydantic converts lists and texts to these types only if they come from JSON.
+    """
+    return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 
 
 class DataPath(str):
