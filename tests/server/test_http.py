@@ -87,7 +87,7 @@ async def test_unknown_paths_are_not_found(server: EmbeddedServer, path: str) ->
 async def test_pages(server: EmbeddedServer) -> None:
     async with playing(server, "<script>alert(1)</script>") as [bot]:
         await bot.join(map=MAP)
-        for shown in ("", "?ply"):
+        for shown in ("", "?text"):
             view = await bot.client.get(bot.state["viewUrl"] + shown)
             assert view.status_code == 200
             assert view.headers["content-type"] == "text/html; charset=utf-8"

@@ -30,7 +30,7 @@ from tests.support.browser import DESKTOP, PHONE, launch, visiting
 from tests.support.documents import blocks, commands
 from tests.support.paths import TOP
 from tests.support.reviewed import SAMPLE
-from tests.support.rule_scenes import bundle_of
+from tests.support.rule_scenes import SCENES, bundle_of
 from vindibot.base import log
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
@@ -39,7 +39,6 @@ from vindibot.challenge.people import People
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
-from vindibot.server.site.rule_scenes import SCENES
 from vindibot.viewer.page import whole_page
 from vindibot.viewer.replay import replay_file
 

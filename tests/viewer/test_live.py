@@ -209,7 +209,7 @@ async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
             await page.get_by_role("link", name="Games").click()
             assert await page.get_by_role("heading", name="Games", exact=True).is_visible()
         async with httpx.AsyncClient(base_url=server.url) as client:
-            assert (await client.get(f"/{bot.game['id']}?ply=8")).status_code == 200
+            assert (await client.get(f"/{bot.game['id']}?text")).status_code == 200
 
 
 @asynccontextmanager

@@ -221,13 +221,15 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
     )
 
 
-def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, colours: Sequence[str] = ()) -> str:
-    """Return a chart in SVG with one line per curve, over x from 0 on.
+def lines(
+    series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, zero: bool = True, colours: Sequence[str] = ()
+) -> str:
+    """Return a chart in SVG with one line per curve, over x from 0 on. With `zero`, the scale of y has 0.
 
     The labels are at the right ends of the lines, and do not overlap. Screen readers read `title`. A chart that is on none
     of our pages has its own `colours`.
     """
-    values = [0.0, *(value for curve in series for value in curve.y)]
+    values = [*([0.0] if zero else []), *(value for curve in series for value in curve.y)]
     low, high = _span(values)
     low = max(low, 0.0) if min(values) >= 0 else low
     most = max((x for curve in series for x, _ in curve.points), default=0.0)

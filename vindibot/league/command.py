@@ -54,7 +54,7 @@ def make_league(console: Console, name: str, roster: Path, folder: Path, setting
     writers: dict[Path, Callable[[], None]] = {organiser: lambda: _write_organiser_key(organiser_key, organiser)}
     if any(entrant.made for entrant in entrants):
         writers[keys] = lambda: write_keys(entrants, keys)
-    for file in (path, *writers):
+    for file in (path, league.secret_path, *writers):
         if file.exists():
             raise UsageError(f"{file} already exists: choose another name, or move the file away")
     written: list[Path] = []

@@ -31,9 +31,6 @@ CHECK_SECONDS = 1.0
 BEGIN_SECONDS = 5.0
 #: Largest number of clients of one bot that may wait at the same time.
 MAX_CLAIMS = 8
-#: Largest number of keys for which the director caches whether the key belongs to the league. Without the cache, each request
-#: would compute a slow digest of its key.
-MAX_CACHED_KEYS = 10_000
 
 OVER = "The league is over"
 
@@ -72,7 +69,6 @@ class Director:
         self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
         self._clock_day = 0  # the match day for which the clock of absence runs
         self._by_user: dict[str, int] = {}
-        self._keys: dict[str, int | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_check: asyncio.Handle | None = None
         self._saves: set[asyncio.Task[None]] = set()
@@ -110,22 +106,14 @@ class Director:
 
     # ---- The matchmaker ----
 
-    def is_costly(self, key: str) -> bool:
+    def find_bot(self, key: str) -> str | None:
         """See `Matchmaker`."""
-        return key not in self._keys
-
-    async def find_bot(self, key: str) -> str | None:
-        """See `Matchmaker`."""
-        if key not in self._keys:
-            if len(self._keys) >= MAX_CACHED_KEYS:
-                self._keys.clear()
-            self._keys[key] = await asyncio.to_thread(self.league.member, key)
-        number = self._keys[key]
+        number = self.league.member(key)
         return None if number is None else self.league.names[number]
 
     def bind(self, key: str, user: User) -> None:
         """See `Matchmaker`."""
-        number = self._keys.get(key)
+        number = self.league.member(key)
         if number is not None:
             self._by_user[user.id] = number
 

@@ -1,8 +1,11 @@
-"""A league, and its file with settings, roster and fixtures. The file has only slow digests of the keys (scrypt with a salt)."""
+"""A league, and its file with settings, roster and fixtures.
+
+The file has only digests of the keys: HMAC with
+a secret, which lies in a file of its own beside it.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 import secrets
@@ -31,7 +34,7 @@ from vindibot.league.pairing import most_fixtures, next_fixtures, number_of_days
 from vindibot.league.settings import LeagueSettings
 from vindibot.league.standings import Fixture, FixtureResult, StandingsRow, standings
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R, name_problem
+from vindibot.server.users import SECRET_BYTES, key_digest, name_problem, read_secret, write_secret
 
 #: The suffix of the name of a league's file, and of the file with the organiser's key.
 SUFFIX = ".league.json"
@@ -51,12 +54,13 @@ def _check_name(name: str) -> str:
 
 
 class Member(BaseModel):
-    """A bot of the league: its name, and the digest of its key as hexadecimal digits."""
+    """A bot of the league: its name, the digest of its key as hexadecimal digits, and whether `league new` made the key."""
 
     model_config = ConfigDict(allow_inf_nan=False, extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_check_name)]
     digest: str = Field(repr=False)
+    made: bool = False
 
 
 class League(BaseModel):
@@ -65,10 +69,9 @@ class League(BaseModel):
     model_config = ConfigDict(allow_inf_nan=False, extra="forbid", hide_input_in_errors=True)
 
     format: Literal["vindibot-league"] = "vindibot-league"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     name: Annotated[str, Field(pattern=f"^{NAME}$")]
     settings: LeagueSettings
-    salt: Annotated[str, Field(pattern="^([0-9a-f]{2}){8,64}$")]
     members: tuple[Member, ...] = Field(min_length=2)
     #: Digest of the organiser's key, None if only the administrator may start and pause the league.
     organiser: str | None = Field(default=None, repr=False)
@@ -76,6 +79,8 @@ class League(BaseModel):
     fixtures: list[Fixture] = Field(default_factory=list)
     #: Path of the league's file, None for a league without a file. The path itself is not stored in the file.
     path: Path | None = Field(default=None, exclude=True)
+    #: The secret of the digests, None if it is not read yet. It is not stored in the league's file, but in `secret_path`.
+    secret: bytes | None = Field(default=None, exclude=True, repr=False)
 
     # ---- The file ----
 
@@ -90,9 +95,8 @@ class League(BaseModel):
     ) -> League:
         """Return a new league, whose file is `path` (None: no file). Do not write the file. The league waits for its start.
 
-        The owner of `organiser_key` (see `new_organiser_key`) may start and pause the league. The call takes ten milliseconds per
-        key. Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots or fewer bots than the final,
-        and for more than `MAX_FIXTURES` games.
+        The owner of `organiser_key` (see `league.command`) may start and pause the league. Raises `UsageError` for an invalid
+        name or map, for a roster with fewer than two bots or fewer bots than the final, and for more than `MAX_FIXTURES` games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -104,11 +108,10 @@ class League(BaseModel):
         if games > MAX_FIXTURES:
             raise UsageError(f"the league has up to {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
         _check_maps(settings)
-        salt = secrets.token_bytes(16)
-        members = tuple(Member(name=entrant.name, digest=_digest(entrant.key, salt)) for entrant in roster)
-        league = cls(name=name, settings=settings, salt=salt.hex(), members=members)
-        league.path = path
-        league.organiser = None if organiser_key is None else league._fast_digest(organiser_key)
+        secret = secrets.token_bytes(SECRET_BYTES)
+        members = [Member(name=bot.name, digest=key_digest(secret, bot.key).hex(), made=bot.made) for bot in roster]
+        league = cls(name=name, settings=settings, members=tuple(members), path=path, secret=secret)
+        league.organiser = None if organiser_key is None else league._digest(organiser_key)
         league._extend()
         return league
 
@@ -144,6 +147,8 @@ class League(BaseModel):
             return
         data = (text if text is not None else self.text()).encode()
         try:
+            if self.secret is not None and (new or not self.secret_path.exists()):
+                write_secret(self.secret_path, self.secret)
             (create if new else replace)(self.path, data, mode=0o600)
         except FileExistsError:
             raise UsageError(f"{self.path} exists: choose another name, or move it away") from None
@@ -217,18 +222,38 @@ class League(BaseModel):
         numbers = {name: number for number, name in enumerate(self.names)}
         return [numbers[row.name] for row in self.table()]
 
+    # ---- Keys ----
+
+    @property
+    def secret_path(self) -> Path:
+        """The file with the secret of the digests, beside the league's file, which the league must have."""
+        assert self.path is not None
+        return self.path.with_suffix(".secret")
+
+    def _digest(self, key: str) -> str:
+        if self.secret is None:
+            self.load_secret()
+        assert self.secret is not None
+        return key_digest(self.secret, key).hex()
+
+    def load_secret(self) -> None:
+        """Read the secret of the digests. Raises `UsageError` if its file is missing."""
+        self.secret = read_secret(self.secret_path)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {member.digest: number for number, member in enumerate(self.members)}
+
     def member(self, key: str) -> int | None:
-        """Return the index of the bot with this key, or None if no bot has this key. The call takes ten milliseconds."""
-        digest = _digest(key, bytes.fromhex(self.salt))
-        return next((number for number, member in enumerate(self.members) if member.digest == digest), None)
+        """Return the index of the bot with this key, or None. A key that was made may also be written with capitals."""
+        number = self._numbers.get(self._digest(key))
+        if number is None and (made := self._numbers.get(self._digest(key.lower()))) is not None:
+            number = made if self.members[made].made else None
+        return number
 
     def is_organiser(self, key: str) -> bool:
         """Return whether this is the key of the league's organiser."""
-        return self.organiser is not None and hmac.compare_digest(self.organiser, self._fast_digest(key))
-
-    def _fast_digest(self, key: str) -> str:
-        # The key has more than 100 random bits, so a slow digest is not necessary.
-        return hashlib.blake2b(key.encode("utf-8", "replace"), key=bytes.fromhex(self.salt), digest_size=DIGEST_BYTES).hexdigest()
+        return self.organiser is not None and hmac.compare_digest(self.organiser, self._digest(key))
 
     # ---- Results ----
 
@@ -292,10 +317,6 @@ class League(BaseModel):
         self.fixtures.extend(following)
         if not following:
             self.state = "over"
-
-
-def _digest(key: str, salt: bytes) -> str:
-    return hashlib.scrypt(key.encode(), salt=salt, n=SCRYPT_N, r=SCRYPT_R, p=SCRYPT_P, dklen=DIGEST_BYTES).hex()
 
 
 def _check_maps(settings: LeagueSettings) -> None:

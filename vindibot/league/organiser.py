@@ -161,7 +161,7 @@ def add_league_routes(app: FastAPI, administration: Administration, leagues: Lea
         """Make a league, which waits for its start. The answer has the bots' new keys. No later answer repeats these keys."""
         wanted = await read_model(request, LeagueRequest)
         roster = roster_from_list(wanted.roster)
-        director = await leagues.create(wanted.name, wanted.settings, roster)
+        director = leagues.create(wanted.name, wanted.settings, roster)
         return JSONResponse(overview(director) | {"bots": keys_of(roster)}, 201, {"Cache-Control": "no-store"})
 
     @app.get("/api/admin/leagues/{name}", dependencies=allowed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,12 +49,14 @@ class LeagueRegistry:
             for path in sorted(self._path.glob(f"*{SUFFIX}")) if self._path.is_dir() else [self._path]:
                 if path.is_file():
                     self._lock(path)
-                self._start(League.load(path))
+                league = League.load(path)
+                league.load_secret()
+                self._start(league)
 
     def _lock(self, path: Path) -> None:
         self._locks.enter_context(only_writer(path, "another vindibot server plays this league; stop it first"))
 
-    async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
+    def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
         """Make a league and its file, and return its director. The league waits for its start.
 
         Raises `VindibotError` if the name is in use, the league is not valid, or the file cannot be written.
@@ -63,8 +64,7 @@ class LeagueRegistry:
         folder = self._path if self._path is None or self._path.is_dir() else self._path.parent
         path = None if folder is None else folder / f"{name}{SUFFIX}"
         self._check_free(name)
-        league = await asyncio.to_thread(League.create, name, settings, roster, path)
-        self._check_free(name)  # meanwhile another request may have made a league with this name
+        league = League.create(name, settings, roster, path)
         league.save(new=True)
         if path is not None:
             self._lock(path)

@@ -110,7 +110,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         `missing` is null if your bot waits for no game, or for a game of a league. `botUrl` is null before your bot's first game.
         """
         parameters = await read_parameters(request)
-        user = await lobby.known_user(_key(parameters), client_address(request))
+        user = lobby.known_user(_key(parameters), client_address(request))
         if user is None:
             return JSONResponse({"missing": None, "botUrl": None})
         return JSONResponse({"missing": lobby.missing(user), "botUrl": f"{address_of(request)}/ai/{user.id}"})

@@ -20,7 +20,7 @@ from vindibot.server.site.routes import Section, add_pages
 from vindibot.server.site.streams import Streams, add_streams
 from vindibot.server.store.archive import Archive
 from vindibot.server.store.database import Database
-from vindibot.server.store.user_table import UserTable
+from vindibot.server.store.tables import UserTable
 
 #: A function that adds routes to the application.
 AddRoutes = Callable[[FastAPI], None]
@@ -77,7 +77,6 @@ class EmbeddedServer(GameServer):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.reviews.close()
-        await self.pictures.close()
         self.streams.close()
         await super().__aexit__(kind, error, traceback)
         await self.database.close()

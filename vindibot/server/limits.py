@@ -12,9 +12,7 @@ import ipaddress
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from weakref import WeakValueDictionary
+from collections.abc import Callable
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,8 +28,6 @@ BUSY_SECONDS = 5
 #: refused without a delay, the seconds that each further request adds to the delay, and the longest delay in seconds. If the
 #: delay would be longer, the answer is a 429.
 WRONG_AT_ONCE, WRONG_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
-#: Number of slow digests of keys that are computed at the same time.
-SLOW_DIGESTS = 2
 #: Largest number of keys that a `RateLimit` counts. When there are more, the least recently used key is dropped.
 MAX_KEYS = 10_000
 
@@ -208,8 +204,6 @@ class ClientLimits:
         self._wrong_keys = _per_minute(settings.wrong_keys_per_address)
         self._wrong_tokens = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
         self._wrong_admin_keys = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
-        self._key_checks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._slow_digests = asyncio.Semaphore(SLOW_DIGESTS)
 
     # ---- Places ----
 
@@ -231,29 +225,11 @@ class ClientLimits:
 
     # ---- Keys ----
 
-    @asynccontextmanager
-    async def key_check(self, address: str) -> AsyncIterator[None]:
-        """Wait until a slow digest of a key from this address may be computed. The body of the ``async with`` computes it.
-
-        For each address, one digest is computed after another. So an address with many requests delays only its own requests.
-        Raises `Refusal` if too many wrong keys came from the address. Then no digest is computed.
-        """
-        queue = self._key_checks.get(address)
-        if queue is None:
-            queue = self._key_checks[address] = asyncio.Lock()
-        self._check_wrong_keys(address)
-        async with queue:
-            self._check_wrong_keys(address)  # the requests before this one may have had wrong keys
-            async with self._slow_digests:
-                yield
-
-    def _check_wrong_keys(self, address: str) -> None:
+    def count_wrong_key(self, address: str) -> None:
+        """Count a wrong key from this address. Raises `Refusal` if there were too many."""
         wait = math.ceil(self._wrong_keys.wait(address))
         if wait > 0:
             raise Refusal(429, f"Vindinium - Too many wrong keys from your address, try again in {wait} s", retry_after=wait)
-
-    def count_wrong_key(self, address: str) -> None:
-        """Count a wrong key from this address. Call this within `key_check`."""
         self._wrong_keys.take(address)
 
     async def refuse_token(self, address: str) -> None:

@@ -68,59 +68,36 @@ class Lobby(RoomObserver):
         A key of a league's bot is registered on its first use. With the setting ``keys = "any"``, every unknown key of 8
         characters is registered on its first use. `address` is the client's address, for the limits per address.
         """
-        user, owners = await self._look_up(key, address)
+        user, owners = self._look_up(key, address)
         if user is None:
             user = await self.users.admit(key, lambda: owners[0][1] if owners else self._name_newcomer(address))
         for matchmaker, _ in owners:
             matchmaker.bind(key, user)
         return user
 
-    async def known_user(self, key: str, address: str = "") -> User | None:
+    def known_user(self, key: str, address: str = "") -> User | None:
         """Return the user with this key, or None for a key that `user` would register. Raises `Refusal` for a wrong key.
 
         `address` is the client's address, for the limits per address.
         """
-        user, owners = await self._look_up(key, address)
-        if user is None and not owners and self.settings.keys != "any":
-            raise game_error("Key not found")
-        return user
+        return self._look_up(key, address)[0]
 
-    async def _look_up(self, key: str, address: str) -> tuple[User | None, list[tuple[Matchmaker, str]]]:
-        """Return the user with this key, None if there is none yet, and the result of `_owners`. Count a wrong key."""
-        if len(key) != KEY_LENGTH:
-            raise game_error("Key not found")
-        if self.users.is_costly(key) or any(matchmaker.is_costly(key) for matchmaker in self.matchmakers):
-            async with self.limits.key_check(address):
-                await self._check_key(key, address)
-        return self.users.cached(key), await self._owners(key)
+    def _look_up(self, key: str, address: str) -> tuple[User | None, list[tuple[Matchmaker, str]]]:
+        """Return the user with this key, None if there is none yet, and the matchmakers with a bot of this key and its name.
 
-    async def _owners(self, key: str) -> list[tuple[Matchmaker, str]]:
-        """Return the matchmakers with a bot of this key, and the name of the bot in each of them."""
-        asked: set[Matchmaker] = set()
-        found = []
-        # The list of matchmakers may change while this loop waits, for example because a league ends.
-        while (matchmaker := next((one for one in self.matchmakers if one not in asked), None)) is not None:
-            asked.add(matchmaker)
-            if (name := await matchmaker.find_bot(key)) is not None:
-                found.append((matchmaker, name))
-        return found
-
-    async def _check_key(self, key: str, address: str) -> None:
-        """Compute the slow digests of a key, so that the user and the leagues with this key are known. Count a wrong key."""
-        known = await self.users.look_up(key) is not None
-        known = bool(await self._owners(key)) or known
-        if not known and self.settings.keys != "any":
+        Count a wrong key and raise `Refusal`.
+        """
+        user = self.users.find(key)
+        names = [(matchmaker, matchmaker.find_bot(key)) for matchmaker in self.matchmakers]
+        owners = [(matchmaker, name) for matchmaker, name in names if name is not None]
+        if user is None and not owners and (self.settings.keys != "any" or len(key) != KEY_LENGTH):
             self.limits.count_wrong_key(address)
+            raise game_error("Key not found")
+        return user, owners
 
     def _name_newcomer(self, address: str) -> str:
-        """Return the name of a new bot with an unknown key. Raises `Refusal` if such bots are not accepted."""
-        if self.settings.keys != "any":
-            raise game_error("Key not found")
-        try:
-            self.limits.count_registration(address, len(self.users))
-        except Refusal:
-            self.limits.count_wrong_key(address)
-            raise
+        """Return the name of a new bot with an unknown key. Raises `Refusal` if there are too many."""
+        self.limits.count_registration(address, len(self.users))
         return f"guest-{random_word(4)}"
 
     async def sign_up(self, name: str, address: str) -> str:

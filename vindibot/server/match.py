@@ -66,10 +66,7 @@ class Claim:
 class Matchmaker(Protocol):
     """Arranges the games of certain bots, which then play no open arena games. A league is a matchmaker."""
 
-    def is_costly(self, key: str) -> bool:
-        """Return whether `find_bot` must compute a slow digest of this key."""
-
-    async def find_bot(self, key: str) -> str | None:
+    def find_bot(self, key: str) -> str | None:
         """Return the name of the bot with this key, or None if this matchmaker does not know the key."""
 
     def bind(self, key: str, user: User) -> None:

@@ -136,8 +136,7 @@ PAGE = {"type": "integer", "minimum": 1, "description": "page of the table"}
 BEFORE = {"type": "integer", "description": "only games with a number below this"}
 BOT = {"type": "string", "description": "the id of a bot"}
 PICTURE_TURN = {"type": "integer", "minimum": 0, "description": "the turn that the picture shows"}
-TURN_RANGE = {"type": "string", "description": "the turns that the picture shows", "examples": ["200-240"]}
-PLY = {"type": "integer", "minimum": 0, "description": "number of plies played"}
+TEXT = {"type": "string", "description": "if present, the page shows the newest state as text"}
 NAME = {"type": "string", "minLength": 3, "maxLength": 20, "description": "the name of the bot"}
 
 

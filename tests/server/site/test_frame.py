@@ -111,17 +111,17 @@ async def test_only_the_page_of_a_game_may_be_framed() -> None:
         game = f"/{bot.game['id']}"
         for _ in ("running", "over"):
             assert "frame-ancestors *" in (await bot.client.get(game)).headers["content-security-policy"]
-            for path in ("/", "/tv", "/register", "/games", "/ai", f"{game}?ply", f"{game}.svg", "/no-such-page"):
+            for path in ("/", "/tv", "/register", "/games", "/ai", f"{game}?text", f"{game}.svg", "/no-such-page"):
                 policy = (await bot.client.get(path)).headers["content-security-policy"]
                 assert "frame-ancestors 'none'" in policy, path
             await bot.play_on()
 
 
-async def test_a_preview_has_a_title_and_a_moving_picture_but_no_result() -> None:
+async def test_a_preview_has_a_title_and_a_picture_but_no_result() -> None:
     async with serving() as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=2, map=MAP)
         game_id = bot.game["id"]
-        assert "og:image" not in properties(await bot.client.get(f"/{game_id}")), "a running game has no GIF"
+        assert properties(await bot.client.get(f"/{game_id}"))["og:image"] == f"{server.url}/{game_id}.png"
         await bot.play_on()
         assert properties(await bot.client.get(f"/{game_id}")) == {
             "og:type": "website",
@@ -129,8 +129,8 @@ async def test_a_preview_has_a_title_and_a_moving_picture_but_no_result() -> Non
             "og:title": f"game {game_id}",
             "og:description": f"{NASTY}, random, random, random: 2 rounds on 5 x 5 squares",
             "og:url": f"{server.url}/{game_id}",
-            "og:image": f"{server.url}/{game_id}.gif",
-            "og:image:type": "image/gif",
+            "og:image": f"{server.url}/{game_id}.png?turn=4",
+            "og:image:type": "image/png",
         }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from io import BytesIO
 from xml.etree import ElementTree
 
 import httpx
-import psutil
 import pytest
 from PIL import Image
 
@@ -24,10 +24,6 @@ async def played(bot: Bot, rounds: int = 5) -> str:
     await bot.join(turns=rounds, map=MAP)
     await bot.play_on()
     return str(bot.game["id"])
-
-
-def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if "replay" in child.cmdline()]
 
 
 async def test_an_svg_shows_a_turn_of_a_game_that_runs_or_is_over() -> None:
@@ -62,66 +58,46 @@ def label(response: httpx.Response) -> str:
     return drawn.attrib["aria-label"]
 
 
-@pytest.mark.slow_long
-async def test_a_gif_is_made_once_in_a_process_of_the_lowest_priority() -> None:
-    async with serving() as server, playing(server, "ann") as [bot]:
-        game_id = await played(bot)
-        asked = [asyncio.create_task(bot.client.get(f"/{game_id}.gif")) for _ in range(3)]
-        await until(lambda: [child for child in children() if child.nice() == 19], 30)
-        assert len(children()) == 1
-        other = await played(bot, 1)  # games go on meanwhile
-        whole, *others = await asyncio.gather(*asked)
-        assert whole.status_code == 200, whole.text
-        assert whole.headers["content-type"] == "image/gif"
-        assert [answer.content == whole.content for answer in others] == [True, True]
-        with Image.open(BytesIO(whole.content)) as picture:
-            assert picture.n_frames == 21
-        again = asyncio.create_task(bot.client.get(f"/{game_id}.gif"))
-        assert (await again).content == whole.content
-        assert not children()
-        part = await bot.client.get(f"/{other}.gif", params={"turns": "1-2"})
-        with Image.open(BytesIO(part.content)) as picture:
-            assert picture.n_frames == 2
-
-
-async def test_a_gif_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, ...]] = []
-    made = asyncio.Event()
-
-    async def record(_: float, *words: str) -> None:
-        asked.append(words)
-        await made.wait()
-        raise OSError("no process")
-
-    monkeypatch.setattr(pictures, "MOST_ROUNDS", 3)
-    monkeypatch.setattr(pictures, "MAX_WAITING", 2)
-    monkeypatch.setattr(pictures, "run_lowest", record)
-    async with serving() as server, playing(server, "ann") as [bot]:
+async def test_a_png_shows_the_same_turn_and_is_made_once() -> None:
+    async with serving() as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=5, map=MAP)
-        address = f"/{bot.game['id']}.gif"
-        refused = await bot.client.get(address)
-        assert (refused.status_code, "The game runs" in refused.text) == (409, True)
+        address = f"/{bot.game['id']}.png"
+        await bot.move()
+        first, newest = await bot.client.get(address, params={"turn": 0}), await bot.client.get(address)
+        assert first.headers["content-type"] == "image/png"
+        assert newest.headers["cache-control"] == "no-cache"
+        assert first.content != newest.content
+        assert (await bot.client.get(address, params={"turn": 5})).status_code == 400
         await bot.play_on()
-        for turns, words in (
-            ("5-21", "this game has the turns 0 to 20"),
-            ("9-5", "There are no turns 9-5"),
-            ("0-13", "at most 12 turns"),
-            ("5", "no range of turns"),
-            ("<b>", "no range of turns"),
-        ):
-            refused = await bot.client.get(address, params={"turns": turns})
-            assert refused.status_code == 400
-            assert words in refused.text
-        assert (await bot.client.get("/nobody.gif")).status_code == 404
-        assert not asked
-        waiting = [asyncio.create_task(bot.client.get(address, params=turns)) for turns in ({}, {"turns": "0-4"})]
-        await until(lambda: len(server.pictures._making) == 2)
-        full = await bot.client.get(address, params={"turns": "0-5"})
+        over = await bot.client.get(address, params={"turn": 4})
+        assert over.content == newest.content
+        assert "max-age=" in over.headers["cache-control"]
+        with Image.open(BytesIO(over.content)) as picture:
+            assert picture.width >= 200
+        assert (await bot.client.get(address, params={"turn": "21"})).status_code == 400
+        assert (await bot.client.get("/nobody.png")).status_code == 404
+        assert (await bot.client.get(f"/{bot.game['id']}.gif")).status_code == 404
+
+
+async def test_pictures_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, free = threading.Event(), threading.Event()
+
+    def paint(*_: object) -> bytes:
+        started.set()
+        assert free.wait(30)
+        return b"picture"
+
+    monkeypatch.setattr(pictures, "MAX_WAITING", 2)
+    monkeypatch.setattr(pictures.Pictures, "_draw", staticmethod(paint))
+    async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
+        game_id = await played(bot)
+        asked = [asyncio.create_task(bot.client.get(f"/{game_id}.png?turn={turn}")) for turn in range(2)]
+        await until(lambda: server.pictures._waiting == 2 and started.is_set())
+        await played(other)  # games go on
+        full = await bot.client.get(f"/{game_id}.png?turn=2")
         assert (full.status_code, full.headers["retry-after"]) == (503, "10")
-        assert len(asked) == 1, "one at a time"
-        assert asked[0][-1] == "8-20", "the last rounds of a longer game"
-        made.set()
-        assert [answer.status_code for answer in await asyncio.gather(*waiting)] == [503, 503]
+        free.set()
+        assert [answer.status_code for answer in await asyncio.gather(*asked)] == [200, 200]
 
 
 async def test_the_oldest_pictures_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,19 +107,6 @@ async def test_the_oldest_pictures_are_dropped(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(pictures, "STORED_BYTES", int(2.5 * size))
         for turn in range(5):
             await bot.client.get(f"/{game_id}.svg?turn={turn}")
-        stored = server.pictures._stored
-        assert [turns for _, _, turns in stored] == [(3, 3), (4, 4)]
-        assert server.pictures._bytes == sum(map(len, stored.values()))
-
-
-@pytest.mark.slow_long
-async def test_the_end_of_the_server_ends_the_process() -> None:
-    async with serving() as server, playing(server, "ann") as [bot]:
-        game_id = await played(bot, 300)
-        asked = asyncio.create_task(bot.client.get(f"/{game_id}.gif"))
-        await until(children, 30)
-        left = children()
-        await server.pictures.close()
-        assert (await asked).status_code == 503
-        assert (await bot.client.get(f"/{game_id}.gif?turns=0-1")).status_code == 503
-    assert not psutil.wait_procs(left, 10)[1]
+        kept = server.pictures._kept
+        assert [turn for _, _, turn, _ in kept] == [3, 4]
+        assert server.pictures._bytes == sum(map(len, kept.values()))

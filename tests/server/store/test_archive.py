@@ -21,7 +21,7 @@ from vindibot.games.game_record import GameRecord, loads
 from vindibot.games.history import GameHistory
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
-from vindibot.server.store.game_table import list_games
+from vindibot.server.store.tables import list_games
 
 #: Hero 1 stands beside a mine, and so does nobody else.
 RICH = "@1$-  @4\n        \n        \n@2    @3"
@@ -79,7 +79,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
             assert len(record.moves) == 12
             assert sorted(record.names) == sorted(names)
             assert int(GameHistory.of(record).last[0]["turn"]) == 12
-        assert "interrupted" in (await client.get(f"/{running}?ply")).text
+        assert "interrupted" in (await client.get(f"/{running}?text")).text
         # The keys go on working, and the game that was interrupted cannot be played on.
         answer = (await client.post("/api/training", data={"key": keys[0], "turns": 1})).json()
         assert answer["hero"]["name"] == "first bot"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
 from pathlib import Path
 
@@ -11,10 +10,9 @@ import pytest
 
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
-from vindibot.server.site.rating_curve import POINTS, rating_curve
 from vindibot.server.store.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import list_games
+from vindibot.server.store.tables import list_games
 
 GAMES = [
     ArchivedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),
@@ -33,22 +31,6 @@ def test_results_by_size_and_by_rival() -> None:
         RivalRow("she", games=1, won=0, drawn=1, lost=0, lead=0.0),
     ]
     assert bot_results("me", []).sizes == []
-
-
-def test_the_curve_of_the_ratings() -> None:
-    assert rating_curve([(0.0, 1200)]) == ""
-    drawn = rating_curve([(0.0, 1200), (60.0, 1200)])
-    assert 'aria-label="Elo over 2 rated games: from 1200 to 1200, lowest 1200, highest 1200"' in drawn
-    for top in (1, 30, 700, 9000):
-        drawn = rating_curve([(float(game), 1200 + game * top // 1000) for game in range(1000)])
-        points = [tuple(map(float, point.split(","))) for point in re.findall('points="([^"]*)"', drawn)[0].split()]
-        assert len(points) <= POINTS + 1
-        assert points == sorted(points)
-        assert all(44 <= across <= 450 and 10 <= down <= 166 for across, down in points)
-        assert points[0][1] >= points[-1][1], "a higher rating is higher"
-        lines = [int(text) for text in re.findall(r'class="elo"[^>]*>(-?\d+)<', drawn)]
-        assert 2 <= len(lines) <= 6
-        assert lines == sorted(lines)
 
 
 async def play_arena(bot: Bot) -> None:

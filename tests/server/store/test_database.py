@@ -20,10 +20,8 @@ from sim.generator import generate
 from tests.support.serving import serving
 from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
-from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import begin_game, end_game, find_record, forget_games, list_games
-from vindibot.server.store.schema import VERSION, DatabaseError
-from vindibot.server.store.user_table import UserTable, load_bots
+from vindibot.server.store.database import VERSION, Database, DatabaseError
+from vindibot.server.store.tables import UserTable, begin_game, end_game, find_record, forget_games, list_games, load_bots
 from vindibot.server.users import Users
 
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
@@ -65,7 +63,7 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
     users = Users(UserTable(again))
     assert [user.name for user in users] == ["seed"]
     assert users.find("00000000") is None
-    found = await users.look_up(key)
+    found = users.find(key)
     assert found is not None
     assert found.name == "seed"
     assert users.find(key) is found
@@ -85,8 +83,50 @@ async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
     assert b"second" in everything
     assert not any(key.encode() in everything for key in keys)
     with closing(sqlite3.connect(path)) as connection:
-        digests = list(load_bots(connection))
-    assert len({bytes(digest) for digest in digests}) == 2
+        digests = {bytes(digest) for _, digest, _ in load_bots(connection)}
+    assert len(digests) == 2
+
+
+async def test_only_a_key_that_was_made_may_be_written_with_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    for known in (False, True):
+        store = Database(path)
+        users = Users(UserTable(store))
+        if not known:
+            keys = [await users.sign_up("made"), users.add("chosen", "ch0senk3")]
+        assert [user.name for key in keys if (user := users.find(key)) is not None] == ["made", "chosen"]
+        assert users.find(keys[1].upper()) is None
+        assert users.find(keys[0].upper()) is users.find(keys[0])
+        await store.close()
+
+
+async def test_a_database_with_bots_needs_its_own_secret(tmp_path: Path) -> None:
+    path, secret = tmp_path / "league.db", tmp_path / "league.db.secret"
+    await Database(path).close()
+    secret.unlink()
+    store = Database(path)  # without bots, it gets another secret
+    assert secret.stat().st_mode & 0o777 == 0o600
+    key = await Users(UserTable(store)).sign_up("seed")
+    await store.close()
+    content = secret.read_text()
+    for changed, message in (
+        (None, r"league\.db\.secret is missing"),
+        ("x", "no secret"),
+        ("0" * 64, "secret of another database"),
+    ):
+        secret.unlink()
+        if changed is not None:
+            secret.write_text(changed)
+        for _ in range(2):
+            with pytest.raises(DatabaseError, match=message):
+                Database(path)
+        assert secret.exists() == (changed is not None)
+        secret.write_text(content)
+    shutil.copy(path, tmp_path / "copy.db")
+    shutil.copy(secret, tmp_path / "copy.db.secret")
+    copy = Database(tmp_path / "copy.db")
+    assert Users(UserTable(copy)).find(key) is not None
+    await copy.close()
 
 
 async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
@@ -157,7 +197,7 @@ def test_another_server_uses_the_file(tmp_path: Path) -> None:
     first = Database(path)
     with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
         Database(path)
-    assert asyncio.run(first.read(load_bots)) == {}
+    assert asyncio.run(first.read(load_bots)) == []
     asyncio.run(first.close())
     asyncio.run(Database(path).close())
 
@@ -173,7 +213,7 @@ def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
             Database(tmp_path / name)
     asyncio.run(first.close())
     asyncio.run(Database(tmp_path / "symbolic.db").close())
-    assert sorted(os.listdir(tmp_path)) == ["folder", "league.db", "symbolic.db"]
+    assert sorted(os.listdir(tmp_path)) == ["folder", "league.db", "league.db.secret", "symbolic.db"]
 
 
 def test_a_link_to_a_file_that_is_missing_makes_this_file(tmp_path: Path) -> None:
@@ -201,7 +241,7 @@ async def test_the_name_of_a_file_is_no_address(tmp_path: Path, monkeypatch: pyt
     async with serving(db=Path(name)) as server, httpx.AsyncClient(base_url=server.url) as client:
         page = (await client.post("/register", data={"name": "seed"})).text
         assert 'id="user-key"' in page
-    assert os.listdir(folder) == [name]
+    assert sorted(os.listdir(folder)) == [name, f"{name}.secret"]
     assert (folder / name).stat().st_mode & 0o777 == 0o600
     async with serving(db=Path(name)) as server:
         assert server.lobby.users.by_name("seed") is not None

@@ -18,7 +18,7 @@ import pytest
 from tests.support.serving import MAP, server_process
 from vindibot.league.league import League
 from vindibot.server.store.database import Database
-from vindibot.server.store.user_table import UserTable
+from vindibot.server.store.tables import UserTable
 from vindibot.server.users import Users
 
 #: Each sync of a file takes longer, by so many milliseconds as a variable of the environment says.

@@ -173,9 +173,9 @@ def add_administration(app: FastAPI, lobby: Lobby, settings: ServerSettings) -> 
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
         roster = roster_from_bytes(await request.body(), is_csv=is_csv)
         for entrant in roster:
-            if entrant.key and await lobby.users.look_up(entrant.key) is not None:
+            if lobby.users.find(entrant.key) is not None:
                 raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")
-        await lobby.users.add_all([(entrant.name, entrant.key) for entrant in roster])
+        await lobby.users.add_all([(entrant.name, entrant.key, entrant.made) for entrant in roster])
         return JSONResponse(keys_of(roster), 201, {"Cache-Control": "no-store"})
 
     @app.get("/api/admin/matches", dependencies=allowed)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from secrets import randbits
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
@@ -18,7 +16,6 @@ from vindibot.server.parameters import read_int
 from vindibot.server.room import Room
 from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps
 from vindibot.server.site.routes import on_air_page
-from vindibot.server.site.rule_scenes import SCENES
 from vindibot.server.site.streams import Streams
 
 #: The longest and the shortest time in seconds for which ``/map/DELAY`` shows a map.
@@ -30,12 +27,6 @@ STARTERS = {"python/bot.py": "Python", "javascript/bot.js": "JavaScript", "java/
 RATING_STEP = 50
 
 
-@cache
-def _scenes() -> dict[str, dict[str, Any]]:
-    """Return the scenes that show the rules, by name. Each scene has its pictures (SVG) and its caption."""
-    return {scene.name: {"boards": scene.pictures(), "caption": scene.caption()} for scene in SCENES}
-
-
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """Add the routes ``/doc``, ``/starters`` with the starters, ``/tv`` and ``/map/DELAY``.
 
@@ -43,9 +34,9 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """
 
     @app.get("/doc", response_class=HTMLResponse)
-    def doc() -> Response:  # in a thread: the first call draws all pictures, and no game waits for it
-        """The rules of the game with pictures, and how to play with a program."""
-        return html("doc.html", scenes=_scenes())
+    async def doc() -> Response:
+        """The rules of the game, and how to play with a program."""
+        return html("doc.html")
 
     @app.get("/starters", response_class=HTMLResponse)
     async def starters() -> Response:

@@ -56,21 +56,17 @@ def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
     return {"address": address_of(request), "any_key": settings.keys == "any"}
 
 
-def game_page(
-    game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: Reason | None = None
-) -> HTMLResponse:
-    """Return the page that shows one state of a game as plain text.
+def game_page(game_id: str, games: Games, players: Sequence[Player], *, live: bool, ending: Reason | None = None) -> HTMLResponse:
+    """Return the page that shows the newest state of a game as plain text.
 
-    `games` is an array with this state. If `live`, the game runs and this is its newest state. Otherwise it is the state after
-    `ply` of `plies` plies. `ending` is the reason why the game ended, None if it is not known.
+    `games` is an array with this state. If `live`, the game runs. `ending` is the reason why the game ended, None if it is not
+    known.
     """
     return html(
         "game.html",
         id=game_id,
         summary=_summary(games, ending),
         heroes=list(zip(games["hero"][0], players, strict=True)),
-        ply=ply,
-        plies=plies,
         live=live,
         board=draw(games),
         refresh=REFRESH_SECONDS,

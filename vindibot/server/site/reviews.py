@@ -20,7 +20,7 @@ from vindibot.games.files.review import Review, read_review, review_path
 from vindibot.games.game_record import dumps
 from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import find_record
+from vindibot.server.store.tables import find_record
 
 #: Number of plies that a review plays out per turn: a fifth of the default, so that a review takes some seconds.
 NODES = 150_000

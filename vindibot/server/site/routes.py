@@ -15,29 +15,31 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
+from vindibot.base.pages import Curve, lines
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
 from vindibot.server.app import address_of
 from vindibot.server.limits import client_address
 from vindibot.server.lobby import Lobby
-from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries, read_int, read_parameters
+from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, TEXT, operation, queries, read_int, read_parameters
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.site.pages import HEADERS, game_page, html, next_steps
-from vindibot.server.site.rating_curve import rating_curve
 from vindibot.server.site.running_games import LISTED, RunningGames
 from vindibot.server.site.streams import Streams
 from vindibot.server.site.thumbnails import FinalBoards
 from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import find_record, list_games, records_after
+from vindibot.server.store.tables import find_record, list_games, records_after
 from vindibot.server.users import RegistrationError, User
 from vindibot.viewer.bundle import empty_bundle
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 #: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
 SHOWN, SHOWN_OF_BOT = 12, 24
+#: Largest number of points of a rating curve.
+CURVE_POINTS = 240
 #: Number of bots in the standings on the home page.
 BEST_BOTS = 10
 BOTS_PER_PAGE = 200
@@ -105,14 +107,13 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
             raise HTTPException(404)
         return Response(dumps(found), media_type="application/json")
 
-    @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
+    @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(text=TEXT))
     async def game(request: Request, game_id: str) -> Response:
         """The page of a running or archived game.
 
-        With the parameter ply (number of plies played), the page shows the state after this ply as text. For a running game this
-        is always the newest state.
+        With the parameter text, the page shows the newest state as text.
         """
-        plain = "ply" in request.query_params
+        plain = "text" in request.query_params
         if streams.feed(game_id) is not None and not plain:
             return _viewer(request, lobby.rooms[game_id].history, live=True, framed=True)
         room = lobby.rooms.get(game_id)
@@ -120,12 +121,14 @@ def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, 
             found = await _find_record(database, game_id)
             if found is not None:
                 if plain:
-                    return _archived_game(found, _number(request, "ply"))
-                return _viewer(request, GameHistory.before_first_ply(found), framed=True, record=f"/records/{game_id}")
+                    history = GameHistory.of(found)
+                    return game_page(found.id, history.last, history.players, live=False, ending=found.ending)
+                history = GameHistory.before_first_ply(found)
+                shown = history.turn(0) + len(found.moves) // 2
+                return _viewer(request, history, framed=True, shown=shown, record=f"/records/{game_id}")
         if room is None:
             raise HTTPException(404)
-        players, plies = room.history.players, len(room.history)
-        return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
+        return game_page(game_id, room.games, room.history.players, live=not room.finished)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
@@ -139,19 +142,26 @@ def on_air_page(request: Request, room: Room, following: str) -> HTMLResponse:
 
 
 def _viewer(
-    request: Request, history: GameHistory, title: str = "", *, live: bool = False, framed: bool = False, **addresses: str
+    request: Request,
+    history: GameHistory,
+    title: str = "",
+    *,
+    live: bool = False,
+    framed: bool = False,
+    shown: int = -1,
+    **addresses: str,
 ) -> HTMLResponse:
     """Return the page that follows a running game (`live`) or replays an archived game.
 
-    The page loads the plies as events. If `framed`, other pages may show it in a frame. `addresses` are further addresses that
-    the page uses.
+    The page loads the plies as events. If `framed`, other pages may show it in a frame. The picture in the page's preview shows
+    the turn `shown`, -1 for the newest one. `addresses` are further addresses that the page uses.
     """
     bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
     markup = served_page(
         bundle,
         f"/plies/{history.id}",
-        plain=f"/{history.id}?ply",
-        preview=_preview(request, history, bundle["title"], moving=not live),
+        plain=f"/{history.id}?text",
+        preview=_preview(request, history, bundle["title"], shown),
         home="/",
         **addresses,
     )
@@ -159,30 +169,23 @@ def _viewer(
     return HTMLResponse(markup, headers=HEADERS | policy | {"Cache-Control": "no-cache"})
 
 
-def _preview(request: Request, history: GameHistory, title: str, *, moving: bool) -> dict[str, str]:
+def _preview(request: Request, history: GameHistory, title: str, shown: int) -> dict[str, str]:
     """Return the Open Graph properties of the page of a game. They do not reveal the result.
 
-    If `moving`, the game has a GIF.
+    The picture shows the turn `shown`, -1 for the newest one.
     """
     size = history.first["size"].item(0)
     rounds = -(-history.first["max_turns"].item(0) // PLIES_PER_ROUND)
     address = f"{address_of(request)}/{history.id}"
-    properties = {
+    return {
         "og:type": "website",
         "og:site_name": "Vindinium",
         "og:title": title,
         "og:description": f"{', '.join(history.names)}: {rounds} round{'s' if rounds != 1 else ''} on {size} x {size} squares",
         "og:url": address,
+        "og:image": f"{address}.png" + (f"?turn={shown}" if shown >= 0 else ""),
+        "og:image:type": "image/png",
     }
-    return properties | ({"og:image": f"{address}.gif", "og:image:type": "image/gif"} if moving else {})
-
-
-def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
-    history = GameHistory.of(record)
-    plies = len(history)
-    ply = plies if ply is None else min(max(ply, 0), plies)
-    games = history.state(ply)
-    return game_page(record.id, games, history.players, ply=ply, plies=plies, live=False, ending=record.ending)
 
 
 def _number(request: Request, parameter: str) -> int | None:
@@ -293,10 +296,21 @@ def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGa
             results=results,
             latest=LATEST,
             rivals=rivals,
-            curve=rating_curve([*start, *results.ratings]),
+            curve=_rating_curve([*start, *results.ratings]),
             older=before is not None,
             **next_steps(request, lobby.settings),
         )
+
+
+def _rating_curve(ratings: Sequence[tuple[float, int]]) -> Markup | str:
+    """Return a chart (SVG) of a bot's Elo after each rated game, "" if there are fewer than two. `ratings` are times and Elo."""
+    if len(ratings) < 2:
+        return ""
+    elos = [elo for _, elo in ratings]
+    numbers = sorted({*range(0, len(elos), -(-len(elos) // CURVE_POINTS)), len(elos) - 1})
+    title = f"Elo over {len(elos)} rated games: from {elos[0]} to {elos[-1]}, lowest {min(elos)}, highest {max(elos)}"
+    curve = Curve(str(elos[-1]), 0, [float(elos[number]) for number in numbers], [float(number) for number in numbers])
+    return Markup(lines([curve], title, "rated games", "Elo", zero=False))  # noqa: S704 - made by our template
 
 
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:

@@ -19,7 +19,7 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.site.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
 from vindibot.server.site.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import find_record
+from vindibot.server.store.tables import find_record
 
 #: The encoders that each running game has: for whole states with and without ids, and for patches.
 ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)

@@ -12,7 +12,7 @@ from vindibot.base.pages import render
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.history import GameHistory
 from vindibot.server.store.database import Database
-from vindibot.server.store.game_table import find_record
+from vindibot.server.store.tables import find_record
 
 #: Largest number of pictures in memory, of about 3 kB each. If there are more, the least recently used pictures are dropped.
 STORED = 500

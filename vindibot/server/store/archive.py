@@ -17,8 +17,7 @@ from vindibot.games.outcome import Reason
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.store.database import Database, Work
-from vindibot.server.store.game_table import begin_game, end_game, forget_games
-from vindibot.server.store.user_table import rate_bot
+from vindibot.server.store.tables import begin_game, end_game, forget_games, rate_bot
 from vindibot.server.users import User, Users
 
 #: Largest number of archived games on a server without a file. When there are more, the oldest are deleted.

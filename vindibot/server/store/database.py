@@ -3,6 +3,9 @@
 Without a path, all data is in memory and lost at the end. With a path, a lock of the file keeps other servers from writing it,
 under every name of the file; other programs may read it. When a write is reported as done, its data is on the disk. If a write
 fails, for example because the disk is full, it is tried again together with the next write.
+
+A new table or column belongs to `TABLES`, with a new `VERSION`. A file with another layout is refused. The secret of the digests
+of keys lies beside the file, in ``FILE.secret``.
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import secrets
 import sqlite3
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +29,7 @@ import structlog
 
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import WriterLock, short
-from vindibot.server.store.schema import DatabaseError, check_owner, create_tables, salt_of
+from vindibot.server.users import SECRET_BYTES, key_digest, read_secret, write_secret
 
 #: Seconds to wait if another program has locked the file.
 LOCKED_SECONDS = 3.0
@@ -35,9 +39,57 @@ CHECKED_BYTES = 256 * 2**20
 MAX_BACKLOG = 10_000
 THREAD_NAME = "vindibot-database"
 
+#: The bytes "vndi". They mark a file as a database of this program.
+APPLICATION_ID = 0x766E6469
+#: The version of the layout, and of the game records in it.
+VERSION = 6
+#: `bots.key` is a digest of the key (see `users.key_digest`), and `bots.made` says whether the server made this key.
+#: `games.record` is a game record as JSON (`vindibot.games.game_record`); the other columns of `games` are for lists of games,
+#: `games.size` is the side of the board in squares. `seats` has a row for each hero that a registered bot plays. `seats.elo` is
+#: the Elo of the bot after the game, null if the game did not change it.
+TABLES = """
+    CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE bots (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        key BLOB NOT NULL UNIQUE,
+        made INTEGER NOT NULL,
+        elo INTEGER NOT NULL,
+        games INTEGER NOT NULL DEFAULT 0,
+        created REAL NOT NULL,
+        mu REAL NOT NULL DEFAULT 25.0,
+        sigma REAL NOT NULL DEFAULT 8.333333333333334,
+        played REAL
+    );
+    CREATE TABLE games (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL CHECK (state IN ('running', 'finished', 'interrupted')),
+        training INTEGER NOT NULL,
+        finished REAL NOT NULL,
+        gold TEXT NOT NULL DEFAULT '[]',
+        record TEXT NOT NULL,
+        rated INTEGER NOT NULL DEFAULT 0,
+        size INTEGER NOT NULL
+    );
+    CREATE INDEX games_running ON games (state) WHERE state = 'running';
+    CREATE TABLE seats (
+        bot TEXT NOT NULL,
+        game INTEGER NOT NULL REFERENCES games (number),
+        seat INTEGER NOT NULL,
+        elo INTEGER,
+        PRIMARY KEY (bot, game, seat)
+    ) WITHOUT ROWID;
+    CREATE INDEX seats_of_game ON seats (game);
+"""
+
 _log = structlog.get_logger("vindibot.database")
 _Result = TypeVar("_Result")
 Work = Callable[[sqlite3.Connection], None]
+
+
+class DatabaseError(UsageError):
+    """The file cannot be used. The message names the file, the reason, and what the user can do."""
 
 
 class Database:
@@ -53,15 +105,15 @@ class Database:
         self._lock = None if self.path is None else _locked(self.path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
         try:
-            self._connection, self.salt, self.interrupted = self._thread.submit(self._open).result()
+            self._connection, self.secret, self.interrupted = self._thread.submit(self._open).result()
         except BaseException:
             self._thread.shutdown()
             if self._lock is not None:
                 self._lock.close()
             raise
         # This closes a database for which `close` is never called: Python warns if it collects an open connection.
-        self._writer = _Writer(self._connection)
-        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._lock)
+        self._waiting: deque[_Job] = deque()
+        self._closing = weakref.finalize(self, _close, self._thread, self._connection, self._waiting, self._lock)
 
     @property
     def persistent(self) -> bool:
@@ -77,12 +129,12 @@ class Database:
             )
             if self.path is not None:
                 _check(connection, self.path)
-            create_tables(connection, name)
+            _create_tables(connection, name)
             connection.execute("PRAGMA foreign_keys = ON")
+            secret = _secret_of(connection, self.path)
             with _transaction(connection):
-                salt = salt_of(connection)
                 ended = connection.execute("UPDATE games SET state = 'interrupted' WHERE state = 'running'").rowcount
-            return connection, salt, ended
+            return connection, secret, ended
         except BaseException as error:
             if connection is not None:
                 connection.close()
@@ -107,7 +159,7 @@ class Database:
         return self._thread.submit(self._read, work).result()
 
     def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        self._writer.flush()
+        _flush(self._connection, self._waiting)
         return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
@@ -117,9 +169,11 @@ class Database:
         disk is busy, work waits. All waiting work is then written together. `work` may be called several times, each time from
         the start. `what` names the work in the log if it fails.
         """
-        stored = self._writer.put(what, work)
-        self._thread.submit(self._writer.flush)
-        return stored
+        job = _Job(what, work)
+        job.stored.set_running_or_notify_cancel()  # so that the future is not cancelled if its caller stops waiting
+        self._waiting.append(job)
+        self._thread.submit(_flush, self._connection, self._waiting)
+        return job.stored
 
     def run(self, work: Callable[[], object]) -> None:
         """Do slow `work` in the database's thread, so that no game waits for it."""
@@ -139,79 +193,57 @@ class _Job:
     work: Work
     stored: Future[bool] = field(default_factory=Future)
 
+    def run(self, connection: sqlite3.Connection) -> bool:
+        """Do the work within a transaction. Return False if the work itself fails; then it changes nothing."""
+        connection.execute("SAVEPOINT job")
+        try:
+            self.work(connection)
+            return True
+        except sqlite3.OperationalError:
+            raise  # the disk refuses the whole transaction
+        except Exception as error:  # work that always fails must not hold up the rest
+            _log.error("not stored", what=self.what, error=type(error).__name__, reason=str(error))
+            connection.execute("ROLLBACK TO job")
+            return False
+        finally:
+            if connection.in_transaction:
+                connection.execute("RELEASE job")
+
     def report(self, stored: bool) -> None:
         if not self.stored.done():
             self.stored.set_result(stored)
 
 
-class _Writer:
-    """Writes all waiting work in one transaction. So on a slow disk, each transaction has more work.
-
-    Work that the disk refuses waits for the next attempt. `put` may be called from any thread, `flush` only from the database's
-    thread.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._waiting: deque[_Job] = deque()
-
-    def put(self, what: str, work: Work) -> Future[bool]:
-        """Add work for the next `flush`. Return a future whose result says whether the change is on the disk."""
-        job = _Job(what, work)
-        job.stored.set_running_or_notify_cancel()  # so that the future is not cancelled if its caller stops waiting
-        self._waiting.append(job)
-        return job.stored
-
-    def flush(self) -> None:
-        """Do the waiting work."""
-        while group := list(self._waiting):
-            failed: Sequence[_Job] = group
-            try:
-                failed = self._commit(group)
-            except sqlite3.OperationalError as error:
-                _log.error("cannot write, will try again", what=group[-1].what, reason=_reason(error), waiting=len(group))
-                for job in group:
-                    job.report(False)
-                while len(self._waiting) > MAX_BACKLOG:
-                    self._waiting.popleft()
-                return
-            except sqlite3.Error as error:
-                _log.error("not stored", what=group[-1].what, reason=_reason(error), lost=len(group))
-            for job in group:
-                self._waiting.popleft()
-                job.report(job not in failed)
-
-    def _commit(self, group: Sequence[_Job]) -> list[_Job]:
-        """Do the work of this group in one transaction. Return the jobs that failed; a failed job changes nothing.
-
-        Raises `sqlite3.OperationalError` if the disk refuses. Then the whole group changes nothing.
-        """
-        failed = []
-        with _transaction(self._connection):
-            for job in group:
-                self._connection.execute("SAVEPOINT job")
-                try:
-                    job.work(self._connection)
-                except sqlite3.OperationalError:
-                    raise
-                except Exception as error:  # a job that always fails must not hold up the others
-                    _log.error("not stored", what=job.what, error=type(error).__name__, reason=str(error))
-                    self._connection.execute("ROLLBACK TO job")
-                    failed.append(job)
-                self._connection.execute("RELEASE job")
-        return failed
-
-    def close(self) -> None:
-        """Try the waiting work one last time, then close the connection."""
-        self.flush()
-        self._connection.close()
+def _flush(connection: sqlite3.Connection, waiting: deque[_Job]) -> None:
+    """Do all waiting work in one transaction. If the disk refuses it, it waits for the next call."""
+    while jobs := list(waiting):
+        try:
+            with _transaction(connection):
+                stored = [job.run(connection) for job in jobs]
+        except sqlite3.OperationalError as error:
+            _log.error("cannot write, will try again", what=jobs[-1].what, reason=_reason(error), waiting=len(jobs))
+            for job in jobs:
+                job.report(False)
+            while len(waiting) > MAX_BACKLOG:
+                waiting.popleft()
+            return
+        except sqlite3.Error as error:
+            _log.error("not stored", what=jobs[-1].what, reason=_reason(error), lost=len(jobs))
+            stored = [False] * len(jobs)
+        for job, done in zip(jobs, stored, strict=True):
+            waiting.popleft()
+            job.report(done)
 
 
-def _close(thread: ThreadPoolExecutor, writer: _Writer, lock: WriterLock | None) -> None:
+def _close(thread: ThreadPoolExecutor, connection: sqlite3.Connection, waiting: deque[_Job], lock: WriterLock | None) -> None:
+    def close() -> None:
+        _flush(connection, waiting)
+        connection.close()
+
     try:
-        thread.submit(writer.close)
+        thread.submit(close)
     except RuntimeError:  # the interpreter is going down
-        writer.close()
+        close()
     thread.shutdown(wait=not threading.current_thread().name.startswith(THREAD_NAME))
     if lock is not None:
         lock.close()
@@ -269,9 +301,59 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise DatabaseError(f"{short(path)}: the database is damaged ({found}); {_RESTORE}")
-    check_owner(connection, short(path))  # before anything is changed
+    _check_owner(connection, short(path))  # before anything is changed
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+
+
+def _check_owner(connection: sqlite3.Connection, file: str) -> None:
+    """Raise `DatabaseError` if another program made this database. This function writes nothing."""
+    present: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if mark != APPLICATION_ID and (mark or present or tables):
+        raise DatabaseError(f"{file}: this database belongs to another program; name another file")
+
+
+def _create_tables(connection: sqlite3.Connection, file: str) -> None:
+    """Create the tables of a new database, in one transaction. `connection` must be in autocommit mode.
+
+    Raises `DatabaseError` if another program, or another version of this program, made the file.
+    """
+    _check_owner(connection, file)
+    present: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if present not in (0, VERSION):
+        raise DatabaseError(
+            f"{file}: another version of vindibot made it (layout {present}, this one knows {VERSION}): use that version, or name"
+            " another file"
+        )
+    if not present:
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+
+
+def _secret_of(connection: sqlite3.Connection, path: Path | None) -> bytes:
+    """Return the secret of the digests of keys. Without bots, a missing one is made. Raises `DatabaseError`."""
+    secret = secrets.token_bytes(SECRET_BYTES)
+    if path is None:
+        return secret
+    file = path.with_name(f"{path.name}.secret")
+    if not file.exists() and connection.execute("SELECT 1 FROM bots").fetchone() is None:
+        try:
+            write_secret(file, secret)
+        except OSError as error:
+            raise DatabaseError(f"{short(file)}: the secret cannot be written: {error.strerror or error}") from None
+        connection.execute("INSERT OR REPLACE INTO settings VALUES ('secret', ?)", (key_digest(secret, ""),))
+    try:
+        secret = read_secret(file)
+    except UsageError as error:
+        raise DatabaseError(error.message) from None
+    (digest,) = connection.execute("SELECT value FROM settings WHERE name = 'secret'").fetchone() or (key_digest(secret, ""),)
+    if digest != key_digest(secret, ""):
+        raise DatabaseError(f"{short(file)}: this is the secret of another database; copy the one of {short(path)}")
+    connection.execute("INSERT OR IGNORE INTO settings VALUES ('secret', ?)", (digest,))
+    return secret
 
 
 _RESTORE = "replace it by a copy, or move it away to begin with a new one"

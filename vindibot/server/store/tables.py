@@ -1,15 +1,18 @@
-"""Queries for games. Each query takes the database's connection and must run in the database's thread."""
+"""Queries for users and games. Each query takes the database's connection and must run in the database's thread."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import astuple, dataclass, fields
 
 from vindibot.games.game_record import GameRecord, dumps, loads
 from vindibot.games.outcome import Reason
 from vindibot.server.ratings import winner_of
+from vindibot.server.store.database import Database
+from vindibot.server.users import NewUsers, User, UserStore
 
 #: The games of one bot, each game once, although a bot may have several seats in a game. CROSS JOIN keeps the order of the
 #: tables, so that SQLite stops after the games that a limit allows.
@@ -17,6 +20,46 @@ _GAMES_OF_BOT = (
     "seats CROSS JOIN games ON number = seats.game WHERE seats.bot = ? AND seats.seat = "
     "(SELECT min(seat) FROM seats AS own WHERE own.bot = seats.bot AND own.game = seats.game)"
 )
+
+
+#: All columns of a bot except its key, in the order of `User`'s fields.
+_COLUMNS = ", ".join(column.name for column in fields(User))
+
+
+class UserTable(UserStore):
+    """Stores the users of a server in its database."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database.secret)
+        self._database = database
+
+    def load(self) -> list[tuple[User, bytes, bool]]:
+        """See `UserStore`."""
+        return self._database.read_now(load_bots)
+
+    def add(self, new: NewUsers) -> Future[bool]:
+        """See `UserStore`."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            if not new.dropped:
+                sql = f"INSERT INTO bots (key, made, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # ours
+                connection.executemany(sql, [(digest, made, *astuple(user)) for user, digest, made in new.users])
+
+        return self._database.write("new bots" if len(new.users) > 1 else "a new bot", insert)
+
+
+def load_bots(connection: sqlite3.Connection) -> list[tuple[User, bytes, bool]]:
+    """Return all bots as in `NewUsers`, in the order of their registration."""
+    rows = connection.execute(f"SELECT key, made, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
+    return [(User(*row), key, bool(made)) for key, made, *row in rows]
+
+
+def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, mu: float, sigma: float) -> None:
+    """Store the new ratings of a bot."""
+    connection.execute("UPDATE bots SET elo = ?, games = ?, mu = ?, sigma = ? WHERE id = ?", (elo, games, mu, sigma, bot_id))
+
+
+# ---- Games ----
 
 
 @dataclass(frozen=True)
