@@ -333,7 +333,7 @@ async def test_a_game_that_cannot_begin_pauses_the_league_and_its_clients_wait(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda data: data.update(version=2), "version must be 1"),
+        (lambda data: data.update(version=1), "version must be 2"),
         (lambda data: data.update(name="../x"), "is not a league: name"),
         (lambda data: data["fixtures"][0].update(entrants=[0, 7]), "a game is for a bot that is not in its roster"),
         (lambda data: data["settings"].update(rounds=0), "settings.rounds must be at least 1"),

@@ -81,6 +81,7 @@ class League(BaseModel):
     path: Path | None = Field(default=None, exclude=True)
     #: The secret of the digests, None if it is not read yet. It is not stored in the league's file, but in `secret_path`.
     secret: bytes | None = Field(default=None, exclude=True, repr=False)
+    _is_new: bool = False  # whether the secret is not stored yet
 
     # ---- The file ----
 
@@ -111,6 +112,7 @@ class League(BaseModel):
         secret = secrets.token_bytes(SECRET_BYTES)
         members = [Member(name=bot.name, digest=key_digest(secret, bot.key).hex(), made=bot.made) for bot in roster]
         league = cls(name=name, settings=settings, members=tuple(members), path=path, secret=secret)
+        league._is_new = True
         league.organiser = None if organiser_key is None else league._digest(organiser_key)
         league._extend()
         return league
@@ -147,8 +149,9 @@ class League(BaseModel):
             return
         data = (text if text is not None else self.text()).encode()
         try:
-            if self.secret is not None and (new or not self.secret_path.exists()):
-                write_secret(self.secret_path, self.secret)
+            if self.secret is not None and self._is_new:
+                write_secret(self.secret_path, self.secret, exclusive=new)
+                self._is_new = False
             (create if new else replace)(self.path, data, mode=0o600)
         except FileExistsError:
             raise UsageError(f"{self.path} exists: choose another name, or move it away") from None

@@ -66,7 +66,7 @@ class ServerSettings(Settings):
     wrong_keys_per_address: int = Field(
         default=60,
         ge=1,
-        description="largest number of different wrong keys per minute and address; further unknown keys get a 429",
+        description="largest number of wrong keys per minute and address; further ones get a 429",
     )
     registrations_per_address: int = Field(
         default=60,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.text import unseen_character
-from vindibot.base.writing import create, short
+from vindibot.base.writing import replace, short
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
 #: The characters that ids, new keys and tokens consist of.
@@ -125,9 +125,9 @@ def read_secret(path: Path) -> bytes:
     return secret
 
 
-def write_secret(path: Path, secret: bytes) -> None:
-    """Write a secret to a new file that only its owner may read. Raises `OSError`."""
-    create(path, f"{secret.hex()}\n".encode(), mode=0o600)
+def write_secret(path: Path, secret: bytes, *, exclusive: bool = True) -> None:
+    """Write a secret to a file that only its owner may read. With `exclusive`, the file must be new. Raises `OSError`."""
+    replace(path, f"{secret.hex()}\n".encode(), mode=0o600, exclusive=exclusive)
 
 
 class Users:

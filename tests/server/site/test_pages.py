@@ -71,7 +71,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"path", "circle", "polyline", "rect", "ellipse", "use"}
+        assert tag in {"path", "circle", "line", "polyline", "rect", "ellipse", "use"}
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

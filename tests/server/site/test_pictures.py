@@ -107,6 +107,6 @@ async def test_the_oldest_pictures_are_dropped(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(pictures, "STORED_BYTES", int(2.5 * size))
         for turn in range(5):
             await bot.client.get(f"/{game_id}.svg?turn={turn}")
-        kept = server.pictures._kept
-        assert [turn for _, _, turn, _ in kept] == [3, 4]
-        assert server.pictures._bytes == sum(map(len, kept.values()))
+        stored = server.pictures._stored
+        assert [turn for _, _, turn, _ in stored] == [3, 4]
+        assert server.pictures._bytes == sum(map(len, stored.values()))

@@ -64,7 +64,7 @@ class Pictures:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self._stored: OrderedDict[_Key, bytes] = OrderedDict()
         self._bytes = 0
         self._waiting = 0
         self._one = asyncio.Lock()
@@ -83,7 +83,7 @@ class Pictures:
     async def archived(self, kind: Kind, game_id: str, turn: int | None) -> bytes:
         """Return a turn of an archived game, the last one if `turn` is None. Raises `Refusal`, also for an unknown game."""
         key = (game_id, kind, turn, None)
-        if key in self._kept:
+        if key in self._stored:
             return await self._find(key, bytes)
         record = await self._database.read(lambda connection: find_record(connection, game_id))
         if record is None:
@@ -107,20 +107,20 @@ class Pictures:
         self._waiting += 1
         try:
             async with self._one:
-                if key not in self._kept:
+                if key not in self._stored:
                     self._keep(key, await asyncio.to_thread(make))
-                self._kept.move_to_end(key)
-                return self._kept[key]
+                self._stored.move_to_end(key)
+                return self._stored[key]
         except UsageError as error:
             raise Refusal(400, error.message) from None
         finally:
             self._waiting -= 1
 
     def _keep(self, key: _Key, picture: bytes) -> None:
-        self._kept[key] = picture
+        self._stored[key] = picture
         self._bytes += len(picture)
-        while self._bytes > STORED_BYTES and len(self._kept) > 1:
-            self._bytes -= len(self._kept.popitem(last=False)[1])
+        while self._bytes > STORED_BYTES and len(self._stored) > 1:
+            self._bytes -= len(self._stored.popitem(last=False)[1])
 
 
 def add_pictures(app: FastAPI, lobby: Lobby, pictures: Pictures) -> None:
