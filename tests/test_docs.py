@@ -35,7 +35,7 @@ def follow_the_first_bot(folder: Path, around: dict[str, str]) -> None:
     assert "15 passed" in printed["python -m pytest"], "8 of the project, 7 of the new trait"
     assert "6 games in 1 block" in printed["vindibot arena --match bot.toml seed --blocks 1"]
     (game,) = (path for path in (folder / "mybot" / "recordings").iterdir() if path.name != "sample.jsonl")
-    assert '"label":"coward","weight":100.0,"votes":[' in game.read_text(), "its own trait voted in a worker"
+    assert '"label":"coward","weight":10.0,"votes":[' in game.read_text(), "its own trait voted in a worker"
     assert (folder / "mybot" / "sample.html").exists()
     for command in blocks((folder / "mybot" / "README.md").read_text(), "console"):
         shown = [line.removeprefix("$ ") for line in command.text.splitlines()]

@@ -38,7 +38,7 @@ def test_the_trait_the_test_and_the_bot(tmp_path: Path, monkeypatch: pytest.Monk
     tests = runpy.run_path(str(tmp_path / "test_coward.py"))
     tests["test_a_coward_steps_away"]()
     spec, behaviour = load_bot(tmp_path).build()[-1]
-    assert (spec.label, spec.weight, type(behaviour).__name__) == ("coward", 100, "Coward")
+    assert (spec.label, spec.weight, type(behaviour).__name__) == ("coward", 10, "Coward")
     sys.modules.pop("coward")  # others have one too
 
 
