@@ -15,9 +15,9 @@ from vindibot.cli.options import PATH
 def init_command(folder: Path, learned: bool) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 
-    The bot has all traits of the bot "seed", and a trait of your own in ten lines, with tests. With --learned, the bot begins with
-    the net of the bot "learned", which you can train further (docs/learn.md). A README shows the first commands. Existing files
-    are never overwritten.
+    The bot has all traits of the bot "seed", and a trait of your own in ten lines, with tests. With --learned, the bot begins
+    with the net of the bot "learned", which you can train further (docs/learn.md). A README shows the first commands. Existing
+    files are never overwritten.
     """
     from vindibot.base.console import terminal
     from vindibot.devtools.scaffold import init
