@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,6 @@ SWAPS, LATE_SWAPS, SWAP_ROUNDS = 15, 3, 24
 _TOOK_BACK = 255
 #: The kinds of cycles.
 CycleKind = Literal["kept up a stand-off", "swapped mines"]
-CYCLE_KINDS: tuple[CycleKind, ...] = get_args(CycleKind)
 
 
 @dataclass(frozen=True)
