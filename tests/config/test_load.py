@@ -16,8 +16,7 @@ from pydantic import SecretStr
 from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
-from vindibot.config.files import TomlFile, read
-from vindibot.config.load import Config, PlaySettings, load_config, load_play, variable
+from vindibot.config.load import Config, PlaySettings, load_play, variable
 from vindibot.config.maps import map_text
 
 KEY = "k3yk3y42"
@@ -336,40 +335,6 @@ def test_a_value_refused_later_names_its_origin() -> None:
 
 # The parts
 
-#: The whole numbers of TOML.
-WHOLE = st.integers(-(2**63), 2**63 - 1)
-
-
-@pytest.mark.slow
-@given(
-    st.dictionaries(
-        st.text("abcXYZ_-09", min_size=1, max_size=6),
-        st.one_of(WHOLE, st.dictionaries(st.text("abc", min_size=1, max_size=3), WHOLE, min_size=1, max_size=4)),
-        max_size=8,
-    )
-)
-def test_the_line_of_every_key_is_found(data: dict[str, Any]) -> None:
-    """A file written plainly: values first, then tables, with comments and blank lines between."""
-    lines, where = ["# a = 1", ""], {}
-    for key, value in data.items():
-        if isinstance(value, int):
-            lines.append(f"{key} = {value}  # {key}")
-            where[(key,)] = len(lines)
-    for key, value in data.items():
-        if isinstance(value, dict):
-            lines += ["", f"[{key}] # of things"]
-            where[(key,)] = len(lines)
-            for inner, number in value.items():
-                lines.append(f'  "{inner}" = {number}')
-                where[(key, inner)] = len(lines)
-    path = Path("made.toml")
-    path.write_text("\n".join(lines))
-    file = read(path)
-    assert file.data == data
-    for key_path, line in where.items():
-        assert file.line(key_path) == line
-    assert TomlFile(path, "", {}).line(("a",)) is None
-
 
 def test_every_setting_has_a_variable_and_a_description() -> None:
     rows = play().rows()
@@ -385,12 +350,6 @@ def test_the_settings_have_a_schema_for_editors() -> None:
     assert schema["properties"]["mode"]["enum"] == ["training", "arena"]
     number = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**63}
     assert schema["properties"]["seed"]["anyOf"] == [number, {"const": "random"}]
-
-
-def test_load_serves_any_settings() -> None:
-    from vindibot.config.settings import TimeSettings
-
-    assert load_config(TimeSettings, None, {"margin_ms": 3}, environ={}).settings.margin_ms == 3
 
 
 @pytest.mark.slow

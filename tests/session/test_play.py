@@ -366,13 +366,18 @@ async def test_a_server_that_does_not_know_the_number_is_asked_once(tmp_path: Pa
 async def test_a_line_while_a_client_waits_for_a_game() -> None:
     lines: list[str] = []
     bot = load_bot("stay")
+
+    def notify(text: str) -> None:
+        lines.append(text)
+        if len(lines) == 2:
+            player.stop_after_turn()
+
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        settings = settings_for(server, mode="arena", report_every=0.05, join_timeout=0.3)
-        player = GamePlayer(settings, bot, in_process_voters(bot), seed=1, margin=0.1, notify=lines.append)
+        settings = settings_for(server, mode="arena", report_every=0.05)
+        player = GamePlayer(settings, bot, in_process_voters(bot), seed=1, margin=0.1, notify=notify)
         report = await player.play()
-    assert report.outcome.reason is Reason.NO_GAME
-    assert lines
-    assert all(re.fullmatch(r"waiting for the game to begin, \d+ s so far", line) for line in lines)
+    assert report.outcome.reason is Reason.INTERRUPTED
+    assert all(re.fullmatch(r"waiting for the game to begin, \d+ s so far", line) for line in lines), lines
 
 
 @pytest.mark.slow
