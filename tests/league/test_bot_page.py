@@ -15,6 +15,14 @@ from tests.support.waiting import until
 PAGE = "/leagues/cup/bots/1"
 
 
+async def test_a_bot_that_has_never_joined_has_a_page(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "<a>", "bob", seatings=1) as (_, bots):
+        page = (await bots[0].client.get(PAGE)).text
+        assert "&lt;a&gt;" in page
+        assert "Rank" in page
+        assert "Elo" not in page
+
+
 async def test_the_page_of_a_bot_has_its_games(tmp_path: Path) -> None:
     async with league_of(tmp_path, "<a>", "bob", "cid", "dot", "eve", days=2, seatings=1) as (director, bots):
         await asyncio.gather(*(play_until_over(bot) for bot in bots))
@@ -24,6 +32,10 @@ async def test_the_page_of_a_bot_has_its_games(tmp_path: Path) -> None:
         played = [one.result.game_id for one in director.league.fixtures if one.result and 0 in one.entrants]
         assert re.findall(r'<td><a href="/(\w+)">', page) == played[::-1]
         assert page.count("<button aria-label=") == len(played)
+        user = bots[0].server.lobby.users.by_name("<a>")
+        assert user is not None
+        assert "Rank" in page
+        assert (await client.get(f"/ai/{user.id}")).text == page
         assert "Profile" not in page
         for missing in ("/leagues/cup/bots/0", "/leagues/cup/bots/6", "/leagues/nosuch/bots/1", "/leagues/nosuch/games"):
             assert (await client.get(missing)).status_code == 404

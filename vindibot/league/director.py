@@ -117,6 +117,10 @@ class Director:
         if number is not None:
             self._by_user[user.id] = number
 
+    def number_of(self, user: User) -> int | None:
+        """Return the index of a user's bot in the league, or None. A user is known once its bot has joined."""
+        return self._by_user.get(user.id)
+
     def accept(self, claim: Claim) -> bool:
         """Let a client wait here if its bot belongs to this league. Return whether it belongs to this league.
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base.pages import qr_code
+from vindibot.base.pages import qr_code, render
 from vindibot.games.files.review import PHASES, Losses
 from vindibot.league.director import Director
 from vindibot.league.league import League
@@ -21,10 +22,11 @@ from vindibot.league.standings import Fixture, as_csv
 from vindibot.server.app import address_of
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
-from vindibot.server.settings import ServerSettings
 from vindibot.server.site.pages import add_link, html
 from vindibot.server.site.reviews import HeroReview, Reviews
+from vindibot.server.site.routes import BotPages
 from vindibot.server.site.running_games import RunningGames
+from vindibot.server.users import User
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
@@ -38,14 +40,14 @@ FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
 WORST_MOVES = 10
 
 
-def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, settings: ServerSettings) -> None:
+def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bots: BotPages) -> None:
     """Add the routes for the pages of the leagues.
 
     The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``, ``/leagues/NAME/games``,
     ``/leagues/NAME/bots/NUMBER``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
     """
     add_link("/leagues", "Leagues")
-    _add_bot_page(app, leagues, reviews, settings)
+    _add_bot_page(app, leagues, reviews, bots)
     running = RunningGames(leagues.lobby)
 
     @app.get("/leagues", response_class=HTMLResponse)
@@ -183,8 +185,11 @@ class _BotGame:
         return next((state for state in ("failed", "running", "waiting", "") if state in states), "ready")
 
 
-def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, settings: ServerSettings) -> None:
-    """Add the route ``/leagues/NAME/bots/NUMBER``. NUMBER is the place of a bot in the roster, from 1."""
+def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bots: BotPages) -> None:
+    """Add a section to the page of a bot, and the route ``/leagues/NAME/bots/NUMBER`` of this page.
+
+    NUMBER is the place of a bot in the roster, from 1. A bot that has never joined has a page too.
+    """
 
     def found(name: str, number: int) -> Director:
         director = leagues.find(name)
@@ -192,23 +197,33 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, setti
             raise HTTPException(404)
         return director
 
-    @app.get("/leagues/{name}/bots/{number}", response_class=HTMLResponse)
-    async def bot(name: str, number: int) -> Response:
-        """A bot of a league: its rank, its games, and the reviews of its games."""
-        director = found(name, number)
+    def section(director: Director, number: int) -> Markup:
         league, games = director.league, _games_of(director, number - 1, reviews)
-        row = next(row for row in league.table() if row.name == league.names[number - 1])
-        return html(
+        return render(
             "league/bot.html",
             league=league,
-            bot=row.name,
             number=number,
-            row=row,
+            row=next(row for row in league.table() if row.name == league.names[number - 1]),
             games=games,
             gold=_gold,
             busy=any(game.state in ("waiting", "running") for game in games),
             **_profile(league, games),
         )
+
+    def sections(user: User) -> Markup:
+        numbers = [(director, director.number_of(user)) for director in leagues.directors.values()]
+        return Markup().join(section(director, number + 1) for director, number in numbers if number is not None)
+
+    bots.sections.append(sections)
+
+    @app.get("/leagues/{name}/bots/{number}", response_class=HTMLResponse)
+    async def bot(request: Request, name: str, number: int) -> Response:
+        """The page of a bot of a league, with its rank, its games, and the reviews of its games."""
+        director = found(name, number)
+        user = next((user for user in leagues.lobby.users if director.number_of(user) == number - 1), None)
+        if user is not None:
+            return await bots.page(request, user)
+        return bots.page_without_user(director.league.names[number - 1], section(director, number))
 
     @app.post("/leagues/{name}/bots/{number}", response_class=Response, openapi_extra=operation(game={"type": "string"}))
     async def review(request: Request, name: str, number: int) -> Response:

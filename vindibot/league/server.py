@@ -80,7 +80,7 @@ class LeagueServer(EmbeddedServer):
         self.leagues = LeagueRegistry(self.lobby, self.settings.league)
         if self.administration is not None:
             add_league_routes(app, self.administration, self.leagues, self.settings)
-        add_league_pages(app, self.leagues, self.reviews, self.settings)
+        add_league_pages(app, self.leagues, self.reviews, self.bot_pages)
         add_organiser(app, self.leagues, self.settings, self.administration)
 
     def _section(self) -> Markup:

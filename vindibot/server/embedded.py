@@ -16,7 +16,7 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.site.original_pages import add_original_pages
 from vindibot.server.site.pictures import Pictures, add_pictures
 from vindibot.server.site.reviews import Reviews
-from vindibot.server.site.routes import Section, add_pages
+from vindibot.server.site.routes import BotPages, Section, add_pages
 from vindibot.server.site.streams import Streams, add_streams
 from vindibot.server.store.archive import Archive
 from vindibot.server.store.database import Database
@@ -30,8 +30,8 @@ class EmbeddedServer(GameServer):
     """A `GameServer` that also has pages, streams for spectators, and a database with its bots and games.
 
     Each function in `routes` adds further routes to the server. The path of such a route has at least two parts, or one part that
-    cannot be the id of a game. `sections` are further sections of the home page. `administration` checks the administrator's key,
-    None if the settings have no such key.
+    cannot be the id of a game. `sections` are further sections of the home page, and `bot_pages.sections` those of bots' pages.
+    `administration` checks the administrator's key, None if the settings have no such key.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class EmbeddedServer(GameServer):
         self.archive = Archive(self.database, self.lobby.users, settings.seed)
         self.streams = Streams(settings, self.lobby.limits)
         self.reviews = Reviews(self.database)
+        self.bot_pages = BotPages(self.lobby, self.database)
         self.pictures = Pictures(self.database)
         self.lobby.observe(self.archive, self.streams, *observers)
         self.administration = add_administration(self.app, self.lobby, settings)
@@ -59,7 +60,7 @@ class EmbeddedServer(GameServer):
             add_routes(app)
         add_original_pages(app, lobby, self.streams)
         add_pictures(app, lobby, self.pictures)
-        add_pages(app, lobby, self.database, self.streams, sections)
+        add_pages(app, lobby, self.database, self.streams, self.bot_pages, sections)
 
     def end_games(self) -> None:
         """Stop all games immediately, and answer all open requests. Games without results are stored as interrupted."""

@@ -78,17 +78,58 @@ async def _records(database: Database, bot: str) -> AsyncGenerator[bytes, None]:
 Section = Callable[[], Markup | str]
 
 
-def add_pages(app: FastAPI, lobby: Lobby, database: Database, streams: Streams, sections: Sequence[Section]) -> None:
+#: Returns a section of the page of a bot as HTML, "" for none.
+BotSection = Callable[[User], Markup | str]
+
+
+class BotPages:
+    """The pages of bots. `sections` are further sections of each page; other rooms add theirs."""
+
+    def __init__(self, lobby: Lobby, database: Database) -> None:
+        self._lobby, self._database = lobby, database
+        self.running, self.boards = RunningGames(lobby), FinalBoards(database)
+        self.sections: list[BotSection] = []
+
+    async def page(self, request: Request, user: User) -> HTMLResponse:
+        """Return the page of a bot. With the parameter `before`, its games have a number below this."""
+        before = _number(request, "before")
+        archived = await _archived(self._database, SHOWN_OF_BOT, before=before, bot=user.id)
+        results = await self._database.read(lambda connection: bot_results(user.id, latest_games(connection, user.id)))
+        rivals = [(row, rival) for row in results.rivals if (rival := self._lobby.users.by_id(row.rival)) is not None]
+        start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
+        return html(
+            "bot.html",
+            title=user.name,
+            user=user,
+            sections=[section(user) for section in self.sections],
+            running=self.running.newest(user.id),
+            **archived,
+            boards=await self.boards.draw([game.id for game in archived["archived"]]),
+            results=results,
+            latest=LATEST,
+            rivals=rivals,
+            curve=_rating_curve([*start, *results.ratings]),
+            older=before is not None,
+            **next_steps(request, self._lobby.settings),
+        )
+
+    def page_without_user(self, name: str, section: Markup) -> HTMLResponse:
+        """Return the page of a bot that has never joined: its name, and one section."""
+        return html("bot.html", title=name, user=None, sections=[section])
+
+
+def add_pages(
+    app: FastAPI, lobby: Lobby, database: Database, streams: Streams, bots: BotPages, sections: Sequence[Section]
+) -> None:
     """Add the routes of the pages. Call this after all other routes are added: any path of one word may be the id of a game.
 
     `sections` are further sections of the home page.
     """
-    running, boards = RunningGames(lobby), FinalBoards(database)
     app.add_exception_handler(HTTPException, _missing)
     _add_registration(app, lobby)
     _add_files(app)
-    _add_lists(app, lobby, database, running, boards, sections)
-    _add_bots(app, lobby, database, running, boards)
+    _add_lists(app, lobby, database, bots, sections)
+    _add_bots(app, lobby, bots)
 
     @app.get("/records.jsonl", response_class=Response, openapi_extra=queries(bot=BOT))
     async def records(request: Request) -> Response:
@@ -212,9 +253,9 @@ def _file(room: str, name: str) -> Response:
     return Response(content, media_type=TYPES[PurePath(name).suffix], headers=headers)
 
 
-def _add_lists(
-    app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards, sections: Sequence[Section]
-) -> None:
+def _add_lists(app: FastAPI, lobby: Lobby, database: Database, bots: BotPages, sections: Sequence[Section]) -> None:
+    running, boards = bots.running, bots.boards
+
     @app.get("/", response_class=HTMLResponse)
     async def home(request: Request) -> Response:
         """The home page: the running games, the latest archived games, the best bots, and sections of other rooms."""
@@ -253,7 +294,7 @@ def _place(user: User) -> tuple[int, str, str]:
     return -user.elo, user.name, user.id
 
 
-def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGames, boards: FinalBoards) -> None:
+def _add_bots(app: FastAPI, lobby: Lobby, pages: BotPages) -> None:
     @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
         """The table of bots, best first. Parameters: days (only bots whose last game ended within this number of days), page."""
@@ -282,24 +323,7 @@ def _add_bots(app: FastAPI, lobby: Lobby, database: Database, running: RunningGa
         user = lobby.users.by_id(user_id)
         if user is None:
             raise HTTPException(404)
-        before = _number(request, "before")
-        archived = await _archived(database, SHOWN_OF_BOT, before=before, bot=user_id)
-        results = await database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))
-        rivals = [(row, rival) for row in results.rivals if (rival := lobby.users.by_id(row.rival)) is not None]
-        start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
-        return html(
-            "bot.html",
-            user=user,
-            running=running.newest(user_id),
-            **archived,
-            boards=await boards.draw([game.id for game in archived["archived"]]),
-            results=results,
-            latest=LATEST,
-            rivals=rivals,
-            curve=_rating_curve([*start, *results.ratings]),
-            older=before is not None,
-            **next_steps(request, lobby.settings),
-        )
+        return await pages.page(request, user)
 
 
 def _rating_curve(ratings: Sequence[tuple[float, int]]) -> Markup | str:
