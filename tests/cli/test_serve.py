@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from vindibot.cli.main import main
 from vindibot.cli.playing.serve import HIDDEN
-from vindibot.server.settings import ServerSettings
+from vindibot.league.settings import LeagueServerSettings
 
 BARE = "name\nann\nbob\ncid\n"
 
@@ -61,7 +61,7 @@ async def stop(process: asyncio.subprocess.Process) -> str:
 
 def test_every_setting_but_limits_and_keys_has_an_option() -> None:
     shown = run("serve", "--help").output
-    for name, field in ServerSettings.model_fields.items():
+    for name, field in LeagueServerSettings.model_fields.items():
         if name not in HIDDEN | {"time_limit_ms"}:
             assert f"--{name.replace('_', '-')}" in shown
             assert field.description
@@ -102,7 +102,7 @@ def test_an_invalid_value_is_named_with_its_option(words: list[str], says: str) 
 
 @pytest.mark.parametrize(("words", "keys"), [([], "any"), (["--any-key"], "any"), (["--registered-keys"], "registered")])
 def test_who_may_play(monkeypatch: pytest.MonkeyPatch, words: list[str], keys: str) -> None:
-    given: list[ServerSettings] = []
+    given: list[LeagueServerSettings] = []
     monkeypatch.setattr("vindibot.league.server.run_server", lambda settings, *_: given.append(settings))
     assert run("serve", *words).exit_code == 0
     assert [settings.keys for settings in given] == [keys]

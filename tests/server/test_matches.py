@@ -297,8 +297,8 @@ async def test_what_is_no_http_is_refused(attack: bytes) -> None:
 
 ALONE = """
 from vindibot.league.server import run_server
-from vindibot.server.settings import ServerSettings
-run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, flush=True))
+from vindibot.league.settings import LeagueServerSettings
+run_server(LeagueServerSettings(keys="any"), ready=lambda server: print(server.url, flush=True))
 """
 
 

@@ -14,7 +14,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from vindibot.league.server import LeagueServer
-from vindibot.server.settings import ServerSettings
+from vindibot.league.settings import LeagueServerSettings
 
 ADMIN_KEY = "administrator's key"
 #: Never ends, or only when four have come.
@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
     async def serve() -> None:
         found["loop"], found["stop"] = asyncio.get_running_loop(), asyncio.Event()
         limits = {"max_games": 100, "max_waiting": 10, "time_limit_ms": 200}
-        async with LeagueServer(ServerSettings(keys="any", admin_key=ADMIN_KEY, **limits)) as server:
+        async with LeagueServer(LeagueServerSettings(keys="any", admin_key=ADMIN_KEY, **limits)) as server:
             found["url"] = server.url
             started.set()
             await found["stop"].wait()

@@ -17,8 +17,8 @@ import httpx
 
 from tests.support.listening import read_message
 from vindibot.league.server import LeagueServer
+from vindibot.league.settings import LeagueServerSettings
 from vindibot.server.room import RoomObserver
-from vindibot.server.settings import ServerSettings
 
 #: A map on which heroes do not meet by accident.
 MAP = "@1      @4\n  ##  ##  \n    []    \n$-##  ##$-\n@2      @3"
@@ -32,7 +32,7 @@ FINISHED = "Vindinium - The game is finished"
 @asynccontextmanager
 async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> AsyncIterator[LeagueServer]:
     """Yield a server on a free port. Its default time limit is long."""
-    async with LeagueServer(ServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
+    async with LeagueServer(LeagueServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
         yield server
 
 
@@ -147,8 +147,8 @@ PROGRAM = """
 import json
 import sys
 from vindibot.league.server import run_server
-from vindibot.server.settings import ServerSettings
-settings = ServerSettings(**json.loads(sys.argv[1]))
+from vindibot.league.settings import LeagueServerSettings
+settings = LeagueServerSettings(**json.loads(sys.argv[1]))
 run_server(settings, lambda server: print(server.url, flush=True))
 """
 

@@ -31,7 +31,7 @@ _MODELS = {
     "play": ("vindibot.config.settings", "PlaySettings"),
     "arena": ("vindibot.arena.settings", "ArenaSettings"),
     "ladder": ("vindibot.arena.settings", "LadderSettings"),
-    "serve": ("vindibot.server.settings", "ServerSettings"),
+    "serve": ("vindibot.league.settings", "LeagueServerSettings"),
     "challenge": ("vindibot.challenge.settings", "ChallengeSettings"),
     "league-new": ("vindibot.league.settings", "LeagueSettings"),
     "tune-play": ("vindibot.tuning.settings", "TuneSettings"),

@@ -46,7 +46,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bo
     The routes are ``/leagues`` and, for each league, ``/leagues/NAME``, ``/leagues/NAME/projector``, ``/leagues/NAME/games``,
     ``/leagues/NAME/bots/NUMBER``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``.
     """
-    add_link("/leagues", "Leagues")
+    add_link(app, "/leagues", "Leagues")
     _add_bot_page(app, leagues, reviews, bots)
     running = RunningGames(leagues.lobby)
 

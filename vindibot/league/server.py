@@ -41,11 +41,11 @@ from vindibot.league.league import ORGANISER_SUFFIX, League
 from vindibot.league.organiser import add_league_routes, add_organiser
 from vindibot.league.pages import add_league_pages
 from vindibot.league.registry import LeagueRegistry
-from vindibot.league.settings import play_command, start_text
+from vindibot.league.settings import LeagueServerSettings, play_command, start_text
 from vindibot.server.embedded import AddRoutes, EmbeddedServer
 from vindibot.server.game_server import GameServer
 from vindibot.server.room import RoomObserver
-from vindibot.server.settings import COMMAND_DEFAULTS, ServerSettings
+from vindibot.server.settings import COMMAND_DEFAULTS
 from vindibot.session.player import GamePlayer, start_voters
 
 ALL_INTERFACES = "0.0.0.0"
@@ -70,14 +70,16 @@ class LeagueServer(EmbeddedServer):
 
     def __init__(
         self,
-        settings: ServerSettings | None = None,
+        settings: LeagueServerSettings | None = None,
         observers: Sequence[RoomObserver] = (),
         routes: Sequence[AddRoutes] = (),
     ) -> None:
+        settings = settings or LeagueServerSettings()
+        self._path = settings.league
         super().__init__(settings, observers, [self._add_leagues, *routes], [self._section])
 
     def _add_leagues(self, app: FastAPI) -> None:
-        self.leagues = LeagueRegistry(self.lobby, self.settings.league)
+        self.leagues = LeagueRegistry(self.lobby, self._path)
         if self.administration is not None:
             add_league_routes(app, self.administration, self.leagues, self.settings)
         add_league_pages(app, self.leagues, self.reviews, self.bot_pages)
@@ -103,7 +105,7 @@ class LeagueServer(EmbeddedServer):
         await super().__aexit__(kind, error, traceback)
 
 
-def run_server(settings: ServerSettings, ready: Callable[[LeagueServer], None] | None = None) -> None:
+def run_server(settings: LeagueServerSettings, ready: Callable[[LeagueServer], None] | None = None) -> None:
     """Serve in a new event loop until SIGINT, SIGTERM or SIGHUP. Call `ready` with the server once it listens.
 
     While the server listens, fillers play in its leagues. Raises `ServerError`.
@@ -125,7 +127,7 @@ def admin_key(path: Path | None, variable: str) -> str | None:
     return check_key(text, variable).get_secret_value() if text else None
 
 
-def serve(loaded: Config[ServerSettings], console: Console) -> None:
+def serve(loaded: Config[LeagueServerSettings], console: Console) -> None:
     """Serve until Ctrl-C, with the defaults of ``vindibot serve``. A league is for the bots of its roster, unless an option says
     which keys are accepted. Raises `VindibotError`."""
     defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}

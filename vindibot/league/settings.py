@@ -14,7 +14,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import ConfigDict, Field, field_validator
 
 from vindibot.config.files import shipped
-from vindibot.config.settings import Settings
+from vindibot.config.settings import OptionalFile, Settings
+from vindibot.server.settings import ServerSettings
+
+
+class LeagueServerSettings(ServerSettings):
+    """The settings of a server with leagues."""
+
+    league: OptionalFile = Field(
+        default=None, description="file of a league to play, or a folder of such files; see `vindibot league`"
+    )
 
 
 class LeagueSettings(Settings):

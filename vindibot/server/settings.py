@@ -77,9 +77,6 @@ class ServerSettings(Settings):
         default=600, ge=1, description="largest number of new bots per minute; further requests get a 429"
     )
     max_bots: int = Field(default=100_000, ge=1, description="largest number of registered bots; further registrations get a 503")
-    league: OptionalFile = Field(
-        default=None, description="file of a league to play, or a folder of such files; see `vindibot league`"
-    )
     admin_key: SecretStr | None = Field(
         default=None, description="the administrator's key, for /api/admin; without it there is no /api/admin"
     )

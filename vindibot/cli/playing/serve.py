@@ -9,7 +9,8 @@ import click
 
 from vindibot.base.errors import UsageError
 from vindibot.cli.options import PATH, config_option, load_settings, overrides, settings_options
-from vindibot.server.settings import COMMAND_DEFAULTS, ServerSettings
+from vindibot.league.settings import LeagueServerSettings
+from vindibot.server.settings import COMMAND_DEFAULTS
 
 #: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
@@ -17,7 +18,7 @@ SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
 #: limits of the server, which only experts change.
 HIDDEN = {"admin_key", "keys"} | {
     key
-    for key in ServerSettings.model_fields
+    for key in LeagueServerSettings.model_fields
     if key.startswith("max_") or key.endswith(("_per_key", "_per_address", "_per_minute", "_seconds"))
 }
 #: The variable with the administrator's key, if no file has it.
@@ -27,7 +28,7 @@ ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 @click.command("serve", short_help="Run a game server with the original protocol.")
 @config_option
 @click.option("--lan", is_flag=True, help="listen on all network interfaces, and print the address for other machines")
-@settings_options(ServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=COMMAND_DEFAULTS)
+@settings_options(LeagueServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=COMMAND_DEFAULTS)
 @click.option(
     "--any-key/--registered-keys",
     "keys",
@@ -61,4 +62,4 @@ def serve_command(config: str | None, lan: bool, key_file: Path | None, **option
         raise UsageError("--lan listens on all interfaces, --host on one: give only one of them")
     values |= {"host": ALL_INTERFACES} if lan else {}
     spelled = SPELLED if key_file is not None else {**SPELLED, "admin_key": ADMIN_VARIABLE}
-    serve(load_settings(ServerSettings, config, values, spelled), terminal())
+    serve(load_settings(LeagueServerSettings, config, values, spelled), terminal())

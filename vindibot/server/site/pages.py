@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
+from starlette.types import Receive, Scope, Send
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
@@ -31,24 +32,41 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 #: The links at the top of each page: addresses and texts.
-_LINKS = [("/games", "Games"), ("/ai", "Bots"), ("/tv", "On air"), ("/doc", "How to play"), ("/register", "Register a bot")]
+_LINKS = (("/games", "Games"), ("/ai", "Bots"), ("/tv", "On air"), ("/doc", "How to play"), ("/register", "Register a bot"))
 #: Seconds after which a page that waits for a game loads itself again.
 REFRESH_SECONDS = 3
 
 
-def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
+class Page(HTMLResponse):
+    """A page that a template renders. The links at its top are those of the application that sends it."""
+
+    def __init__(self, template: str, status: int, headers: dict[str, str], values: dict[str, Any]) -> None:
+        super().__init__("", status, HEADERS | headers)
+        self._template, self._values = template, values
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Render the page, and send it."""
+        self.body = render(self._template, links=scope["app"].state.links, **self._values).encode()
+        self.headers["Content-Length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> Page:
     """Return the page that a template renders from `values`.
 
     `template` is a name such as ``home.html``. A template of another room has the name of its room before: ``league/bot.html``.
     """
-    name = template if "/" in template else f"server.site/{template}"
-    return HTMLResponse(render(name, links=_LINKS, **values), status, HEADERS | (headers or {}))
+    return Page(template if "/" in template else f"server.site/{template}", status, headers or {}, values)
 
 
-def add_link(address: str, text: str) -> None:
-    """Add a link to the top of each page, for the pages of another room."""
-    if (address, text) not in _LINKS:
-        _LINKS.insert(2, (address, text))
+def add_links(app: FastAPI) -> None:
+    """Give an application the links at the top of its pages."""
+    app.state.links = list(_LINKS)
+
+
+def add_link(app: FastAPI, address: str, text: str) -> None:
+    """Add a link to the top of each page of an application, for the pages of another room."""
+    app.state.links.insert(2, (address, text))
 
 
 def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
@@ -56,7 +74,7 @@ def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
     return {"address": address_of(request), "any_key": settings.keys == "any"}
 
 
-def game_page(game_id: str, games: Games, players: Sequence[Player], *, live: bool, ending: Reason | None = None) -> HTMLResponse:
+def game_page(game_id: str, games: Games, players: Sequence[Player], *, live: bool, ending: Reason | None = None) -> Page:
     """Return the page that shows the newest state of a game as plain text.
 
     `games` is an array with this state. If `live`, the game runs. `ending` is the reason why the game ended, None if it is not
