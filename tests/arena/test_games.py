@@ -93,8 +93,8 @@ def test_a_hero_that_stays_in_one_area_is_stalled() -> None:
     ("trait", "parameters", "termination", "note"),
     [
         ("Raises", {}, "crash", "every trait failed"),
-        ("LoopsInPython", {}, "timeout", "ms for a move"),
-        ("Sleeps", {}, "timeout", "ms for a move"),
+        ("LoopsInPython", {}, "timeout", "had to be killed"),
+        ("Sleeps", {}, "timeout", "had to be killed"),
         ("Segfaults", {}, "crash", "SIGSEGV"),
         ("Dies", {}, "crash", "exit code 1"),
     ],
@@ -247,7 +247,7 @@ def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path, last_words: str) 
     ("trait", "termination", "note"),
     [
         ("Raises", "crash", "every trait failed"),
-        ("Sleeps", "timeout", "ms for a move"),
+        ("Sleeps", "timeout", "had to be killed"),
         ("LoopsInKernel", "timeout", "had to be killed"),
         ("Segfaults", "crash", "SIGSEGV"),
         ("Dies", "crash", "exit code 1"),

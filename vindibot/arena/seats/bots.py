@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
@@ -28,7 +27,6 @@ from vindibot.arena.seats.seat import Forfeit, Seat, TurnNotes
 from vindibot.config.bots import Bot, make_importable
 from vindibot.engine import forkserver
 from vindibot.engine.agent import Agent, in_process_voters
-from vindibot.engine.failures import OutOfTime
 from vindibot.engine.worker_process import Ending, Requests, WorkerEnded, WorkerLate, WorkerProcess
 from vindibot.games.ballot import Ballot
 from vindibot.games.notes import read_notes, write_notes
@@ -80,8 +78,7 @@ class InProcessSeat(Seat):
     """Plays a bot file. The bot's traits run in this process.
 
     With a node budget there is no time limit. Otherwise the seat sets the stop word when the time limit of the move has passed.
-    The stop word is a flag that searches read. If a Python loop ignores the flag, it is interrupted `grace_ms` later, but only in
-    the main thread. If a kernel ignores the flag, another process must kill this process.
+    The stop word is a flag that searches read. If a trait ignores the flag, another process must kill this process.
 
     `ballot` has all votes for the last move. A trait that failed `strikes` times is benched: it votes no more in this game.
     """
@@ -107,11 +104,9 @@ class InProcessSeat(Seat):
         limit, self._first = self._limits.seconds(first=self._first), False
         allowed = limit + self._limits.grace_ms / 1000
         began = time.monotonic()
-        direction = None
-        with contextlib.suppress(OutOfTime), _interrupted_after(allowed):
-            direction = self._decide(games, limit)
+        direction = self._decide(games, limit)
         passed = time.monotonic() - began
-        if direction is None or passed > allowed:
+        if passed > allowed:
             raise Forfeit(Reason.TIMEOUT, f"{passed * 1000:.0f} ms for a move")
         return direction
 
@@ -130,30 +125,6 @@ class InProcessSeat(Seat):
     def close(self) -> None:
         """End the thread that sets the stop word."""
         self._voters.let_go()
-
-
-@contextlib.contextmanager
-def _interrupted_after(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the ``with`` block after this number of seconds. Do nothing outside the main thread.
-
-    Only the main thread gets the signal that this function uses.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def late(number: int, frame: object) -> None:
-        raise OutOfTime
-
-    before, began = signal.signal(signal.SIGALRM, late), time.monotonic()
-    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)  # of somebody else's timer, 0 for none
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(1e-6, left - (time.monotonic() - began)))
 
 
 def needs_worker(entrant: Entrant) -> bool:
