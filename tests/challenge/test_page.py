@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import PHONE, visiting
+from tests.support.browser import PHONE, until as shown, visiting
 from tests.support.challenges import NASTY, hosting
 from tests.support.recorded import record, states_of
 from tests.support.waiting import until
@@ -131,6 +131,9 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
         await page.get_by_role("heading", name="on turn").wait_for()
         assert await fits(page)
         await page.set_viewport_size({"width": 320, "height": 700})
+        assert await fits(page)
+        await page.set_viewport_size({"width": 844, "height": 390})
+        await shown(page, "document.querySelector('.board').clientHeight < 300")
         assert await fits(page)
 
 

@@ -65,7 +65,7 @@ class Shot:
 SHOTS = [
     Shot("viewer", DESKTOP, "dark", "End Home K C"),
     Shot("viewer-light", DESKTOP, "light", "End Home K K Shift+T S"),
-    Shot("viewer-territory", DESKTOP, "dark", "End Home K ArrowRight R X"),
+    Shot("viewer-territory", DESKTOP, "dark", "End Home K ArrowRight R"),
     Shot("viewer-phone", PHONE, "dark", "End Home K"),
     Shot("viewer-phone-why", PHONE, "light", "End Home K", ".why"),
 ]

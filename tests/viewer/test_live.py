@@ -315,12 +315,12 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
             again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
             assert again.count("data: ") == again.count("event: end") == 1
             assert recorder.path is not None
-            assert f'data-path="{recorder.path}"' in (await client.get(f"/game/{header.game}")).text
+            assert f'data-name="{recorder.path.name}"' in (await client.get(f"/game/{header.game}")).text
             recorder.finish(Outcome())
             assert (await client.get(f"/recordings/{header.game}")).content == recorder.path.read_bytes()
             running = viewer.game()
             running.turn(header.model_copy(update={"game": "other"}), read_game(raw(own[0])), own[0], BALLOT)
-            assert "data-path" not in (await client.get("/game/other")).text
+            assert "data-name" not in (await client.get("/game/other")).text
             assert (await client.get("/recordings/other")).status_code == 404
             unfinished = asyncio.create_task(client.get("/plies/other"))
             await until_inside(lambda: viewer.readers == 1)

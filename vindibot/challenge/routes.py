@@ -14,7 +14,6 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import asdict
-from pathlib import PurePath
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -35,13 +34,13 @@ from vindibot.config.messages import dotted, explain
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.refusal import Refusal
 from vindibot.viewer.bundle import StateWriter, VotesWriter
-from vindibot.viewer.page import TYPES, served_imports, served_policy, static_files
+from vindibot.viewer.page import file_response, served_policy
 
 #: The path of the page.
 PATH = "/challenge"
 #: Largest number of seconds that a request for votes waits for new votes.
 WAIT_SECONDS = 20.0
-#: The headers of the page and of its files.
+#: The headers of the page.
 PAGE_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 _TILES = ".#T-"
 #: The answers have tokens, so no browser may keep them.
@@ -105,16 +104,16 @@ def _add_page(app: FastAPI, people: int) -> None:
     @app.get(PATH, dependencies=GUARDED, response_class=HTMLResponse)
     async def page() -> Response:
         """Return the page."""
-        markup = render("challenge/page.html", imports=served_imports(), people=people)
+        markup = render("challenge/page.html", people=people)
         return HTMLResponse(markup, headers=PAGE_HEADERS | {"Content-Security-Policy": served_policy()})
 
     @app.get("/challenge/files/{name}")
-    async def file(name: str) -> Response:
+    async def file(request: Request, name: str) -> Response:
         """Return a script or a style of the page."""
-        content = static_files("challenge").get(name)
-        if content is None:
+        response = file_response(request, name, "challenge")
+        if response is None:
             raise Refusal(404, "There is no such file")
-        return Response(content, media_type=TYPES[PurePath(name).suffix], headers=PAGE_HEADERS)
+        return response
 
 
 def add_routes(app: FastAPI, host: Host, people: People | None = None) -> None:

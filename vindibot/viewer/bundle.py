@@ -16,7 +16,6 @@ from behaviours.base import SearchInfo
 from behaviours.common.combat_map import combat_map
 from sim import events
 from sim.game import AIR, DIRECTIONS, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games, copy_of
-from sim.maps import map_of
 from sim.rules import step
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.recording import Header, Recording, RecordingError
@@ -70,7 +69,6 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
         "plies": [],
         "ending": None,
         "results": None,
-        "map": writer.structure(),
         "why": None,
         "notes": [],
         "review": None,
@@ -180,12 +178,6 @@ class StateWriter:
     def spawns(self) -> list[int]:
         """Return the spawn squares of heroes 1..4."""
         return [self.at(spawn) for spawn in self.first["hero"]["spawn"][0].tolist()]
-
-    def structure(self) -> dict[str, list[int]]:
-        """Return the squares of the dead ends and of the choke points of the map, by name of the kind."""
-        board = map_of(self.first)
-        parts = {"dead_ends": board.dead_end, "chokes": board.choke}
-        return {name: [self.at(square) for square in np.flatnonzero(mask).tolist()] for name, mask in parts.items()}
 
     def ply(self, ply: Ply) -> dict[str, Any]:
         """Return one ply in the form of a bundle: the move, the heroes and mines that the move changed, and the events."""

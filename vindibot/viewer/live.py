@@ -11,7 +11,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -34,7 +34,7 @@ from vindibot.games.history import GameHistory, Ply
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import GameState
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
-from vindibot.viewer.page import TYPES, list_policy, served_page, served_policy, static_files
+from vindibot.viewer.page import file_response, list_policy, served_page, served_policy
 
 LOOPBACK = "127.0.0.1"
 #: Number of seconds without an event after which a stream sends a comment, so that the connection stays open.
@@ -229,7 +229,7 @@ class LiveViewer:
         game, name = self._find(request), quote(request.path_params["id"], safe="")
         files: dict[str, Any] = {}
         if game.recording is not None:
-            files = {"recording": f"/recordings/{name}", "path": game.recording.as_posix()}
+            files = {"recording": f"/recordings/{name}", "name": game.recording.name}
         return _html(served_page(game.start(), f"/plies/{name}", home="/", **files), policy=served_policy())
 
     async def _plies(self, request: Request) -> Response:
@@ -257,11 +257,10 @@ class LiveViewer:
             self._left.clear()
 
     async def _file(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        content = static_files().get(name)
-        if content is None:
+        response = file_response(request, request.path_params["name"])
+        if response is None:
             raise HTTPException(404, "There is no such file.")
-        return Response(content, media_type=TYPES[PurePath(name).suffix], headers={"X-Content-Type-Options": "nosniff"})
+        return response
 
 
 def _html(markup: str, status: int = 200, policy: str = "default-src 'none'; frame-ancestors 'none'") -> HTMLResponse:

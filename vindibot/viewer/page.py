@@ -1,8 +1,8 @@
 """The page of a game, as one HTML file that needs no other file, or as several files from a server.
 
-The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page tells the browser where
-each module is: on the server, or within the page. The page's content security policy allows only scripts with the digests of
-the page's own scripts, and nothing from other hosts.
+The scripts are modules that import each other by relative addresses. A server sends each module as a file; for one HTML file the
+modules are joined into one script. The page's content security policy allows only scripts of its own server, in a file only
+those with the digests of its own script, and nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sim.pictures import sprites
 from vindibot.base.pages import render
@@ -27,6 +31,10 @@ MAIN, THEME = "main.js", "theme.css"
 STYLES = THEME, "viewer.css"
 #: The module that is made from `sim.pictures.sprites`.
 SHAPES = "shapes.js"
+#: An import of a module, and its exports: one by one, and in a list.
+_IMPORT = re.compile(r"^import \{([^}]*)\} from '\./([\w.]+)';$", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:class|const|function) (\w+)", re.MULTILINE)
+_EXPORTS = re.compile(r"^export \{ ([^}]*) \};$", re.MULTILINE)
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 #: Mark in the first bytes of a self-contained page. It shows that `vindibot replay` made the file.
@@ -55,9 +63,41 @@ def _shapes() -> bytes:
     return "".join(f"export const {name} = {json.dumps(getattr(sprites, name))};\n" for name in names).encode()
 
 
-def modules() -> list[str]:
-    """Return the file names of the viewer's modules."""
-    return [name for name in static_files() if name.endswith(".js")]
+def file_response(request: Request, name: str, room: str = "viewer") -> Response | None:
+    """Return the response to a request for a file of `static_files`, None if there is no such file.
+
+    A browser keeps the file, asks each time whether it is still valid (ETag), and then gets an answer without content.
+    """
+    content = static_files(room).get(name)
+    if content is None:
+        return None
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-cache",
+        "ETag": f'"{hashlib.sha256(content).hexdigest()}"',
+    }
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=TYPES[PurePath(name).suffix], headers=headers)
+
+
+@cache
+def joined_script(main: str = MAIN) -> str:
+    """Return `main` and all modules that it imports as one script. Each module is a function that returns what it exports."""
+    joined: dict[str, str] = {}
+
+    def join(name: str) -> None:
+        source = static_files()[name].decode()
+        for _, imported in _IMPORT.findall(source):
+            if imported not in joined:
+                join(imported)
+        names = [*_EXPORT.findall(source), *", ".join(_EXPORTS.findall(source)).split(", ")]
+        source = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = modules['{found[2]}'];", source)
+        body = re.sub(r"^export ", "", _EXPORTS.sub("", source), flags=re.MULTILINE)
+        joined[name] = f"modules['{name}'] = (() => {{\n{body}return {{ {', '.join(filter(None, names))} }};\n}})();\n"
+
+    join(main)
+    return "\nconst modules = (window.vindibotModules = {});\n" + "".join(joined.values())
 
 
 def _digest(text: str) -> str:
@@ -65,17 +105,12 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _data_url(name: str) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(static_files()[name]).decode()}"
-
-
 @dataclass(frozen=True)
 class SourceFile:
-    """The file of a game that its page offers for download. `path` is the file's path for command lines, empty if unknown."""
+    """The file of a game that its page offers for download."""
 
     name: str
     content: bytes
-    path: str = ""
 
     def packed(self) -> str:
         """Return the content of the file, gzipped and in base64. Equal contents give equal texts."""
@@ -88,13 +123,13 @@ def whole_page(bundle: Mapping[str, Any], file: SourceFile | None = None) -> str
     The page offers `file` for download.
     """
     style = "".join(static_files()[name].decode() for name in STYLES)
-    imports = _import_map({f"viewer/{name}": _data_url(name) for name in modules()})
+    script = joined_script()
     policy = (
-        f"default-src 'none'; script-src {_digest(imports)} data:; style-src {_digest(style)}; img-src data: blob:; "
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    own = {"mark": MARK, "policy": policy, "style": style, "file": file}
-    return render("viewer/whole.html", bundle=bundle, imports=imports, main=_data_url(MAIN), data={}, plain="", **own)
+    own = {"mark": MARK, "policy": policy, "style": style, "script": script, "file": file}
+    return render("viewer/whole.html", bundle=bundle, data={}, plain="", **own)
 
 
 def served_policy(*, framed: bool = False) -> str:
@@ -104,7 +139,7 @@ def served_policy(*, framed: bool = False) -> str:
     """
     ancestors = "*" if framed else "'none'"
     return (
-        f"default-src 'none'; script-src 'self' {_digest(served_imports())}; style-src 'self'; img-src 'self' data: blob:; "
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         f"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
     )
 
@@ -115,7 +150,7 @@ def served_page(
     """Return the page of a game for a server. The page shows `bundle`, and adds the events from the address `events`.
 
     The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``,
-    ``record`` or ``recording`` (the file for download), and ``path`` (the path of this file for command lines). `plain` is the
+    ``record`` or ``recording`` (the file for download), and ``name`` (its file name). `plain` is the
     address of a page without scripts. `preview` has the properties of the page for other programs that link to it (Open Graph),
     such as ``og:title``.
     """
@@ -123,8 +158,6 @@ def served_page(
     return render(
         "viewer/game.html",
         bundle=bundle,
-        imports=served_imports(),
-        main=f"/viewer/{MAIN}",
         data=data,
         plain=plain,
         preview=preview,
@@ -132,17 +165,8 @@ def served_page(
 
 
 def list_policy() -> str:
-    """Return the Content-Security-Policy of a page without an import map. It allows only the server's own styles and scripts."""
+    """Return the Content-Security-Policy of a page of text. It allows only the server's own styles and scripts."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     )
-
-
-def served_imports() -> str:
-    """Return the import map of the page from `served_page`, as JSON. The pages of other packages can use this map too."""
-    return _import_map({f"viewer/{name}": f"/viewer/{name}" for name in modules()})
-
-
-def _import_map(imports: Mapping[str, str]) -> str:
-    return json.dumps({"imports": imports}, separators=(",", ":"))

@@ -103,10 +103,7 @@ def source_file(game: Recording | GameRecord, review: Review | None = None) -> S
             lines += [write_review_line(review.header), *map(write_review_line, review.turns)]
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", game.id)[:60] + (".games.jsonl" if review is None else REVIEW_SUFFIX)
         return SourceFile(name, b"".join(line + b"\n" for line in lines))
-    path = game.path
-    # The user may send the page to others, so it has no absolute path of this machine.
-    inside = not path.is_absolute() and ".." not in path.parts
-    return SourceFile(path.name, path.read_bytes(), path.as_posix() if inside else path.name)
+    return SourceFile(game.path.name, game.path.read_bytes())
 
 
 def page_output(path: Path, instead: str) -> Output:

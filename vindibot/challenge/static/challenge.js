@@ -4,8 +4,8 @@ import * as api from './api.js';
 import { Choice } from './choose.js';
 import { People } from './people.js';
 import { Play } from './play.js';
-import { button, el } from 'viewer/dom.js';
-import { watchMotion, watchTheme } from 'viewer/theme.js';
+import { button, el } from '/viewer/dom.js';
+import { watchMotion, watchTheme } from '/viewer/theme.js';
 
 class Page {
   constructor(main) {

@@ -2,9 +2,9 @@
 // choice, without bots and maps that no longer exist.
 
 import { mapOf } from './api.js';
-import { Board } from 'viewer/board.js';
-import { button, el, foreign, set } from 'viewer/dom.js';
-import { HEROES } from 'viewer/sprites.js';
+import { Board } from '/viewer/board.js';
+import { button, el, foreign, set } from '/viewer/dom.js';
+import { HEROES } from '/viewer/sprites.js';
 
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];

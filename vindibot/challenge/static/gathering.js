@@ -1,9 +1,9 @@
 // The panel that shows who is there. The organiser sees the links of the people, and starts and ends games. A person gives a name.
 
 import * as api from './api.js';
-import { copyText } from 'viewer/clipboard.js';
-import { el, foreign, set } from 'viewer/dom.js';
-import { HEROES } from 'viewer/sprites.js';
+import { copyText } from '/viewer/clipboard.js';
+import { el, foreign, set } from '/viewer/dom.js';
+import { HEROES } from '/viewer/sprites.js';
 
 const MEMORY = 'vindibot-challenge-name';
 

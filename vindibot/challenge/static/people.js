@@ -5,7 +5,7 @@ import * as api from './api.js';
 import { Gathering } from './gathering.js';
 import { Seat } from './seat.js';
 import { Show } from './show.js';
-import { el } from 'viewer/dom.js';
+import { el } from '/viewer/dom.js';
 
 const MEMORY = 'vindibot-challenge-organiser';
 /** Milliseconds between two requests for the state. */
@@ -13,7 +13,7 @@ const EVERY_MS = 1000;
 
 /** Return the token of the link, "" for none. */
 function tokenOfLink() {
-  const token = decodeURIComponent(location.hash.slice(1));
+  const token = location.hash.slice(1);
   try {
     return token || sessionStorage.getItem(MEMORY) || '';
   } catch {

@@ -2,10 +2,10 @@
 
 import * as api from './api.js';
 import { Seat } from './seat.js';
-import { button, el, foreign, set } from 'viewer/dom.js';
-import { marksOf } from 'viewer/overlays.js';
-import { HEROES } from 'viewer/sprites.js';
-import { Why } from 'viewer/why.js';
+import { button, el, foreign, set } from '/viewer/dom.js';
+import { marksOf } from '/viewer/overlays.js';
+import { HEROES } from '/viewer/sprites.js';
+import { Why } from '/viewer/why.js';
 
 /** When no more than this number of seconds is left, the page shows the time. At a pace it always shows the time. */
 const COUNTDOWN_S = 15;

@@ -2,8 +2,8 @@
 
 import { Show } from './show.js';
 import { keys, pad, touches } from './steer.js';
-import { el } from 'viewer/dom.js';
-import { DIRECTIONS } from 'viewer/names.js';
+import { el } from '/viewer/dom.js';
+import { DIRECTIONS } from '/viewer/names.js';
 
 const PLACES = ['', 'first', 'second', 'third', 'fourth'];
 

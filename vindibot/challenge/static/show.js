@@ -1,13 +1,13 @@
 // One game as everybody sees it: the board, the heroes, whose turn it is, the time that is left, and the result. The server sends
 // the states as events, ply by ply. `Seat` (seat.js) adds the ways to steer a hero.
 
-import { Board } from 'viewer/board.js';
-import { Clock } from 'viewer/clock.js';
-import { el, foreign, set } from 'viewer/dom.js';
-import { Game, describe } from 'viewer/model.js';
-import { Scenes } from 'viewer/scene.js';
-import { Stream } from 'viewer/stream.js';
-import { HeroTable } from 'viewer/table.js';
+import { Board } from '/viewer/board.js';
+import { Clock } from '/viewer/clock.js';
+import { el, foreign, set } from '/viewer/dom.js';
+import { Game, describe } from '/viewer/model.js';
+import { Scenes } from '/viewer/scene.js';
+import { Stream } from '/viewer/stream.js';
+import { HeroTable } from '/viewer/table.js';
 
 /** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown faster. */
 const SPEED = 2;

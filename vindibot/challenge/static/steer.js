@@ -1,8 +1,8 @@
 // The ways to steer a hero: keys, a pad of buttons, swipes over the board, taps on the board. All of them call `move` with a
 // direction 0..4 (Stay, North, South, East, West), and with true if the direction repeats because a key is held down.
 
-import { SQUARE } from 'viewer/model.js';
-import { button, el, icon } from 'viewer/dom.js';
+import { SQUARE } from '/viewer/model.js';
+import { button, el, icon } from '/viewer/dom.js';
 
 export const KEYS = {
   ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.': 0,

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from heapq import nsmallest
-from pathlib import PurePath
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -34,7 +33,7 @@ from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record, list_games, records_after
 from vindibot.server.users import RegistrationError, User
 from vindibot.viewer.bundle import empty_bundle
-from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
+from vindibot.viewer.page import file_response, served_page, served_policy
 
 #: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
 SHOWN, SHOWN_OF_BOT = 12, 24
@@ -235,22 +234,21 @@ def _number(request: Request, parameter: str) -> int | None:
 
 def _add_files(app: FastAPI) -> None:
     @app.get("/viewer/{name}", response_class=Response)
-    async def viewer_file(name: str) -> Response:
+    async def viewer_file(request: Request, name: str) -> Response:
         """A script or a style sheet for the page of a game. The other pages use only the files of the theme (the colours)."""
-        return _file("viewer", name)
+        return _file(request, "viewer", name)
 
     @app.get("/assets/{name}", response_class=Response)
-    async def asset(name: str) -> Response:
+    async def asset(request: Request, name: str) -> Response:
         """A script or the style sheet of the server's pages."""
-        return _file("server.site", name)
+        return _file(request, "server.site", name)
 
 
-def _file(room: str, name: str) -> Response:
-    content = static_files(room).get(name)
-    if content is None:
+def _file(request: Request, room: str, name: str) -> Response:
+    response = file_response(request, name, room)
+    if response is None:
         raise HTTPException(404)
-    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"}
-    return Response(content, media_type=TYPES[PurePath(name).suffix], headers=headers)
+    return response
 
 
 def _add_lists(app: FastAPI, lobby: Lobby, database: Database, bots: BotPages, sections: Sequence[Section]) -> None:

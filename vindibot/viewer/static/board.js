@@ -8,8 +8,8 @@
 //
 // `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered from 0 in this order.
 
-import { drawEffects, drawNumbers } from 'viewer/effects.js';
-import { Marker } from 'viewer/marks.js';
+import { drawEffects, drawNumbers } from './effects.js';
+import { Marker } from './marks.js';
 import {
   FONT,
   HEROES,
@@ -22,17 +22,15 @@ import {
   drawTavern,
   drawTree,
   sheet,
-} from 'viewer/sprites.js';
+} from './sprites.js';
 
-export const AIR = 0,
-  WOOD = 1,
-  TAVERN = 2,
-  MINE = 3;
+export const AIR = 0;
+export const WOOD = 1;
+export const TAVERN = 2;
+export const MINE = 3;
 /** Smallest side of a square, in CSS pixels, at which names and numbers are readable. */
 const ROOM_FOR_NAMES = 17;
 const NAME_LENGTH = 14;
-/** Distance of a name from the middle of an arrow, in squares. */
-const ARROW_ROOM = 0.3;
 
 /** Return the first letters of a name that fit into a tag. */
 export function shortName(name, length = NAME_LENGTH) {
@@ -207,8 +205,7 @@ export class Board {
     c.globalAlpha = 1;
   }
 
-  /** Draw the name and the life over a hero, or below a hero in the topmost row. If there are arrows at our hero, its name is
-   *  beside them. */
+  /** Draw the name and the life over a hero, or below a hero in the topmost row. */
   _tag(c, hero, index) {
     const s = this.side,
       pixel = this.ratio;
@@ -227,24 +224,10 @@ export class Board {
     c.fillStyle = full > 0.5 ? '#4bd864' : full > 0.2 ? '#ffc93c' : '#ff5a4f';
     c.fillRect(x - wide / 2, y, Math.ceil(wide * full), high);
     if (tag) {
-      const left = Math.min(Math.max(this._tagLeft(hero, index, x, tag.width), 0), s * this.size - tag.width);
+      const left = Math.min(Math.max(x - tag.width / 2, 0), s * this.size - tag.width);
       c.drawImage(tag, Math.round(left), below ? y + high + 2 * pixel : y - tag.height - 2 * pixel);
     }
     c.globalAlpha = 1;
-  }
-
-  /** Return the left edge of a name. It is centred at `x`, but the name of our hero is beside arrows near the hero. */
-  _tagLeft(hero, index, x, width) {
-    const { size, side } = this,
-      arrow = index === this.me ? this.marks?.arrows?.[0] : null;
-    if (!arrow) return x - width / 2;
-    const columns = (arrow.square % size) - hero.x,
-      rows = Math.floor(arrow.square / size) - hero.y;
-    if (Math.max(Math.abs(columns), Math.abs(rows)) > 1.6) return x - width / 2;
-    const leftward = x - side * ARROW_ROOM - width,
-      rightward = x + side * ARROW_ROOM;
-    if (leftward < 0) return rightward;
-    return columns > 0.25 || rightward + width > side * size ? leftward : rightward;
   }
 
   _names() {
@@ -274,10 +257,8 @@ export class Board {
 
   /** Show marks (see marks.js) until the next call; null for none. */
   mark(marks) {
-    const moved = marks?.arrows?.[0]?.square !== this.marks?.arrows?.[0]?.square;
     this.marks = marks;
     if (!this.side) return;
-    if (moved) this.repaint(); // the name of our hero has another place
     for (const layer of [this.over, this.top]) layer.clearRect(0, 0, this.side * this.size, this.side * this.size);
     if (!marks) return;
     new Marker(this.over, this).draw(marks);

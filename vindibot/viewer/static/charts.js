@@ -1,33 +1,25 @@
-// Charts of gold, mines and life of the four heroes over time, of the gold that a review expects, and of the scores of our
-// searches. The curves are drawn again only when the game grows or the size changes. A vertical line over the curves shows the
+// Charts of gold, mines and life of the four heroes over time, and of the gold that a review expects. The curves are drawn again only when the game grows or the size changes. A vertical line over the curves shows the
 // time. At first the curves end at the latest state that was shown, so that they do not tell the result. They show the whole game
 // after it was shown to its end, or if the user asks for it.
 
-import { el, set } from 'viewer/dom.js';
-import { diamond } from 'viewer/marks.js';
-import { GOLD, LIFE, MINES } from 'viewer/model.js';
-import { MARKS } from 'viewer/names.js';
-import { HEROES } from 'viewer/sprites.js';
-import { amount } from 'viewer/why.js';
+import { el, set } from './dom.js';
+import { diamond } from './marks.js';
+import { GOLD, LIFE, MINES } from './model.js';
+import { MARKS } from './names.js';
+import { HEROES } from './sprites.js';
 
 const PADDING = { left: 34, right: 8, top: 6, bottom: 4 };
 const LOOKS = {
-  light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)', scores: ['#8f5400', '#0b62a8', '#8a3ba0'] },
-  dark: {
-    line: 'rgba(255,255,255,.12)',
-    text: '#a3a89f',
-    gap: 'rgba(200,200,200,.16)',
-    scores: ['#ffc24b', '#7cc4ff', '#e0a3ff'],
-  },
+  light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)' },
+  dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
 };
 
-/** Return at most five round numbers from `least` (0 or less) to `most`, for the labels of an axis. */
-function steps(most, least = 0) {
-  const rough = Math.max(1, (most - least) / 3),
+/** Return at most five round numbers from 0 to `most`, for the labels of an axis. */
+function steps(most) {
+  const rough = Math.max(1, most / 3),
     power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
-  const first = Math.ceil(least / step);
-  return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) => (first + i) * step);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
 export class Charts {
@@ -52,12 +44,10 @@ export class Charts {
       { field: MINES, title: 'Mines', draw: this._curves },
       { field: LIFE, title: 'Life', draw: this._bands },
       { title: 'Expected', draw: this._expected },
-      { title: 'Score', draw: this._scores },
     ].map((chart) => this._build(host, chart, jump));
-    [this.expected, this.score] = this.charts.slice(-2);
+    this.expected = this.charts.at(-1);
     this.expected.legend.textContent = ' gold at the end, by the review';
     this.expected.figure.hidden = !game.expected.length;
-    this.score.figure.hidden = true;
     this.resizes = new ResizeObserver(() => {
       this.draw();
       this.show(this.state);
@@ -82,12 +72,15 @@ export class Charts {
     host.append(figure);
     const built = { ...chart, canvas, needle, veil, ghost, box, hint, legend, figure, width: 0 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
+    // A touch that begins to scroll the page is no click.
+    let from = 0;
     box.addEventListener('pointerdown', (event) => {
+      from = event.clientX;
       box.setPointerCapture(event.pointerId);
-      jump(at(event));
     });
+    box.addEventListener('click', (event) => jump(at(event)));
     box.addEventListener('pointermove', (event) => {
-      if (event.buttons & 1) jump(at(event));
+      if (event.buttons & 1 && Math.abs(event.clientX - from) > 6) jump(at(event));
       this._hover(built, at(event));
     });
     box.addEventListener('pointerleave', () => this._hover(built, null));
@@ -104,18 +97,11 @@ export class Charts {
     else if (!this.whole && state > this.seen) chart.hint.textContent = ` turn ${game.turns[state]}`;
     else {
       const values =
-        chart === this.score
-          ? this._scoresAt(state)
-          : chart === this.expected
-            ? this._expectedAt(state)
-            : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
+        chart === this.expected
+          ? this._expectedAt(state)
+          : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
       chart.hint.textContent = ` turn ${game.turns[state]}: ${values}`;
     }
-  }
-
-  _scoresAt(state) {
-    const scored = this.game.turnFor(state)?.votes.filter(({ score }) => score !== undefined) ?? [];
-    return scored.map(({ trait, score }) => `${trait} ${amount(score)}`).join(' · ') || 'no score';
   }
 
   _expectedAt(state) {
@@ -179,7 +165,6 @@ export class Charts {
 
   draw() {
     const look = LOOKS[this.theme];
-    this._findScores();
     for (const chart of this.charts) {
       const { clientWidth: width, clientHeight: height } = chart.box,
         ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -197,57 +182,11 @@ export class Charts {
   }
 
   _label(chart) {
-    if (chart === this.score) return `Score of ${[...this.scores.keys()].join(', ')} over time, in gold`;
     if (chart === this.expected) return 'Expected gold of the four heroes at the end, over time';
     const start = `${chart.title} of the four heroes over time`;
     if (!this.whole) return start;
     const { game } = this;
     return `${start}; at the end ${game.names.map((name, hero) => `${name} ${game.value(game.last, hero, chart.field)}`).join(', ')}`;
-  }
-
-  /** Find the scores of each trait: the state and the score of each of our turns. Show the chart if there are any scores. */
-  _findScores() {
-    this.scores = new Map();
-    for (const ply of this.game.whyPlies)
-      for (const { trait, score } of this.game.why.get(ply).votes) {
-        if (score === undefined) continue;
-        if (!this.scores.has(trait)) this.scores.set(trait, []);
-        this.scores.get(trait).push([ply, score]);
-      }
-    const { scores: colours } = LOOKS[this.theme],
-      { figure, legend } = this.score;
-    figure.hidden = !this.scores.size;
-    legend.replaceChildren(
-      ...[...this.scores.keys()].map((trait, i) => {
-        const entry = el('bdi', { class: 'series', text: trait });
-        entry.style.setProperty('--series', colours[i % colours.length]);
-        return entry;
-      }),
-    );
-  }
-
-  /** Draw the scores of our searches. A score is the advantage in gold at the end of the game that a search expects. */
-  _scores(c, chart, width, height, look) {
-    const values = [...this.scores.values()].flat().map(([, score]) => score);
-    if (!values.length) return;
-    const most = Math.max(1, ...values),
-      least = Math.min(0, ...values);
-    const x = (state) => this._x(state, width),
-      y = this._axis(c, width, height, look, most, least);
-    [...this.scores.values()].forEach((points, i) => {
-      c.strokeStyle = look.scores[i % look.scores.length];
-      c.lineWidth = 1.5;
-      c.lineJoin = 'round';
-      c.beginPath();
-      let before = null;
-      for (const [state, score] of points) {
-        // our turns are four plies apart; a longer distance is a gap
-        if (before === null || state - before > 8) c.moveTo(x(state), y(score));
-        else c.lineTo(x(state), y(score));
-        before = state;
-      }
-      c.stroke();
-    });
   }
 
   /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
@@ -278,16 +217,16 @@ export class Charts {
   }
 
   /** Draw the labels and lines of a vertical axis. Return the function from a value to its place. */
-  _axis(c, width, height, look, most, least = 0) {
+  _axis(c, width, height, look, most) {
     const inner = height - PADDING.top - PADDING.bottom,
-      y = (value) => PADDING.top + (inner * (most - value)) / (most - least);
+      y = (value) => PADDING.top + (inner * (most - value)) / most;
     c.textAlign = 'right';
     c.textBaseline = 'middle';
-    for (const value of steps(most, least)) {
+    for (const value of steps(most)) {
       c.fillStyle = look.line;
-      c.fillRect(PADDING.left, Math.round(y(value)), width - PADDING.left - PADDING.right, value === 0 && least < 0 ? 2 : 1);
+      c.fillRect(PADDING.left, Math.round(y(value)), width - PADDING.left - PADDING.right, 1);
       c.fillStyle = look.text;
-      c.fillText(String(value).replace('-', '−'), PADDING.left - 5, y(value));
+      c.fillText(value, PADDING.left - 5, y(value));
     }
     return y;
   }

@@ -1,7 +1,7 @@
 // Facts about decisions. A decision of our bot is a turn of `why`. A reviewed decision is a turn of `review`
 // (docs/viewer-format.md).
 
-import { DIRECTIONS } from 'viewer/names.js';
+import { DIRECTIONS } from './names.js';
 
 /** A decision is close if the lead of the move is at most this share of its lead over the worst candidate. */
 const CLOSE = 0.05;

@@ -1,12 +1,10 @@
 // The file of the game: the recording of our bot, or the game record of a server or an arena. A self-contained page contains this
 // file in compressed form. Other pages have its address.
 
-/** Return the file of the game, null if there is none: { name, path, kind, save }. `path` is what a command line needs, empty if
- *  it is not known. `save` downloads the file. */
-export function gameFile(bundle, { record, recording, path: served = '' }) {
+/** Return the file of the game, null if there is none: { name, kind, save }. `save` downloads the file. */
+export function gameFile(bundle, { record, recording, name: served }) {
   const inside = document.getElementById('file');
-  const path = inside ? inside.dataset.path : served;
-  const name = inside?.dataset.name ?? (recording ? path.split('/').at(-1) : `${bundle.id}.games.jsonl`);
+  const name = inside?.dataset.name ?? served ?? `${bundle.id}.games.jsonl`;
   const address = recording ?? record;
   if (!inside && !address) return null;
   const save = async () => {
@@ -15,7 +13,7 @@ export function gameFile(bundle, { record, recording, path: served = '' }) {
     download(url, name);
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   };
-  return { name, path, kind: bundle.why ? 'recording' : 'game record', save };
+  return { name, kind: bundle.why ? 'recording' : 'game record', save };
 }
 
 /** Return the content of a text in base64, unzipped, as a blob. */
@@ -29,14 +27,4 @@ function download(address, name) {
   link.href = address;
   link.download = name;
   link.click();
-}
-
-/** Return a word in quotes if a shell needs them. */
-function quoted(word) {
-  return /^[\w./@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/** Return the command that runs a turn of a recording again. */
-export function turnCommand(file, turn) {
-  return `vindibot turn ${quoted(file.path || file.name)} --turn ${turn}`;
 }

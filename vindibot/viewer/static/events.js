@@ -1,12 +1,12 @@
 // The events of the game: buttons that jump to the next or the previous event of a kind, and a list of the events of the chosen
 // kinds.
 
-import { badMove, lateReason, runnerUp } from 'viewer/decisions.js';
-import { button, el, foreign, icon } from 'viewer/dom.js';
-import { JumpList } from 'viewer/list.js';
-import { describe } from 'viewer/model.js';
-import { DIRECTIONS } from 'viewer/names.js';
-import { amount } from 'viewer/why.js';
+import { badMove, lateReason, runnerUp } from './decisions.js';
+import { button, el, foreign, icon } from './dom.js';
+import { JumpList } from './list.js';
+import { describe } from './model.js';
+import { DIRECTIONS } from './names.js';
+import { amount } from './why.js';
 
 const PREVIOUS = ['M14.5 6l-6 6 6 6', ''],
   NEXT = ['M9.5 6l6 6-6 6', ''];

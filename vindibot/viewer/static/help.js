@@ -1,8 +1,8 @@
 // The keys, and the window that lists the keys.
 
-import { button, el } from 'viewer/dom.js';
-import { KINDS } from 'viewer/events.js';
-import { OVERLAYS } from 'viewer/overlays.js';
+import { button, el } from './dom.js';
+import { KINDS } from './events.js';
+import { OVERLAYS } from './overlays.js';
 
 /** Return all keys, each with a description of its effect. */
 export function keyList() {

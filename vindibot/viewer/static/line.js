@@ -1,12 +1,12 @@
 // An expected line of a review on the board: what would have happened after a move. It has its own time and its own controls.
 // These controls replace the game's controls until the user goes back to the game.
 
-import { Clock } from 'viewer/clock.js';
-import { button, el } from 'viewer/dom.js';
-import { Game, describe } from 'viewer/model.js';
-import { DIRECTIONS } from 'viewer/names.js';
-import { Scenes } from 'viewer/scene.js';
-import { Transport } from 'viewer/transport.js';
+import { Clock } from './clock.js';
+import { button, el } from './dom.js';
+import { Game, describe } from './model.js';
+import { DIRECTIONS } from './names.js';
+import { Scenes } from './scene.js';
+import { Transport } from './transport.js';
 
 export class Line {
   /** Show the line of a reviewed turn; `which` is "best" or "played". `shown` is called when the page must be drawn again,

@@ -1,27 +1,27 @@
 // The page of a game. It reads the bundle, builds the parts of the page, and shows the same state in all parts.
 
-import { Address, addressOf } from 'viewer/address.js';
-import { Board } from 'viewer/board.js';
-import { Charts } from 'viewer/charts.js';
-import { copyText } from 'viewer/clipboard.js';
-import { Clock } from 'viewer/clock.js';
-import { button, el, foreign, icon, set } from 'viewer/dom.js';
-import { gameFile, turnCommand } from 'viewer/download.js';
-import { Events, KINDS, possible } from 'viewer/events.js';
-import { REST, framed, tellHeight, wishes } from 'viewer/frame.js';
-import { helpWindow } from 'viewer/help.js';
-import { Line } from 'viewer/line.js';
-import { ANSWERS, Lesson } from 'viewer/lesson.js';
-import { Game, describe } from 'viewer/model.js';
-import { Notes } from 'viewer/notes.js';
-import { OVERLAYS, marksOf } from 'viewer/overlays.js';
-import { ReviewPanel } from 'viewer/review.js';
-import { Scenes } from 'viewer/scene.js';
-import { Stream } from 'viewer/stream.js';
-import { HeroTable } from 'viewer/table.js';
-import { watchMotion, watchTheme } from 'viewer/theme.js';
-import { Transport } from 'viewer/transport.js';
-import { Why } from 'viewer/why.js';
+import { Address, addressOf } from './address.js';
+import { Board } from './board.js';
+import { Charts } from './charts.js';
+import { copyText } from './clipboard.js';
+import { Clock } from './clock.js';
+import { button, el, foreign, icon, set } from './dom.js';
+import { gameFile } from './download.js';
+import { Events, KINDS, possible } from './events.js';
+import { REST, framed, tellHeight, wishes } from './frame.js';
+import { helpWindow } from './help.js';
+import { Line } from './line.js';
+import { ANSWERS, Lesson } from './lesson.js';
+import { Game, describe } from './model.js';
+import { Notes } from './notes.js';
+import { OVERLAYS, marksOf } from './overlays.js';
+import { ReviewPanel } from './review.js';
+import { Scenes } from './scene.js';
+import { Stream } from './stream.js';
+import { HeroTable } from './table.js';
+import { watchMotion, watchTheme } from './theme.js';
+import { Transport } from './transport.js';
+import { Why } from './why.js';
 
 const SUN = [
   'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
@@ -124,9 +124,7 @@ class Page {
     this.stage = el('div', { class: 'stage' }, parts.board);
     this.transport = new Transport(parts.transport, game, this.clock, acts);
     this.table = new HeroTable(parts.table, game, (hero) => this.choose(hero));
-    const commands = this.file && bundle.why;
-    this.command = commands && button('Copy command', 'Copy command', () => this._copyCommand(), { class: 'small' });
-    this.why = new Why(parts.why, game, commands ? [this.command] : []);
+    this.why = new Why(parts.why, game);
     this.notes = new Notes(parts.notes, game);
     this.events = new Events(parts.events, game, acts);
     if (!bundle.why) parts.why.hidden = true;
@@ -358,11 +356,6 @@ class Page {
     this.tell((await copyText(address)) ? `Copied: ${address}` : `Copy this address yourself: ${address}`);
   }
 
-  async _copyCommand() {
-    const command = turnCommand(this.file, this.why.turn.turn);
-    this.tell((await copyText(command)) ? `Copied: ${command}` : `Copy this command yourself: ${command}`);
-  }
-
   _download() {
     const { kind, name } = this.file,
       commands = kind === 'recording' ? 'replay, watch and turn' : 'replay and watch';
@@ -396,10 +389,6 @@ class Page {
     this.why.show(turn, state);
     this.notes.show(state, this.hero);
     this.review?.show(reviewed, state);
-    if (turn && this.command && turn !== this.commanded) {
-      this.commanded = turn;
-      set(this.command, { title: turnCommand(this.file, turn.turn) });
-    }
     if (this.asked === null) this.address.show(!clock.following && (clock.touched || state) ? game.turns[state] : null);
     this.transport.setLive(game.live && !game.ending, clock.following);
     this._tell(state, moving);

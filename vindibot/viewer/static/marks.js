@@ -1,7 +1,7 @@
 // Marks on the squares of a board, which explain a state, and marks of bad moves.
 
-import { BAD } from 'viewer/names.js';
-import { FONT, TAU } from 'viewer/sprites.js';
+import { BAD } from './names.js';
+import { FONT, TAU } from './sprites.js';
 
 /** Draw a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its middle. */
 export function diamond(c, x, y, r) {
@@ -29,7 +29,7 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text] (\n begins a line), `paths`
+  /** Draw the marks under the heroes: `fills` [square, colour], `texts` [square, text] (\n begins a line), `paths`
    *  { squares, colour, shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind
    *  of mark may be missing. */
   draw(marks) {
@@ -40,7 +40,6 @@ export class Marker {
       c.fillStyle = colour;
       c.fillRect(...place(square), s, s);
     }
-    for (const [square, colour] of marks.hatches ?? []) this._hatch(place(square), colour);
     this._texts(marks.texts ?? [], place);
     for (const path of marks.paths ?? []) this._path(path, place);
     for (const goal of marks.goals ?? []) this._goal(goal, place);
@@ -52,23 +51,6 @@ export class Marker {
       place = (square) => [(square % this.size) * s, Math.floor(square / this.size) * s];
     for (const goal of marks.goals ?? []) this._goalText(goal, place);
     for (const arrow of marks.arrows ?? []) this._arrow(arrow, place);
-  }
-
-  _hatch([x, y], colour) {
-    const c = this.over,
-      s = this.side;
-    c.strokeStyle = colour;
-    c.lineWidth = Math.max(1, s * 0.07);
-    c.beginPath();
-    for (const at of [0.25, 0.5, 0.75, 1]) {
-      c.moveTo(x, y + at * s);
-      c.lineTo(x + at * s, y);
-      if (at < 1) {
-        c.moveTo(x + at * s, y + s);
-        c.lineTo(x + s, y + at * s);
-      }
-    }
-    c.stroke();
   }
 
   _texts(texts, place) {

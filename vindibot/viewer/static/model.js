@@ -1,16 +1,16 @@
 // The game of a page. It gives access to all states of the bundle (docs/viewer-format.md), in any order. Patches add states
 // while the game runs.
 
-import { isClose, lateReason } from 'viewer/decisions.js';
-import { DIRECTIONS } from 'viewer/names.js';
+import { isClose, lateReason } from './decisions.js';
+import { DIRECTIONS } from './names.js';
 
 
 /** Fields of a hero in a state. */
-export const SQUARE = 0,
-  LIFE = 1,
-  GOLD = 2,
-  MINES = 3,
-  CRASHED = 4;
+export const SQUARE = 0;
+export const LIFE = 1;
+export const GOLD = 2;
+export const MINES = 3;
+export const CRASHED = 4;
 const FIELDS = 5,
   HEROES = 4,
   PER_STATE = FIELDS * HEROES;

@@ -1,7 +1,7 @@
 // The notes of a game: what bots and programs said on their turns. The notes are texts of other people, so they are shown as text
 // nodes only.
 
-import { el, foreign } from 'viewer/dom.js';
+import { el, foreign } from './dom.js';
 
 const HEROES = [0, 1, 2, 3];
 

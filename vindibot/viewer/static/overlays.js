@@ -1,10 +1,10 @@
 // The overlays that explain a state on the board, as marks (see `Board.mark`).
 
-import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
-import { SQUARE, neighbours } from 'viewer/model.js';
-import { BAD, BEST, DIRECTIONS } from 'viewer/names.js';
-import { notesAt } from 'viewer/notes.js';
-import { HEROES } from 'viewer/sprites.js';
+import { AIR, MINE, TAVERN, WOOD } from './board.js';
+import { SQUARE, neighbours } from './model.js';
+import { BAD, BEST, DIRECTIONS } from './names.js';
+import { notesAt } from './notes.js';
+import { HEROES } from './sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
 
@@ -65,14 +65,6 @@ export const OVERLAYS = [
   },
   { id: 'distances', key: 'S', label: 'Distances', tip: 'number of moves of the selected hero to each square' },
   { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
-  {
-    id: 'ends',
-    key: 'X',
-    label: 'Dead ends',
-    tip: 'dead ends (hatched) and their choke points',
-    fed: (game) => Boolean(game.bundle.map?.dead_ends?.length),
-    without: 'this map has no dead ends',
-  },
 ];
 
 /** Return the number of moves that a hero needs to reach each square. The way leads over squares of air without heroes; its
@@ -127,11 +119,6 @@ function searches(turn) {
 }
 
 const DRAW = {
-  ends(marks, game) {
-    for (const square of game.bundle.map?.dead_ends ?? []) marks.hatches.push([square, 'rgba(171,92,242,.75)']);
-    for (const square of game.bundle.map?.chokes ?? []) marks.texts.push([square, '◆']);
-  },
-
   territory(marks, game, { state }) {
     territory(game, state).forEach((hero, square) => {
       if (hero >= 0 && game.tiles[square] !== MINE && game.tiles[square] !== TAVERN)
@@ -226,7 +213,7 @@ const DRAW = {
 /** Return the marks of the overlays in `shown` (ids) for { state, hero, chosen, turn, reviewed }. `chosen` is the hero that the user
  *  has chosen or -1, `turn` is one of our turns or null, `reviewed` is a reviewed turn or null. */
 export function marksOf(shown, game, what) {
-  const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
+  const marks = { fills: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
   return marks;
 }

@@ -1,7 +1,7 @@
 // Scenes for a board. A scene has the positions of the heroes at a time, which may be between two states, and the effects of
 // events.
 
-import { CRASHED, LIFE, SQUARE } from 'viewer/model.js';
+import { CRASHED, LIFE, SQUARE } from './model.js';
 
 /** At this number of plies per second or more, no numbers are drawn over heroes, because the numbers would cover each other. */
 const HASTE = 40;

@@ -2,7 +2,7 @@
 // square is the origin of the context. `sheet` paints all drawings once for a size, so that frames only copy them. The shapes and
 // the colours are data of `sim/sprites.py`, which all pictures of boards use.
 
-import { CRASHED, HERO_COLOURS as HEROES, LANDS, SPRITES } from 'viewer/shapes.js';
+import { CRASHED, HERO_COLOURS as HEROES, LANDS, SPRITES } from './shapes.js';
 
 export { HEROES, LANDS };
 export const FONT = 'system-ui, sans-serif';

@@ -1,10 +1,10 @@
 // The controls below the board: the slider with the events above it, and the buttons that change the time.
 
-import { button, el, icon, set } from 'viewer/dom.js';
-import { SPEEDS } from 'viewer/clock.js';
-import { diamond } from 'viewer/marks.js';
-import { MARKS } from 'viewer/names.js';
-import { HEROES } from 'viewer/sprites.js';
+import { button, el, icon, set } from './dom.js';
+import { SPEEDS } from './clock.js';
+import { diamond } from './marks.js';
+import { MARKS } from './names.js';
+import { HEROES } from './sprites.js';
 
 const ICONS = {
   play: ['', 'M7 4.5v15l13-7.5z'],

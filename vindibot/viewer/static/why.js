@@ -1,10 +1,10 @@
 // The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of the move.
 
-import { runnerUp } from 'viewer/decisions.js';
-import { el, foreign, set } from 'viewer/dom.js';
-import { ARROWS, DIRECTIONS } from 'viewer/names.js';
-import { lineOf } from 'viewer/overlays.js';
-import { HEROES } from 'viewer/sprites.js';
+import { runnerUp } from './decisions.js';
+import { el, foreign, set } from './dom.js';
+import { ARROWS, DIRECTIONS } from './names.js';
+import { lineOf } from './overlays.js';
+import { HEROES } from './sprites.js';
 
 const STATUS = {
   late: 'no last answer before the deadline',
@@ -42,10 +42,9 @@ function baseline(values, candidates) {
 }
 
 export class Why {
-  /** Make the panel inside `host`, an empty element. `tools` are elements for the head of the panel, shown if a turn is shown. */
-  constructor(host, game, tools = []) {
+  /** Make the panel inside `host`, an empty element. */
+  constructor(host, game) {
     this.game = game;
-    this.tools = tools;
     this.other = null; // the direction that the move is compared with; null for the best of the other directions
     this.turn = undefined;
     this.head = el('h2', { id: 'why-title', text: 'Why' });
@@ -86,7 +85,7 @@ export class Why {
     this.search = el('div', { class: 'search' });
     this.none = el('p', { class: 'none' });
     host.append(
-      el('div', { class: 'panel-head' }, this.head, this.chips, tools),
+      el('div', { class: 'panel-head' }, this.head, this.chips),
       this.verdict,
       this.none,
       this.table,
@@ -118,7 +117,6 @@ export class Why {
     this.table.hidden = this.search.hidden = this.verdict.hidden = !some;
     this.none.hidden = some;
     this.chips.replaceChildren();
-    for (const tool of this.tools) tool.hidden = !some;
     if (!some) {
       this.head.textContent = 'Why';
       this.none.textContent = this.game.bundle.why
