@@ -83,7 +83,7 @@ def test_parameters_in_a_table(tmp_path: Path) -> None:
 def test_traits_beside_a_bot_file(project: Path) -> None:
     said = behaviours("--bot", "bot.toml")
     assert "coward:Coward (coward.py)" in said
-    assert "weight 100" in said
+    assert "weight 10" in said
     assert "more:Brave (more.py)" in said
     assert "(it has no docstring)" in said
     assert "danger.py" not in said
@@ -102,7 +102,7 @@ def test_a_trait_of_the_user(project: Path, words: tuple[str, ...]) -> None:
     assert "Do not end a move beside an enemy." in said
     table = tomllib.loads(said.partition("In a bot file:\n")[2])["traits"]["coward"]
     bot = "--bot" in words or "-b" in words
-    assert table == {"use": "coward:Coward", "weight": 100 if bot else 1, "fear": 0.5 if bot else 1}
+    assert table == {"use": "coward:Coward", "weight": 10 if bot else 1, "fear": 0.5 if bot else 1}
 
 
 @pytest.mark.parametrize(
