@@ -174,9 +174,9 @@ class WorkerProcess:
 
     def take(self) -> list[bytes]:
         """Return the answers that have arrived, and update `ending`. Never block."""
-        answers = self.answers()
+        answers = self._arrived()
         if self._pidfd in self._open and _ready([self._pidfd], 0.0):
-            answers += self.answers()  # what the worker has sent before its end
+            answers += self._arrived()  # what the worker has sent before its end
             self._end()
         self._read_output()
         return answers
@@ -197,8 +197,7 @@ class WorkerProcess:
             if self._pidfd in ready and self._answers.fileno() not in ready:
                 self._end()
 
-    def answers(self) -> list[bytes]:
-        """Return the answers that have arrived. This is faster than `take`, and enough if only `answers_fd` is readable."""
+    def _arrived(self) -> list[bytes]:
         answers = []
         while (answer := self._next()) is not None:
             answers.append(answer)
@@ -208,9 +207,13 @@ class WorkerProcess:
         """Return the next answer that has arrived, None if there is none."""
         if self._closed or self._answers.fileno() not in self._open or not self._poll.poll(0):
             return None
+        return self.answer()
+
+    def answer(self) -> bytes | None:
+        """Return the next answer, None if the worker has closed its end. Call this only if `answers_fd` is readable."""
         try:
             return self._answers.recv_bytes()
-        except (EOFError, OSError):  # the worker has ended, or has closed its end
+        except (EOFError, OSError):
             self._open.discard(self._answers.fileno())
             if self._pidfd >= 0 and not _ready([self._pidfd], EXIT_SECONDS):
                 self._kill()
@@ -338,7 +341,6 @@ class Requests:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 faulthandler.register(signal.SIGALRM, 2, all_threads=False, chain=True)
                 self._armed = True
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
             signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
 
 

@@ -141,7 +141,8 @@ class Workers:
         for descriptor, _ in self._poll.poll(seconds * 1000):
             if descriptor in self._polled:
                 one = self._polled[descriptor]
-                self._handle(one, one.process.answers())
+                if (answer := one.process.answer()) is not None:
+                    self._handle(one, answer)
 
     # -- new workers --
 
@@ -212,19 +213,19 @@ class Workers:
         """Read what a worker has sent, and whether it has ended."""
         answers = one.process.take()
         self._watch(one)
-        self._handle(one, answers)
+        for answer in answers:
+            self._handle(one, answer)
         if one.process.ending is not None:
             self._died(one)
 
-    def _handle(self, one: PoolWorker, answers: Sequence[bytes]) -> None:
-        for data in answers:
-            if one.dead:
-                return
-            answer = pickle.loads(data)
-            if not one.ready:
-                self._on_built(one, answer)
-            elif answer[0] == one.number and one.assigned:
-                self._events.on_answer(one, answer[1])
+    def _handle(self, one: PoolWorker, data: bytes) -> None:
+        answer = pickle.loads(data)
+        if one.dead:
+            return
+        if not one.ready:
+            self._on_built(one, answer)
+        elif answer[0] == one.number and one.assigned:
+            self._events.on_answer(one, answer[1])
 
     def _on_built(self, one: PoolWorker, problem: str) -> None:
         self._changed.set()
