@@ -96,8 +96,8 @@ class Dispatcher:
             while not self.stop.now:
                 if self.stop.soon:
                     _cancel_waiting(running)
-                    if running and self.stop.asked:
-                        self.stop.asked = False
+                    if running and self.stop.unreported:
+                        self.stop.unreported = False
                         self.notify("finishing the games that are running; once more to stop at once")
                 else:
                     self._submit(remaining, running)

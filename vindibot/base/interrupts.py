@@ -119,12 +119,12 @@ class Stop:
     """A request to stop a long command, such as a tournament.
 
     If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
-    at once. `asked` says that a person has asked, and should know that games are still played.
+    at once. `unreported` says that no line has told the user yet that games are still played.
     """
 
     soon: bool = False
     now: bool = False
-    asked: bool = False
+    unreported: bool = False
 
 
 @contextmanager
@@ -137,15 +137,12 @@ def stopping(stop: Stop) -> Iterator[None]:
     # The handler prints nothing, because the signal may come in the middle of a write. The loop that does the work prints.
 
     def interrupted(number: int, frame: object) -> None:
-        if signal.Signals(number).name == "SIGHUP":  # a terminal that closes sends it more than once
-            signal.signal(number, signal.SIG_IGN)
-            stop.soon = stop.asked = True
-        elif stop.soon:
+        if stop.soon and signal.Signals(number).name != "SIGHUP":  # a terminal that closes sends SIGHUP more than once
             stop.now = True
             signal.signal(number, before[signal.Signals(number)])
             at_once_again()
         else:
-            stop.soon = stop.asked = True
+            stop.soon = stop.unreported = True
 
     before = {number: signal.signal(number, interrupted) for number in stop_signals()}
     try:

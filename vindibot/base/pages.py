@@ -265,13 +265,13 @@ def lines(
     )
 
 
-def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
-    """Return y positions for labels, each near its wanted position, in the same order.
+def _apart(y_values: Sequence[float], gap: float, bottom: float) -> list[float]:
+    """Return y positions for labels, each near its own value, in the same order.
 
     The positions are at least `gap` apart. No position is larger than `bottom`, the y of the bottom of the chart's scale.
     """
-    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    heights = list(wanted)
+    order = sorted(range(len(y_values)), key=lambda index: y_values[index])
+    heights = list(y_values)
     for before, index in pairwise(order):
         heights[index] = max(heights[index], heights[before] + gap)
     limit = bottom

@@ -7,7 +7,6 @@ made. It recognises its files by a mark: a text in the first bytes of each file.
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import secrets
 from codecs import BOM_UTF8
@@ -234,10 +233,7 @@ class LineFile:
         """Remove an unfinished last line, or all lines after `clear`. Return the size of the file in bytes."""
         if self.empty:
             return 0
-        size = 0
-        if not self._cleared:
-            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                size = content.rfind(b"\n") + 1
+        size = 0 if self._cleared else self.path.read_bytes().rfind(b"\n") + 1
         self._file.truncate(size)
         return size
 
