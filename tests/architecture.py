@@ -21,7 +21,6 @@ ROOMS = (
     "env",
     "learning",
     "tuning",
-    "cluster",
     "arena",
     "league",
     "session",

@@ -179,7 +179,6 @@ def test_a_command_that_needs_children_says_so(tmp_path: Path) -> None:
         ("ladder", "."),
         ("tune", "play", "seed", "--parameters", "traits.*.weight", "--games", "80"),
         ("check", f"stdio:{sys.executable}"),
-        ("cluster", "join", "tcp://127.0.0.1:8786", "--workers", "1"),
     ],
     ids=" ".join,
 )

@@ -45,17 +45,36 @@ def test_a_file_of_settings_that_numba_cannot_use_is_named(text: str, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"DASK_CONFIG": "dask.yaml"}, "line 2, column 4"),
+        ({"DASK_DISTRIBUTED__LOGGING": "foo"}, "dictionary update"),
+        ({"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "banana"}, "distributed.comm.timeouts.connect is 'banana'"),
+        ({"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "soon"}, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"),
+        ({"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "few"}, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"),
+        ({"DASK_DISTRIBUTED__COMM__OFFLOAD": "large"}, "Could not interpret 'large' as a byte unit"),
+    ],
+    ids=str,
+)
+def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path, variables: dict[str, str], words: str) -> None:
     (tmp_path / "dask.yaml").write_text("a: 1\nb: [1")
-    assert (
-        "line 2, column 4"
-        in run(tmp_path, "cluster", "join", "tcp://127.0.0.1:1", DASK_CONFIG=str(tmp_path / "dask.yaml")).stderr
-    )
-    for variables in ({"DASK_CONFIG": str(tmp_path / "dask.yaml")}, {"DASK_DISTRIBUTED__LOGGING": "foo"}):
-        for words in (("cluster", "join", "tcp://127.0.0.1:1"), (*ARENA, "--nodes", "10", "--dask", "tcp://127.0.0.1:1")):
-            done = run(tmp_path, *words, **variables)
-            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-            assert "the configuration of Dask cannot be used" in done.stderr
+    done = run(tmp_path, *ARENA, "--nodes", "10", "--dask", "local", **variables)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "the configuration of Dask cannot be used" in done.stderr
+    assert words in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["dask.yaml"], "nothing was written"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("address", "words"), [("banana", "missing port number"), ("tls://127.0.0.1:1", "TLS"), ("tcp://127.0.0.1:1", "refused")]
+)
+def test_an_address_without_a_scheduler_is_named(tmp_path: Path, address: str, words: str) -> None:
+    done = run(tmp_path, *ARENA, "--nodes", "10", "--dask", address, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="3s")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"no scheduler answers at {address}" in done.stderr
+    assert words in done.stderr
 
 
 @pytest.mark.slow

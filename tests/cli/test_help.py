@@ -70,7 +70,7 @@ def test_printed_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_no_command_is_printed_without_quotes() -> None:
     """A command with a value in it must come from shlex.join, not from a formatted text."""
-    commands = "play|arena|serve|league|replay|review|explain|watch|turn|bench|tree|tune|cluster|stdio|init|challenge|config"
+    commands = "play|arena|serve|league|replay|review|explain|watch|turn|bench|tree|tune|stdio|init|challenge|config"
     unquoted = re.compile(rf"f[\"'].*\b(vindibot ({commands})|pytest|chmod)\b[^\"'.:;,(]*(?<!\{{)\{{(?!\{{)")
     for path in (TOP / "vindibot").rglob("*.py"):
         for number, line in enumerate(path.read_text().splitlines(), 1):

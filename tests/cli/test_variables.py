@@ -79,7 +79,7 @@ def test_a_wrong_variable_is_refused_by_every_command(words: tuple[str, ...]) ->
         (("challenge",), "LIMIT_MS", "1", "VINDIBOT_LIMIT_MS: limit_ms must be at least 100"),
         (("serve",), "PORT", "-1", "VINDIBOT_PORT: port must be at least 0"),
         (("tune", "play", "seed"), "RANGES", '{"traits.x.weight" = [1, inf]}', "VINDIBOT_RANGES"),
-        (("cluster", "join", "tcp://127.0.0.1:1"), "WORKERS", "0", "VINDIBOT_WORKERS: workers must be at least 1"),
+        (("arena", "stay", "random"), "WORKERS", "0", "VINDIBOT_WORKERS: workers must be at least 1"),
     ],
 )
 def test_a_wrong_value_of_a_variable(words: tuple[str, ...], variable: str, value: str, message: str) -> None:

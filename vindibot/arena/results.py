@@ -64,7 +64,7 @@ class MapLine:
 @dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
 class MachineLine:
     """The machine that played a game: its name, the model of its processor, and the signature of its build (see
-    `vindibot.cluster.proof`). The signature is empty for games that the arena's own machine played."""
+    `vindibot.arena.dask.versions`). The signature is empty for games that the arena's own machine played."""
 
     name: _Text = ""
     cpu: _Text = ""

@@ -111,29 +111,13 @@ class SprtSettings(Settings):
         return [("sprt.elo1", "sprt.elo0", "must be more than elo0")] if self.elo1 <= self.elo0 else []
 
 
-class ClusterSettings(Settings):
-    """The machines that play the games, if `address` names a scheduler of Dask (docs/cluster.md)."""
-
-    address: str = Field(
-        default="",
-        description="play on the machines of this Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT; local: start one here",
-    )
-    insecure: bool = Field(
-        default=False, description="allow tcp:// to another host: anybody who reaches its port can run programs there"
-    )
-    tls_ca_file: OptionalFile = Field(default=None, description="TLS: the certificate of the authority (PEM)")
-    tls_cert: OptionalFile = Field(default=None, description="TLS: our certificate (PEM)")
-    tls_key: OptionalFile = Field(default=None, description="TLS: the key of our certificate (PEM)")
-    mixed_machines: bool = Field(default=False, description="let machines with different processors play games with time limits")
-    generic_cpu: bool = Field(
-        default=False, description="compile kernels for any processor, so that unlike machines play the same games; slower"
-    )
-    lost_s: float = Field(
-        default=30.0, ge=2, le=3600, description="seconds without a sign of life after which the games of a machine go to others"
-    )
-    wait_s: float = Field(
-        default=600.0, ge=1, le=86_400, description="seconds to wait for a scheduler that is gone; then the tournament ends"
-    )
+Dask = Annotated[
+    str,
+    Field(
+        description="play on the machines of this scheduler of Dask, for example tcp://HOST:8786 (docs/cluster.md); "
+        "local: start a scheduler here"
+    ),
+]
 
 
 class ArenaSettings(Settings):
@@ -183,7 +167,7 @@ class ArenaSettings(Settings):
     limits: LimitSettings = LimitSettings()
     maps: MapSettings = MapSettings()
     sprt: SprtSettings = SprtSettings()
-    cluster: ClusterSettings = ClusterSettings()
+    dask: Dask = ""
     entrants: dict[str, EntrantSettings] = Field(default={}, description="bots that need more than a name: [entrants.NAME]")
     log: LogSettings = LogSettings(level="warning")
 

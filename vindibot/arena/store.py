@@ -43,7 +43,7 @@ SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" co
 COMMAND_MARK = "# Command: "
 INSTEAD = "--results names another file"
 #: Keys and tables of a configuration that may change when a tournament is resumed.
-_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log", "sprt", "cluster")
+_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log", "sprt", "dask")
 
 
 class StoreError(VindibotError):

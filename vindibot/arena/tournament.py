@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -112,11 +113,9 @@ class Tournament:
         """The number of games at once on this machine."""
         return self.settings.workers or cores()
 
-    @property
-    def cpu(self) -> str:
-        """The processor of the machine of a cluster that played the last game so far, empty if there is none."""
-        machine = self.lines[-1].machine if self.lines else None
-        return machine.cpu if machine is not None and machine.signature else ""
+    def machines(self, notify: Callable[[str], None]) -> contextlib.AbstractContextManager[Elsewhere | None]:
+        """Return a context manager that connects to the machines of the setting `dask`. See `other_machines`."""
+        return other_machines(self.settings.dask, self.schedule.entrants, self.workers, notify, timed=self.timed)
 
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
         """Play the missing games: on other machines if `elsewhere` is given, else on this machine.
@@ -263,9 +262,6 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     setup = settings.model_dump(mode="json", exclude={"log", "results"}, exclude_none=True)  # TOML has no None
     setup["seed"] = seed
     setup["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
-    for key in ("tls_ca_file", "tls_cert", "tls_key"):
-        if (path := getattr(settings.cluster, key)) is not None:
-            setup["cluster"][key] = str(path.resolve())
     for name, entrant in settings.entrants.items():
         table = setup["entrants"][name]
         if entrant.bot is not None:
@@ -288,3 +284,17 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
         return text
     file = look_up(name, beside=folder, folder="bots")
     return text if file is None else f"{label}={file.resolve()}" if label else str(file.resolve())
+
+
+def other_machines(
+    address: str, entrants: Sequence[Entrant], workers: int, notify: Callable[[str], None], *, timed: bool = False
+) -> contextlib.AbstractContextManager[Elsewhere | None]:
+    """Return a context manager that connects to the scheduler of Dask at `address`, see `vindibot.arena.dask.machines`.
+
+    If the address is empty, its value is None.
+    """
+    if not address:
+        return contextlib.nullcontext()
+    from vindibot.arena.dask import machines
+
+    return machines(address, entrants, workers, notify, timed=timed)

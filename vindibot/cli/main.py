@@ -31,7 +31,6 @@ COMMANDS = {
     "ladder": "vindibot.cli.measuring",
     "tune": "vindibot.cli.measuring",
     "learn": "vindibot.cli.measuring",
-    "cluster": "vindibot.cli.measuring",
     "stdio": "vindibot.cli.playing",
     "serve": "vindibot.cli.playing",
     "league": "vindibot.cli.playing",

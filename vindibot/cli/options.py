@@ -13,7 +13,6 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
 
-from vindibot.arena.settings import ClusterSettings
 from vindibot.base.errors import UsageError
 from vindibot.base.writing import given_path
 from vindibot.cli.completion import complete_bots, complete_maps
@@ -34,10 +33,9 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 #: The key of `context.meta` under which `RecordedCommand` stores the words of the command line.
 WORDS = "vindibot.words"
 #: The tables of settings whose names are left out in the names of options: ``--move-ms`` for ``limits.move_ms``.
-LEFT_OUT = ("cluster", "limits", "time")
+LEFT_OUT = ("limits", "time")
 #: The names of options that follow from no rule, by the keys of their settings. Some commands have more of them.
 SPELLED = {
-    "cluster.address": "--dask",
     "pool.in_process": "--in-process",
     "pool.nodes": "--nodes",
     "pool.workers": "--workers",
@@ -223,8 +221,6 @@ def continuation(source: Path | None, turn: int | None, game: str | None, hero: 
 config_option = click.option(
     "--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting (vindibot config shows all)"
 )
-#: The settings of a cluster that have no option in commands that give it games. Only configuration files and variables set them.
-CLUSTER = {f"cluster.{key}" for key in ClusterSettings.model_fields if key != "address"}
 map_option = click.option(
     "--map",
     "maps",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +11,7 @@ from typing import TYPE_CHECKING
 from vindibot.arena.dispatch import Elsewhere
 from vindibot.arena.games import LocalGames, load_games
 from vindibot.arena.report.sections import write_sections
-from vindibot.arena.seats.entrants import Entrant
-from vindibot.arena.settings import ClusterSettings
+from vindibot.arena.tournament import other_machines
 from vindibot.base import interrupts, log
 from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError, VindibotError
@@ -40,11 +37,8 @@ EVERY = 15.0
 #: The command that writes the reports and the bots.
 COMMAND = "vindibot tune"
 
-#: Connects to the machines of a cluster that load these entrants (see `vindibot.cluster.connection.machines`).
-Machines = Callable[[ClusterSettings, Sequence[Entrant], int, Callable[[str], None]], AbstractContextManager[Elsewhere | None]]
 
-
-def tune(config: Config[TuneSettings], bot: str | None, resumed: Path | None, console: Console, machines: Machines) -> int:
+def tune(config: Config[TuneSettings], bot: str | None, resumed: Path | None, console: Console) -> int:
     """Play a new study of `bot`, or go on with the study in the file `resumed`. Return the exit code."""
     from vindibot.tuning.study import begin, resume
 
@@ -58,18 +52,18 @@ def tune(config: Config[TuneSettings], bot: str | None, resumed: Path | None, co
             assert bot is not None
             study = begin(settings, bot, settings.study or Path(f"{Path(bot).stem}.study.jsonl"))
         words = f"go on with: {shlex.join(['vindibot', 'tune', 'play', '--resume', short(study.path)])}"
-        code = _play(study, words, console, machines)
+        code = _play(study, words, console)
     if study.finished:
         _write(study, console)
     return code
 
 
-def _play(study: TuneStudy, words: str, console: Console, machines: Machines) -> int:
+def _play(study: TuneStudy, words: str, console: Console) -> int:
     """Play the missing games of a study, and return the exit code. `words` say how to go on after an interruption."""
     settings, stop = study.settings, Stop()
     slots = settings.workers or cores()
     with interrupts.saying(f"interrupted: {words}"):
-        if not settings.cluster.address:
+        if not settings.dask:
             load_games(study.entrants)
         warm(console)
     many = f"{counted(len(study.space), 'parameter')} of {study.space.bot.name}"
@@ -77,7 +71,7 @@ def _play(study: TuneStudy, words: str, console: Console, machines: Machines) ->
     say(console, f"tuning {many} in {settings.games} games, {size} (seed {study.seed})")
     with (
         interrupts.saying(f"interrupted: the finished blocks are saved; {words}"),
-        machines(settings.cluster, study.entrants, slots, partial(say, console)) as remote,
+        other_machines(settings.dask, study.entrants, slots, partial(say, console)) as remote,
         stopping(stop),
     ):
         where = remote or Elsewhere(partial(LocalGames, study.entrants, slots), lambda: slots, lambda: ())

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from vindibot.arena.settings import ClusterSettings
+from vindibot.arena.settings import Dask
 from vindibot.config.settings import LogSettings, OptionalFile, Seed, Settings, WorkerCount
 
 #: What tuning maximises. place: from 1 for the first place to 0 for the last place. win: 1 for the most gold, divided among
@@ -15,7 +15,7 @@ Objective = Literal["place", "win", "gold"]
 #: The rivals by default: the sparring bots for development (config/bots/sparring).
 RIVALS = ("camper", "miner", "lister", "bargainer", "duellist", "raider")
 #: The settings that change no game.
-OUTSIDE = frozenset({"games", "seed", "workers", "study", "out", "report", "cluster", "log"})
+OUTSIDE = frozenset({"games", "seed", "workers", "study", "out", "report", "dask", "log"})
 
 
 class TuneSettings(Settings):
@@ -55,7 +55,7 @@ class TuneSettings(Settings):
     study: OptionalFile = Field(default=None, description="the file of the study; empty: BOT.study.jsonl")
     out: OptionalFile = Field(default=None, description="the file of the tuned bot; empty: BOT-tuned.toml beside the study")
     report: bool = Field(default=True, description="write a report beside the study: one HTML file")
-    cluster: ClusterSettings = ClusterSettings()
+    dask: Dask = ""
     log: LogSettings = LogSettings(level="warning")
 
     def setup(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 import shutil
 from pathlib import Path
@@ -19,8 +18,8 @@ from tests.support.commands import invoke
 from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
+from vindibot.arena.dask import archives_of, moved_task
 from vindibot.arena.games import play_task
-from vindibot.cluster import travel
 from vindibot.config.bots import load_bot
 from vindibot.engine.worker import TraitPlan
 
@@ -171,9 +170,8 @@ async def test_a_net_plays_in_a_worker_process(tmp_path: Path) -> None:
     assert max(entries[0].votes) == 0
 
 
-def test_nets_travel_to_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nets_travel_to_other_machines(tmp_path: Path) -> None:
     """On the other machine there are no files of this bot, and the built-in files have other paths."""
-    monkeypatch.setattr(travel, "cache_folder", lambda: tmp_path / "cache")
     bot = bot_in(tmp_path / "mine")
     models = tmp_path / "models"
     models.mkdir()
@@ -181,24 +179,13 @@ def test_nets_travel_to_other_machines(tmp_path: Path, monkeypatch: pytest.Monke
     (models / "model.npz").write_bytes(save_nets([likes]))
     (models / "bot.toml").write_text('name = "models"\nextends = "strong"\n[traits.rollout]\nlearned = ["model.npz"]\n')
     plan = schedule(str(bot), str(models / "bot.toml"), "random", "strong=versions/strong-3", limits__nodes=200, rounds=4)
-    variant = next(plan.tasks())
     expected = [play_task(task).line.played for task in plan.tasks()]
-    luggage = pickle.loads(pickle.dumps(travel.pack_entrants(plan.entrants)))
-    games = pickle.loads(pickle.dumps([travel.RemoteGame.of(task) for task in plan.tasks()]))
-    number = next(number for number, seat in enumerate(variant.seats) if seat.entrant.label == "models")
-    seat = variant.seats[number]
-    assert seat.entrant.bot is not None
-    loose = dataclasses.replace(
-        seat, entrant=dataclasses.replace(seat.entrant, bot=dataclasses.replace(seat.entrant.bot, digest=""))
-    )
-    of_variant = pickle.loads(pickle.dumps(travel.RemoteSeat.of(loose)))
+    archives, places = archives_of(plan.entrants)
+    games = pickle.loads(pickle.dumps([moved_task(task, places.get, "") for task in plan.tasks()]))
     shutil.rmtree(tmp_path / "mine")
     shutil.rmtree(models)
-    entrants = travel.unpack_entrants(luggage)
-    assert [play_task(game.with_entrants(entrants, "")).line.played for game in games] == expected
-    there = of_variant.task(entrants).entrant.bot
-    assert of_variant.traits
-    assert there is not None
-    (model,) = {spec.label: behaviour for spec, behaviour in there.build()}["rollout"].learned
-    assert Path(model).is_relative_to(tmp_path / "cache")
-    assert there.traits == entrants["models"].bot.traits
+    for name, archive in archives.items():
+        (tmp_path / f"{name}.tar.xz").write_bytes(archive)
+        shutil.unpack_archive(tmp_path / f"{name}.tar.xz", tmp_path / "there" / name)
+    there = [moved_task(game, lambda path: str(tmp_path / "there" / path), "") for game in games]
+    assert [play_task(game).line.played for game in there] == expected

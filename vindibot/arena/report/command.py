@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from behaviours.registry import nearest
-from vindibot.arena.dispatch import Elsewhere
 from vindibot.arena.games import load_games
 from vindibot.arena.report.live import Reporter
 from vindibot.arena.report.page import write_report
 from vindibot.arena.report.summary import mixed_versions, summarise
 from vindibot.arena.report.table import show
 from vindibot.arena.seats.entrants import Entrant
-from vindibot.arena.settings import ArenaSettings, ClusterSettings
+from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.store import setup_path
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.base import interrupts, log
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 #: The exit code if a bot forfeited more games than allowed.
 FORFEITS = 6
-#: Connects to the machines of a cluster that load the bots of a tournament (see `vindibot.cluster.connection.machines_for`).
-Machines = Callable[[Tournament, ClusterSettings, Callable[[str], None]], AbstractContextManager[Elsewhere | None]]
 
 
 def configuration(config: str | None, options: dict[str, Any], resume: Path | None) -> str | None:
@@ -58,7 +54,6 @@ def configuration(config: str | None, options: dict[str, Any], resume: Path | No
 def play(
     config: Config[ArenaSettings],
     console: Console,
-    machines: Machines,
     check: Callable[[Console, Sequence[Entrant]], None],
     *,
     resume: bool = False,
@@ -79,13 +74,13 @@ def play(
         words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
         try:
             with interrupts.saying(words):
-                if not settings.cluster.address:
+                if not settings.dask:
                     load_games(tournament.schedule.entrants)
                 warm(console)
                 if settings.check and not tournament.lines:
                     check(console, tournament.schedule.entrants)
                 watch = Reporter(console)
-                with machines(tournament, settings.cluster, watch.note) as elsewhere, stopping(tournament.stop):
+                with tournament.machines(watch.note) as elsewhere, stopping(tournament.stop):
                     tournament.play(watch, elsewhere)
                 return show_results(tournament, console)
         except KeyboardInterrupt:  # while kernels are compiled, or while tables are computed

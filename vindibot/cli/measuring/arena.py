@@ -13,7 +13,6 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
 from vindibot.cli.options import (
-    CLUSTER,
     PATH,
     RecordedCommand,
     command_line,
@@ -58,7 +57,7 @@ EXPERT = {"records", "replays", "logs", "anchor", "max_forfeits"} | {
     "POINTS is the smallest difference of interest  [default: sprt.elo1]",
 )
 @size_option
-@settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN | EXPERT | CLUSTER)
+@settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN | EXPERT)
 @click.pass_context
 def arena_command(
     context: click.Context,
@@ -96,7 +95,6 @@ def arena_command(
     from vindibot.arena.report.command import configuration, play
     from vindibot.arena.report.plan import show_plan
     from vindibot.base.console import terminal
-    from vindibot.cluster.connection import check_machines, machines_for
     from vindibot.devtools.check import check_programs
 
     values = overrides({**options, "bots": bots, "maps__names": maps, "maps__sizes": sizes})
@@ -110,6 +108,9 @@ def arena_command(
     if plan is not None:
         show_plan(terminal(), settings.settings, None if math.isinf(plan) else plan)
         return
-    check_machines(settings.settings.cluster)
+    if settings.settings.dask:
+        from vindibot.arena.dask import check_configuration
+
+        check_configuration()
     more = {"resume": resume is not None, "mix_versions": mix_versions}
-    sys.exit(play(settings, terminal(), machines_for, check_programs, command=command_line(context), **more))
+    sys.exit(play(settings, terminal(), check_programs, command=command_line(context), **more))

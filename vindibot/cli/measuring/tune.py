@@ -10,7 +10,7 @@ import click
 
 from vindibot.base.errors import UsageError
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.options import CLUSTER, PATH, config_option, load_settings, map_option, overrides, settings_options
+from vindibot.cli.options import PATH, config_option, load_settings, map_option, overrides, settings_options
 from vindibot.tuning.settings import TuneSettings
 
 #: Settings for which the command declares options itself, and one that only configuration files set.
@@ -57,7 +57,7 @@ def tune_command() -> None:
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
-@settings_options(TuneSettings, spelled=SPELLED, hidden=HIDDEN | CLUSTER)
+@settings_options(TuneSettings, spelled=SPELLED, hidden=HIDDEN)
 def play(
     bot: str | None,
     ranges: tuple[tuple[str, tuple[float, float]], ...],
@@ -82,11 +82,13 @@ def play(
     """
     from vindibot.base.console import terminal
     from vindibot.base.startup import require_extra
-    from vindibot.cluster.connection import check_machines, machines
     from vindibot.tuning.run import tune
 
     require_extra()
     lists = {"ranges": dict(ranges) or None, "pool": [] if no_rivals else list(pool) or None}
     settings = load_settings(TuneSettings, config, overrides(options) | lists, SPELLED)
-    check_machines(settings.settings.cluster)
-    sys.exit(tune(settings, bot, resume, terminal(), machines))
+    if settings.settings.dask:
+        from vindibot.arena.dask import check_configuration
+
+        check_configuration()
+    sys.exit(tune(settings, bot, resume, terminal()))

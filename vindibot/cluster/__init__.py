@@ -1,1 +1,0 @@
-"""Plays the games of a tournament on many machines, which Dask connects."""
