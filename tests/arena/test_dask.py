@@ -17,6 +17,7 @@ from pathlib import Path
 from traceback import format_exception
 from typing import Any
 
+import dask
 import pytest
 from click.testing import CliRunner
 
@@ -173,7 +174,8 @@ def test_a_restarted_scheduler_loses_no_game(cluster: Cluster, tmp_path: Path, u
         cluster.join("alpha")
         cluster.join("beta")
 
-    play(tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS, dask=cluster.address), after(5, restart))
+    with dask.config.set({"distributed.comm.timeouts.connect": "120s"}):  # a busy machine starts slowly
+        play(tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS, dask=cluster.address), after(5, restart))
     assert same_games(tmp_path / "cup.jsonl") == undisturbed
 
 

@@ -58,8 +58,8 @@ except Exception as problem:  # of any kind: each part of Dask reads its values 
 LOCAL = "local"
 #: Prefix of the names of drivers and archives.
 PREFIX = "vindibot-"
-#: Seconds between two polls of the scheduler, and largest number of seconds for the end of the pools on all machines.
-POLL_SECONDS, LEAVE_SECONDS = 1.0, 10.0
+#: Seconds between two polls of the scheduler, and largest number of seconds for its answer and for the end of the pools.
+POLL_SECONDS, ANSWER_SECONDS, LEAVE_SECONDS = 1.0, 10.0, 10.0
 #: Largest number of bytes of the folder of a bot, in which each file counts at least 512.
 MAX_BYTES = 32 << 20
 #: Files and folders that do not belong to a bot. Hidden ones and virtual environments do not belong to it either.
@@ -390,13 +390,18 @@ class DaskGames:
 
     def _poll(self) -> None:
         """Let the new workers of the scheduler join, and play the games of lost workers elsewhere."""
-        info = self._client.scheduler_info(n_workers=-1)
-        if self._client.status in ("closing", "closed"):
+        workers: dict[str, Any] = {}
+        if self._client.status == "running":
+            try:
+                scheduler = self._client.sync(self._client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS)
+            except (OSError, TimeoutError):  # the next poll tries again
+                return
+            workers = scheduler["workers"]
+            if scheduler["id"] != self._scheduler:
+                self._upload()
+                self._scheduler = scheduler["id"]
+        elif self._client.status != "connecting":
             self.broken = "the scheduler of Dask is gone"
-        workers = info["workers"] if self._client.status == "running" else {}
-        if workers and info["id"] != self._scheduler:
-            self._upload()
-            self._scheduler = info["id"]
         with self._lock:
             for address in [address for address in self._machines if address not in workers]:
                 self._notify(f"machine {self._machines.pop(address).name} is gone")
