@@ -467,14 +467,7 @@ class DaskGames:
             game.remote.add_done_callback(partial(self._ended, game))
 
     def _ended(self, game: DaskGame, remote: Any) -> None:
-        """Take the result of a game. If the scheduler or all machines of the game were lost, let it wait again."""
-        outcome: Any
-        try:
-            outcome = remote.result()
-        except KilledWorker:
-            outcome = VindibotError("its machine was lost again and again while it was played")
-        except Exception as problem:
-            outcome = problem
+        """Give the result of a game to its future. If the scheduler or all machines of the game were lost, let it wait again."""
         with self._lock:
             if game not in self._running:
                 return
@@ -483,25 +476,24 @@ class DaskGames:
                 self._waiting.appendleft(game)
                 self._submit_waiting()
                 return
-            machine = None if isinstance(outcome, Exception) else self._machines.get(outcome[0])
-        if isinstance(outcome, Exception):
-            game.future.set_exception(outcome)
-            return
-        _, played, logs = outcome
-        _write_logs(game.task, logs)
-        if machine is not None:
-            machine.games += 1
-            machine.rate.tick()
-            played = replace(played, line=played.line.model_copy(update={"machine": machine.line}))
-        game.future.set_result(played)
+        try:
+            game.future.set_result(self._taken(game.task, *remote.result()))
+        except KilledWorker:
+            game.future.set_exception(VindibotError("its machine was lost again and again while it was played"))
+        except Exception as problem:
+            game.future.set_exception(problem)
 
-
-def _write_logs(task: GameTask, logs: Mapping[str, bytes]) -> None:
-    """Write the output of bots into the driver's folder for logs. If the disk is full, only this output is lost."""
-    for name, content in logs.items():
-        with contextlib.suppress(OSError):
-            Path(task.logs).mkdir(parents=True, exist_ok=True)
-            Path(task.logs, Path(name).name).write_bytes(content)
+    def _taken(self, task: GameTask, address: str, game: PlayedGame, logs: Mapping[str, bytes]) -> PlayedGame:
+        """Return a game with its machine. Write the output of bots; if the disk is full, only this output is lost."""
+        for name, content in logs.items():
+            with contextlib.suppress(OSError):
+                Path(task.logs).mkdir(parents=True, exist_ok=True)
+                Path(task.logs, Path(name).name).write_bytes(content)
+        if (machine := self._machines.get(address)) is None:
+            return game
+        machine.games += 1
+        machine.rate.tick()
+        return replace(game, line=replace(game.line, machine=machine.line))
 
 
 @contextlib.contextmanager
