@@ -37,9 +37,9 @@ from vindibot.arena.results import MachineLine, MachineStatus, PlayedGame, proce
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.entrants import Entrant, files_digest
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.config.data_files import DataPath, data_paths, replaced_paths
 from vindibot.config.files import shipped_folder, short
 from vindibot.config.signature import digest_of
+from vindibot.config.traits import DataPath, data_paths, replaced_paths
 
 try:  # the import reads the configuration of Dask: files, and variables that begin with DASK_
     import dask
