@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import subprocess
 import sys
@@ -166,14 +165,6 @@ class StartsDaemons(Behaviour):
             for kind in ("child", "daemon"):
                 subprocess.Popen([sys.executable, "-S", "-c", _SLEEPER, self.notes, kind], start_new_session=True)
         return 1
-
-
-class Collects(Behaviour):
-    """Collects garbage, as any trait may."""
-
-    def vote(self, view: View) -> Votes:
-        gc.collect()
-        return 2
 
 
 class Improves(Behaviour):

@@ -131,9 +131,7 @@ class Pool:
             await self.close()
             raise
 
-    async def ask(
-        self, view: View, *, deadline: float, nodes: int | None = None, stop_at: float | None = None
-    ) -> list[BallotEntry]:
+    async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         turn = self._new_turn(view, deadline, nodes)
         hung = {one.running for one in self.workers if one.assigned and not one.helps}
@@ -145,7 +143,7 @@ class Pool:
             self._check_done(turn)
             self._poll(turn)
             if not turn.over:
-                await self._wait(turn, deadline - STOP_AHEAD if stop_at is None else stop_at)
+                await self._wait(turn)
         finally:
             self._turn = None
             self._finish(turn)
@@ -195,14 +193,14 @@ class Pool:
         while not turn.over and time.monotonic() < limit:
             self._workers.poll(POLL_TIME)
 
-    async def _wait(self, turn: _Turn, stop_at: float) -> None:
-        """Wait until all votes are final or the deadline has come. The stop word is set at the time `stop_at`."""
+    async def _wait(self, turn: _Turn) -> None:
+        """Wait until all votes are final or the deadline has come."""
         loop = asyncio.get_running_loop()
         turn.done = loop.create_future()
-        now = time.monotonic()
+        ahead = turn.deadline - time.monotonic()
         timers = [
-            loop.call_later(max(0.0, stop_at - now), self._set_stop, turn),
-            loop.call_later(max(0.0, turn.deadline - now), turn.end),
+            loop.call_later(max(0.0, ahead - STOP_AHEAD), self._set_stop, turn),
+            loop.call_later(max(0.0, ahead), turn.end),
             loop.call_later(RESCUE_AFTER, self._rescue, turn),
         ]
         try:
