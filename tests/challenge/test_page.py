@@ -170,6 +170,8 @@ async def test_the_page_says_that_the_server_ended_the_game(browser: Any, tmp_pa
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=30) as (host, page):
         await play(page, You_are="hero 3")
         await our_turn(page, 1)
+        heard = page.get_by_role("status").filter(has_text="Your life is 100, your gold 0.")
+        assert "North mine of nobody, South blocked, East blocked, West free." in await heard.inner_text()
         await page.get_by_label("Show how the bots decided").check()
         await page.get_by_role("heading", name="on turn").wait_for()
         await page.locator(".tab[data-hero='3']").click()

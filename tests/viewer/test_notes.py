@@ -44,7 +44,7 @@ def test_a_recording_keeps_what_was_said(recorded: Path) -> None:
 
 def test_no_note_is_markup_in_the_file_of_a_page(recorded: Path, tmp_path: Path) -> None:
     page = replay_file(recorded, tmp_path / "page.html").read_text()
-    assert page.count("</script>") == 3
+    assert page.count("</script>") == 2
     assert "<img" not in page
 
 

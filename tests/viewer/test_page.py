@@ -151,6 +151,22 @@ async def test_jumps_lead_to_events(page: Any, bundle: dict[str, Any], key: str,
     assert await state(page) == wanted[-2]
 
 
+@pytest.mark.slow_pages
+async def test_letters_can_be_switched_off_as_keys(page: Any) -> None:
+    await page.keyboard.press("?")
+    await page.get_by_label("Letters and digits are keys").uncheck()
+    await page.get_by_role("button", name="Close", exact=True).click()
+    await page.keyboard.press("k")
+    assert await state(page) == 0
+    await page.keyboard.press("ArrowRight")
+    assert await state(page) == 1
+    await page.get_by_role("button", name="Keys").click()
+    await page.get_by_label("Letters and digits are keys").check()
+    await page.get_by_role("button", name="Close", exact=True).click()
+    await page.keyboard.press("k")
+    assert await state(page) > 1
+
+
 async def test_jumps_about_one_hero(page: Any, bundle: dict[str, Any]) -> None:
     hero = next(ply for ply in bundle["plies"] if any(event[0] == "kill" for event in ply.get("e", [])))["h"]
     kills = [k for k, ply in enumerate(bundle["plies"], 1) if ["kill", hero] in [event[:2] for event in ply.get("e", [])]]

@@ -5,6 +5,7 @@ import { mapOf } from './api.js';
 import { Board } from '/viewer/board.js';
 import { button, el, foreign, set } from '/viewer/dom.js';
 import { HEROES } from '/viewer/sprites.js';
+import { store, stored } from '/viewer/storage.js';
 
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
@@ -12,22 +13,6 @@ const LIMITS = [150, 300, 500, 1000, 2000, 5000];
 /** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's limit counts. */
 export const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
-
-function remembered() {
-  try {
-    return JSON.parse(localStorage.getItem(MEMORY)) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function remember(chosen) {
-  try {
-    localStorage.setItem(MEMORY, JSON.stringify(chosen));
-  } catch {
-    // a browser may refuse to store it
-  }
-}
 
 const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
@@ -39,7 +24,7 @@ export class Choice {
     this.seed = Math.floor(Math.random() * offers.largest_seed);
     this.start = start;
     this.theme = 'dark';
-    const before = remembered(), { first } = offers;
+    const before = JSON.parse(stored(MEMORY)) ?? {}, { first } = offers;
     const bots = this._bots(before.bots);
     this.name = el('input', { type: 'text', id: 'name', maxlength: offers.longest_name, required: true, autocomplete: 'nickname', value: before.name ?? 'You' });
     this.hero = el('select', { id: 'hero' }, [1, 2, 3, 4].map((hero) => el('option', { value: hero, text: `hero ${hero}${hero === 1 ? ' (moves first)' : ''}` })));
@@ -183,7 +168,7 @@ export class Choice {
     };
     const pace = Number(this.pace.value);
     const { name, hero, bots, map, rounds } = wanted;
-    remember({ name, hero, bots, map, size: this.size.value, rounds, pace });
+    store(MEMORY, JSON.stringify({ name, hero, bots, map, size: this.size.value, rounds, pace }));
     this.start(wanted, pace);
   }
 

@@ -4,24 +4,9 @@ import * as api from './api.js';
 import { copyText } from '/viewer/clipboard.js';
 import { el, foreign, set } from '/viewer/dom.js';
 import { HEROES } from '/viewer/sprites.js';
+import { store, stored } from '/viewer/storage.js';
 
 const MEMORY = 'vindibot-challenge-name';
-
-function remembered() {
-  try {
-    return localStorage.getItem(MEMORY) ?? '';
-  } catch {
-    return '';
-  }
-}
-
-function remember(name) {
-  try {
-    localStorage.setItem(MEMORY, name);
-  } catch {
-    // a browser may refuse to store it
-  }
-}
 
 export class Gathering {
   /** `state` is the host's state, `links` are the links of the people in the order of their heroes, if we are the organiser.
@@ -57,7 +42,7 @@ export class Gathering {
 
   /** The form for the name of a person. */
   _form() {
-    this.name = el('input', { type: 'text', id: 'name', maxlength: 30, required: true, autocomplete: 'nickname', value: remembered() });
+    this.name = el('input', { type: 'text', id: 'name', maxlength: 30, required: true, autocomplete: 'nickname', value: stored(MEMORY) ?? '' });
     this.form = el('form', { class: 'naming', hidden: true, on: { submit: (event) => { event.preventDefault(); this._come(); } } },
       el('label', { for: 'name', text: 'Your name' }), el('div', { class: 'row' }, this.name, el('button', { type: 'submit', class: 'go', text: 'I am here' })));
     return this.form;
@@ -65,7 +50,7 @@ export class Gathering {
 
   async _come() {
     const name = this.name.value.trim();
-    remember(name);
+    store(MEMORY, name);
     await this._try(api.come(this.token, name));
   }
 

@@ -6,34 +6,15 @@ import { Gathering } from './gathering.js';
 import { Seat } from './seat.js';
 import { Show } from './show.js';
 import { el } from '/viewer/dom.js';
+import { store, stored } from '/viewer/storage.js';
 
 const MEMORY = 'vindibot-challenge-organiser';
 /** Milliseconds between two requests for the state. */
 const EVERY_MS = 1000;
 
-/** Return the token of the link, "" for none. */
-function tokenOfLink() {
-  const token = location.hash.slice(1);
-  try {
-    return token || sessionStorage.getItem(MEMORY) || '';
-  } catch {
-    return token; // a browser may refuse to store it
-  }
-}
-
-/** Store the organiser's token as long as the tab is open. Return whether this was possible. */
-function store(token) {
-  try {
-    sessionStorage.setItem(MEMORY, token);
-    return true;
-  } catch {
-    return false; // a browser may refuse to store it
-  }
-}
-
-/** Remove the organiser's token from the address, which a projector shows. */
+/** Remove the organiser's token from the address, which a projector shows. The tab keeps the token. */
 function hide(token) {
-  if (store(token)) history.replaceState(null, '', location.pathname);
+  if (store(MEMORY, token, 'sessionStorage')) history.replaceState(null, '', location.pathname);
 }
 
 export class People {
@@ -41,7 +22,7 @@ export class People {
   constructor(host, options) {
     this.host = host;
     this.options = options;
-    this.token = tokenOfLink();
+    this.token = location.hash.slice(1) || stored(MEMORY, 'sessionStorage') || '';
     this.gathering = null;
     this.shown = null; // the game on the page
     this.id = null; // its id
@@ -60,7 +41,7 @@ export class People {
         this.problem.textContent = problem.message;
         if (!this.gathering) this.host.replaceChildren(this.problem);
         if (problem.status === 404) { // the token is wrong, and stays so
-          store('');
+          store(MEMORY, '', 'sessionStorage');
           return;
         }
       }

@@ -5,20 +5,13 @@ import { Seat } from './seat.js';
 import { button, el, foreign, set } from '/viewer/dom.js';
 import { marksOf } from '/viewer/overlays.js';
 import { HEROES } from '/viewer/sprites.js';
+import { store, stored } from '/viewer/storage.js';
 import { Why } from '/viewer/why.js';
 
 /** When no more than this number of seconds is left, the page shows the time. At a pace it always shows the time. */
 const COUNTDOWN_S = 15;
 const MARKS = new Set(['sums', 'line', 'goals']);
 const MEMORY = 'vindibot-challenge-votes';
-
-function votesWanted() {
-  try {
-    return localStorage.getItem(MEMORY) === 'on';
-  } catch {
-    return false;
-  }
-}
 
 export class Play extends Seat {
   /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if the person has not moved (0:
@@ -38,7 +31,7 @@ export class Play extends Seat {
     this.turnRow.append(this.leaving);
     this._buildVotes();
     this._leave();
-    this._votes(votesWanted());
+    this._votes(stored(MEMORY) === 'on');
   }
 
   _buildVotes() {
@@ -133,11 +126,7 @@ export class Play extends Seat {
   _votes(on) {
     this.box.checked = on;
     this.decisions.hidden = !on;
-    try {
-      localStorage.setItem(MEMORY, on ? 'on' : 'off');
-    } catch {
-      // a browser may refuse to store it
-    }
+    store(MEMORY, on ? 'on' : 'off');
     this._choose(this.bot);
     if (on && !this.listening) this._listen();
   }

@@ -3,6 +3,7 @@
 import { Show } from './show.js';
 import { keys, pad, touches } from './steer.js';
 import { el } from '/viewer/dom.js';
+import { MINE, TAVERN, WOOD } from '/viewer/board.js';
 import { DIRECTIONS } from '/viewer/names.js';
 
 const PLACES = ['', 'first', 'second', 'third', 'fourth'];
@@ -15,7 +16,8 @@ export class Seat extends Show {
     this.sent = -1; // the last turn for which a move was sent
     this.pad = pad((direction) => this.move(direction, false));
     this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
-    this.stage.append(this.pad, this.hint);
+    this.around = el('p', { class: 'unseen', role: 'status' });
+    this.stage.append(this.pad, this.hint, this.around);
     this._steer();
   }
 
@@ -47,6 +49,7 @@ export class Seat extends Show {
     else if (now !== this.turn && now > this.sent) {
       this.turn = now;
       this.asked = performance.now();
+      this.around.textContent = this._surroundings();
       if (this.queued !== null) this._send(this.queued);
     }
     this.show();
@@ -55,6 +58,22 @@ export class Seat extends Show {
   _grow(patches) {
     super._grow(patches);
     this._ask();
+  }
+
+  /** Return our hero's life and gold, what happened since its last move, and what is beside it, in words. */
+  _surroundings() {
+    const { game } = this, { size, me, last } = game, { square, life, gold } = game.hero(last, me);
+    const column = square % size, row = Math.floor(square / size);
+    const what = (at, inside) => {
+      const hero = game.heroes(last).findIndex((one) => inside && one.square === at), tile = inside ? game.tiles[at] : WOOD;
+      if (hero >= 0) return `hero ${hero + 1}`;
+      if (tile !== MINE) return tile === WOOD ? 'blocked' : tile === TAVERN ? 'tavern' : 'free';
+      const owner = game.owners[last][game.mineIndex.get(at)] - 1;
+      return owner === me ? 'your mine' : owner < 0 ? 'mine of nobody' : `mine of hero ${owner + 1}`;
+    };
+    const beside = [null, what(square - size, row > 0), what(square + size, row < size - 1), what(square + 1, column < size - 1), what(square - 1, column > 0)];
+    const places = [1, 2, 3, 4].map((direction) => `${DIRECTIONS[direction]} ${beside[direction]}`);
+    return `${this._happened(last)} Your life is ${life}, your gold ${gold}. ${places.join(', ')}.`;
   }
 
   /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held down. */

@@ -101,11 +101,17 @@ export class Show {
       [this.shownState, this.shownEnding] = [state, game.ending];
       this.table.show(state);
       this.table.finish();
-      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
-      this.said.textContent = said.join('. ');
+      this.said.textContent = this._happened(state);
       this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
     }
     if (!this.over) this._status();
+  }
+
+  /** Return the events of the round before a state, in words. */
+  _happened(state) {
+    const { game } = this, name = (hero) => `${hero + 1} ${game.names[hero]}`;
+    const words = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, name) : []));
+    return words.length ? `${words.join('. ')}.` : '';
   }
 
   _status() {

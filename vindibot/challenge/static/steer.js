@@ -3,6 +3,7 @@
 
 import { SQUARE } from '/viewer/model.js';
 import { button, el, icon } from '/viewer/dom.js';
+import { DIRECTIONS } from '/viewer/names.js';
 
 export const KEYS = {
   ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.': 0,
@@ -11,7 +12,6 @@ export const KEYS = {
 /** Smallest length of a swipe, in pixels. */
 const SWIPE = 22;
 const ARROWS = ['M12 12h.01', 'M12 19V5M6 11l6-6 6 6', 'M12 5v14M6 13l6 6 6-6', 'M5 12h14M13 6l6 6-6 6', 'M19 12H5M11 6l-6 6 6 6'];
-const NAMES = ['Stay', 'North', 'South', 'East', 'West'];
 const HINTS = ['space', '↑', '↓', '→', '←'];
 
 /** Return whether a key press is for another part of the page: a field, a button that the key presses, a shortcut of the
@@ -33,7 +33,7 @@ export function keys(move, signal) {
 
 /** Return the pad: a cross of buttons, large enough for thumbs. */
 export function pad(move) {
-  const one = (direction) => button(NAMES[direction], icon(ARROWS[direction]), () => move(direction, false), { key: HINTS[direction], class: `way way-${direction}` });
+  const one = (direction) => button(DIRECTIONS[direction], icon(ARROWS[direction]), () => move(direction, false), { key: HINTS[direction], class: `way way-${direction}` });
   return el('div', { class: 'pad', role: 'group', 'aria-label': 'Steer' }, [1, 4, 0, 3, 2].map(one));
 }
 

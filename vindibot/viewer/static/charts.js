@@ -9,6 +9,8 @@ import { MARKS } from './names.js';
 import { HEROES } from './sprites.js';
 
 const PADDING = { left: 34, right: 8, top: 6, bottom: 4 };
+/** The dashes of the lines of heroes 1..4. */
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 const LOOKS = {
   light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)' },
   dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
@@ -197,7 +199,7 @@ export class Charts {
       y = this._axis(c, width, height, look, Math.max(1, ...expected.flatMap(({ gold }) => gold)));
     c.lineJoin = 'round';
     for (const hero of this._order()) {
-      c.strokeStyle = HEROES[hero].main;
+      this._pen(c, hero);
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
       c.lineWidth = this.hero === hero ? 2.6 : 1.7;
       c.beginPath();
@@ -268,13 +270,19 @@ export class Charts {
       y = this._axis(c, width, height, look, most);
     for (const hero of this._order()) {
       this._trace(c, chart.field, hero, x, y);
-      c.strokeStyle = HEROES[hero].main;
+      this._pen(c, hero);
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
       c.lineWidth = this.hero === hero ? 2.6 : 1.7;
       c.lineJoin = 'round';
       c.stroke();
       c.globalAlpha = 1;
     }
+  }
+
+  /** Draw lines in the colour and with the dashes of a hero. */
+  _pen(c, hero) {
+    c.strokeStyle = HEROES[hero][this.theme === 'dark' ? 'main' : 'deep'];
+    c.setLineDash(DASHES[hero]);
   }
 
   /** Return the heroes in the order of drawing: the highlighted hero is last. */
@@ -301,6 +309,7 @@ export class Charts {
       c.textAlign = 'right';
       c.textBaseline = 'middle';
       c.fillText(`@${hero + 1}`, PADDING.left - 5, (top + bottom) / 2);
+      c.setLineDash([]);
       c.strokeStyle = this.theme === 'dark' ? '#fff' : '#111';
       c.lineWidth = 1.4;
       c.beginPath();
@@ -322,7 +331,7 @@ export class Charts {
   _area(c, hero, x, y, bottom) {
     const { game } = this;
     this._trace(c, LIFE, hero, x, y);
-    c.strokeStyle = HEROES[hero].main;
+    this._pen(c, hero);
     c.lineWidth = 1.2;
     c.stroke();
     c.beginPath();

@@ -3,6 +3,9 @@
 import { button, el } from './dom.js';
 import { KINDS } from './events.js';
 import { OVERLAYS } from './overlays.js';
+import { store, stored } from './storage.js';
+
+const LETTERS = 'vindibot-letters';
 
 /** Return all keys, each with a description of its effect. */
 export function keyList() {
@@ -26,6 +29,14 @@ export function keyList() {
     ['Esc', 'close it; back from a line of a review to the game'],
   ];
 }
+
+/** Whether letters and digits are keys. People who dictate, or press keys by accident, can switch this off. */
+const letters = el('input', {
+  type: 'checkbox',
+  checked: stored(LETTERS) !== 'off',
+  on: { change: () => store(LETTERS, letters.checked ? 'on' : 'off') },
+});
+export const lettersCount = () => letters.checked;
 
 /** Return the window that lists the keys, a dialog element. */
 export function helpWindow() {
@@ -54,6 +65,7 @@ export function helpWindow() {
       el('h2', { id: 'help-title', text: 'Keys' }),
       button('Close', '✕', () => dialog.close(), { class: 'plain' }),
     ),
+    el('label', {}, letters, ' Letters and digits are keys'),
     list,
   );
   dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());

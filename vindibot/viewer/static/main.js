@@ -9,7 +9,7 @@ import { button, el, foreign, icon, set } from './dom.js';
 import { gameFile } from './download.js';
 import { Events, KINDS, possible } from './events.js';
 import { REST, framed, tellHeight, wishes } from './frame.js';
-import { helpWindow } from './help.js';
+import { helpWindow, lettersCount } from './help.js';
 import { Line } from './line.js';
 import { ANSWERS, Lesson } from './lesson.js';
 import { Game, describe } from './model.js';
@@ -443,6 +443,7 @@ class Page {
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     if (target.closest?.('select, textarea, input:not([type=range]):not([type=checkbox])')) return;
     if ((key === ' ' || key === 'Enter') && target.closest?.('button, a, input[type=checkbox], summary')) return;
+    if (key.length === 1 && key !== ' ' && !lettersCount()) return;
     const letter = key.length === 1 ? key.toUpperCase() : key,
       way = shift ? -1 : 1;
     if (this.lesson && !['N', 'I', '?'].includes(letter)) {

@@ -4,27 +4,17 @@
 // A page that only needs the colours loads this module alone. Each button with the attributes `data-theme-switch` and `hidden`
 // of such a page becomes visible and switches the theme.
 
+import { store, stored } from './storage.js';
+
 const KEY = 'vindibot-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const watchers = [];
 let theme = null;
 
-/** Return the stored choice. A page from a file may have no storage. */
+/** Return the stored choice, null for none. */
 function chosen() {
-  try {
-    const stored = localStorage.getItem(KEY);
-    return stored === 'dark' || stored === 'light' ? stored : null;
-  } catch {
-    return null;
-  }
-}
-
-function remember(choice) {
-  try {
-    localStorage.setItem(KEY, choice);
-  } catch {
-    // a browser may refuse to store it
-  }
+  const choice = stored(KEY);
+  return choice === 'dark' || choice === 'light' ? choice : null;
 }
 
 function put(next) {
@@ -39,7 +29,7 @@ const putCurrent = () => put(chosen() ?? (dark.matches ? 'dark' : 'light'));
 /** Switch between dark and light, and store the choice. */
 export function switchTheme() {
   const next = theme === 'dark' ? 'light' : 'dark';
-  remember(next);
+  store(KEY, next);
   put(next);
 }
 

@@ -46,7 +46,7 @@ export class Transport {
       el('span', { class: 'dot', 'aria-hidden': 'true' }),
       el('span', { text: 'Live' }),
     );
-    this.where = el('output', { class: 'where', 'aria-label': 'Shown' });
+    this.where = el('span', { class: 'where' });
     const moves = el(
       'div',
       { class: 'buttons', role: 'group', 'aria-label': 'Playback' },
