@@ -34,7 +34,7 @@ async def test_the_answer_to_a_training_join_to_the_letter() -> None:
     async with serving(time_limit_ms=1234) as server, playing(server, 'a "b" é') as [bot]:
         response = await bot.join(map=MAP, turns="7")
         state = bot.state
-        user = next(iter(server.lobby.users._by_key.values()))
+        user = next(iter(server.lobby.users))
         me = (
             f'{{"id":1,"name":"a \\"b\\" é","userId":"{user.id}","elo":1200,"pos":{{"x":0,"y":0}},"life":100,"gold":0,'
             '"mineCount":0,"spawnPos":{"x":0,"y":0},"crashed":false}'

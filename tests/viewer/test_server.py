@@ -12,7 +12,7 @@ import httpx
 from tests.support.serving import MAP, match_of_four, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import loads
-from vindibot.server.site.encoder import PageEncoder
+from vindibot.server.site.feed import PageEncoder
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import served_page, static_files
 

@@ -22,10 +22,10 @@ from vindibot.league.standings import Fixture, as_csv
 from vindibot.server.app import address_of
 from vindibot.server.parameters import operation, read_parameters
 from vindibot.server.refusal import Refusal
+from vindibot.server.site.boards import RunningGames
 from vindibot.server.site.pages import add_link, html
 from vindibot.server.site.reviews import HeroReview, Reviews
 from vindibot.server.site.routes import BotPages
-from vindibot.server.site.running_games import RunningGames
 from vindibot.server.users import User
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.

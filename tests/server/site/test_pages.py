@@ -24,9 +24,8 @@ from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.embedded import EmbeddedServer
+from vindibot.server.site.boards import LISTED, thumbnail
 from vindibot.server.site.routes import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
-from vindibot.server.site.running_games import LISTED
-from vindibot.server.site.thumbnails import thumbnail
 
 #: Twenty characters each, as long as a name may be.
 NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
@@ -481,8 +480,8 @@ async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeyp
         drawn.append(thumbnail(games))
         return drawn[-1]
 
-    monkeypatch.setattr("vindibot.server.site.running_games.thumbnail", draw)
-    monkeypatch.setattr("vindibot.server.site.running_games.FRESH_SECONDS", 1000.0)
+    monkeypatch.setattr("vindibot.server.site.boards.thumbnail", draw)
+    monkeypatch.setattr("vindibot.server.site.boards.FRESH_SECONDS", 1000.0)
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)
         for path in ("/", "/running", "/", f"/ai/{bot.state['hero']['userId']}"):
@@ -491,7 +490,7 @@ async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeyp
 
 
 async def test_last_boards_are_drawn_from_the_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.site.thumbnails.STORED", 2)
+    monkeypatch.setattr("vindibot.server.site.boards.STORED", 2)
     async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
         games = []
         for _ in range(3):

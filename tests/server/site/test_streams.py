@@ -22,8 +22,7 @@ from vindibot.games.game_record import loads
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import from_games
 from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.site.encoder import Encoder, PlainEncoder, WireEncoder
-from vindibot.server.site.feed import Feed
+from vindibot.server.site.feed import Encoder, Feed, PlainEncoder, WireEncoder
 
 Event = tuple[int | None, Any]
 

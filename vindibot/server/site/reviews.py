@@ -7,6 +7,9 @@ the server ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import shutil
+import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +21,35 @@ import structlog
 from vindibot.base.errors import VindibotError
 from vindibot.games.files.review import Review, read_review, review_path
 from vindibot.games.game_record import dumps
-from vindibot.server.site.command import run_lowest
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record
+
+
+async def run_lowest(longest_seconds: float, *words: str) -> None:
+    """Run a `vindibot` command at the lowest priority, and wait for its end. `words` are the command and its arguments.
+
+    The process is killed after `longest_seconds`, or if the caller is cancelled. Raises `VindibotError` if the command fails, and
+    `TimeoutError`.
+    """
+    lowest = ["nice", "-n", "19"] if shutil.which("nice") else []
+    process = await asyncio.create_subprocess_exec(
+        *[*lowest, sys.executable, "-m", "vindibot", *words],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(longest_seconds):
+            _, said = await process.communicate()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    if process.returncode != 0:
+        raise VindibotError(
+            f"the {words[0]} ended with code {process.returncode}: {said.decode(errors='replace').strip()[-300:]}"
+        )
+
 
 #: Number of plies that a review plays out per turn: a fifth of the default, so that a review takes some seconds.
 NODES = 150_000

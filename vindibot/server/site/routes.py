@@ -24,10 +24,9 @@ from vindibot.server.parameters import BEFORE, BOT, DAYS, NAME, PAGE, TEXT, oper
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
+from vindibot.server.site.boards import LISTED, FinalBoards, RunningGames
 from vindibot.server.site.pages import HEADERS, game_page, html, next_steps
-from vindibot.server.site.running_games import LISTED, RunningGames
 from vindibot.server.site.streams import Streams
-from vindibot.server.site.thumbnails import FinalBoards
 from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record, list_games, records_after

@@ -16,8 +16,7 @@ from vindibot.server.limits import ClientLimits, Place, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site.encoder import Encoder, PageEncoder, PlainEncoder, WireEncoder
-from vindibot.server.site.feed import Feed, Listing, ReaderPause, recorded
+from vindibot.server.site.feed import Encoder, Feed, Listing, PageEncoder, PlainEncoder, ReaderPause, WireEncoder, recorded
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record
 
