@@ -28,7 +28,6 @@ ROOMS = (
     "viewer",
     "terminal",
     "engine",
-    "processes",
     "client",
     "games",
     "statistics",

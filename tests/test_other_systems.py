@@ -52,8 +52,6 @@ PLACES = {
     "vindibot/server/game_server.py": "a port is free at once after the end of its server",
     "vindibot/terminal/keyboard.py": "no keys are read",
 }
-#: The room of child processes.
-CHILDREN = "vindibot/processes/"
 #: What may be such a use. Most files have none, and are not read in full.
 _MAYBE = re.compile(rf"\b({'|'.join(MODULES)})\.(\w+)|import ({'|'.join(MODULES)})\b|from ({'|'.join(MODULES)}) ")
 #: Files that only Linux has, and questions which system this is.
@@ -92,8 +90,7 @@ def test_what_a_system_lacks_is_used_in_named_modules() -> None:
         for path in modules(floor):
             if used := uses(path):
                 found[str(path.relative_to(TOP))] |= used
-    rest = {name: used for name, used in found.items() if not name.startswith(CHILDREN)}
-    assert rest.keys() == PLACES.keys(), {name: used for name, used in rest.items() if name not in PLACES}
+    assert found.keys() == PLACES.keys(), {name: used for name, used in found.items() if name not in PLACES}
 
 
 def test_the_test_could_fail(tmp_path: Path) -> None:
@@ -125,7 +122,7 @@ become({0!r})
 import behaviours, sim, vindibot
 for package in (sim, behaviours, vindibot):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not found.name.endswith(("__main__", ".sb3", "vindibot_first")):
+        if not found.name.endswith(("__main__", ".sb3")):
             importlib.import_module(found.name)
 """
 

@@ -11,7 +11,6 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -40,11 +39,6 @@ def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     _prctl(_PR_SET_PDEATHSIG, number)
 
 
-def continue_after_parent() -> None:
-    """Let the kernel continue this process when its parent ends, because a stopped process cannot notice that."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
-
-
 def adopt_orphans() -> None:
     """Make this process adopt descendants: if the parent of a descendant ends, this process becomes the descendant's parent.
 
@@ -71,20 +65,12 @@ def children(process: int | None = None) -> list[int]:
     return found
 
 
-def kill_children(keep: Collection[int] = ()) -> bool:
-    """Kill all children except the process ids in `keep`. Return whether a child was killed. The caller still has to wait for
-    them."""
-    ended = [child for child in children() if child not in keep]
-    for child in ended:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(child, signal.SIGKILL)
-    return bool(ended)
-
-
 def end_descendants() -> None:
     """Kill all descendants and wait until none is left. The process must have called `adopt_orphans`."""
     with contextlib.suppress(ChildProcessError):
         while True:
-            kill_children()
+            for child in children():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(child, signal.SIGKILL)
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(0.001)
