@@ -9,11 +9,11 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -99,19 +99,32 @@ def stop_signals() -> list[signal.Signals]:
 
 
 @contextmanager
+def _handled_by(handler: Callable[[signal.Signals], object]) -> Iterator[Mapping[signal.Signals, Any]]:
+    """Within this block, let the signals in `stop_signals` call `handler`. Yield their handlers before.
+
+    A terminal that closes sends SIGHUP more than once. So after the first one, SIGHUP is ignored, also after the block.
+    """
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if signal.Signals(number).name == "SIGHUP":
+            signal.signal(number, signal.SIG_IGN)
+        handler(signal.Signals(number))
+
+    before = {number: signal.signal(number, handle) for number in stop_signals()}
+    try:
+        yield before
+    finally:
+        for number, previous in before.items():
+            if signal.getsignal(number) is handle:
+                signal.signal(number, previous)
+
+
+@contextmanager
 def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
     """Within this block, let the signals in `stop_signals` do nothing but call `callback` in the event loop."""
-
     # Not `loop.add_signal_handler`, which Windows lacks.
-    def called(_number: int, _frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(callback)
-
-    before = {number: signal.signal(number, called) for number in stop_signals()}
-    try:
+    with _handled_by(lambda _: loop.call_soon_threadsafe(callback)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @dataclass
@@ -136,21 +149,16 @@ def stopping(stop: Stop) -> Iterator[None]:
     """
     # The handler prints nothing, because the signal may come in the middle of a write. The loop that does the work prints.
 
-    def interrupted(number: int, frame: object) -> None:
-        if stop.soon and signal.Signals(number).name != "SIGHUP":  # a terminal that closes sends SIGHUP more than once
+    def interrupted(number: signal.Signals) -> None:
+        if stop.soon and number.name != "SIGHUP":
             stop.now = True
-            signal.signal(number, before[signal.Signals(number)])
+            signal.signal(number, before[number])
             at_once_again()
         else:
             stop.soon = stop.unreported = True
 
-    before = {number: signal.signal(number, interrupted) for number in stop_signals()}
-    try:
+    with _handled_by(interrupted) as before:
         yield
-    finally:
-        for number, handler in before.items():
-            if signal.getsignal(number) is interrupted:
-                signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -283,7 +283,6 @@ def _train(run: Selfplay, rival: Bot, console: Console) -> int:
         console,
         f"learning in {run.folder}: {counted(settings.threads, 'thread')}, {settings.hidden} hidden units, seed {settings.seed}",
     )
-    say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
 
     def show(row: Row) -> None:
         say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
@@ -292,6 +291,7 @@ def _train(run: Selfplay, rival: Bot, console: Console) -> int:
         write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
 
     with stopping(stop):
+        say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
         finished = run.train(lambda: stop.soon, show, rival)
     write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
     for name in (NET_FILE, BOT, REPORT):
