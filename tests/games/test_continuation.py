@@ -16,7 +16,7 @@ from vindibot.games import game_record
 from vindibot.games.files.game_files import kind_of
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.history import GameHistory
-from vindibot.server.site.feed import event
+from vindibot.viewer.events import event
 
 
 def answer(games: Games, hero: int) -> dict[str, Any]:

@@ -34,11 +34,10 @@ from vindibot.games.history import GameHistory, Ply
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import GameState
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
+from vindibot.viewer.events import HEADERS, HEARTBEAT, TYPE, changes_in_time, event, last_event, retry
 from vindibot.viewer.page import file_response, list_policy, served_page, served_policy
 
 LOOPBACK = "127.0.0.1"
-#: Number of seconds without an event after which a stream sends a comment, so that the connection stays open.
-KEEP_ALIVE_SECONDS = 15.0
 #: Number of milliseconds that a browser waits before it connects again.
 RETRY_MS = 500
 #: Largest number of stored games. If there are more, the oldest are removed.
@@ -60,7 +59,7 @@ class LiveGame:
         self.recording: Path | None = None
         self._history = GameHistory()
         self._writer: BundleWriter | None = None
-        self._events: list[str] = []
+        self._events: list[bytes] = []
         self._changed = asyncio.Event()
         self._broken = False
         self.over = False
@@ -88,7 +87,7 @@ class LiveGame:
             if last is not None:
                 self._history.append(last.games)
             self._history.end(outcome.reason, outcome.message)
-            self._send(self._writer.patch(), "event: end\n")
+            self._send(self._writer.patch(), "end")
 
     def _add(self, games: Games, header: Header | None = None, ballot: Ballot | None = None) -> None:
         """Add a state to the page. An error of the page must not stop the game."""
@@ -101,8 +100,7 @@ class LiveGame:
             _log.warning("the page of this game is no longer updated", error=type(error).__name__, reason=str(error))
 
     def _send(self, patch: Patch, kind: str = "") -> None:
-        number = len(self._events) + 1
-        self._events.append(f"{kind}data: {json.dumps(patch, separators=(',', ':'))}\nid: {number}\n\n")
+        self._events.append(event(len(self._events) + 1, json.dumps(patch, separators=(",", ":")).encode(), kind))
         self.wake()
 
     def wake(self) -> None:
@@ -116,23 +114,19 @@ class LiveGame:
         whole = self._writer.bundle
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "notes": [], "ending": None, "results": None}
 
-    async def follow(self, after: int) -> AsyncIterator[str]:
-        """Yield the server-sent events of this game as text, until the game ends. Begin after event number `after` (0: at the
+    async def follow(self, after: int) -> AsyncIterator[bytes]:
+        """Yield the server-sent events of this game, until the game ends. Begin after event number `after` (0: at the
         start)."""
-        yield f"retry: {RETRY_MS}\n\n"
+        yield retry(RETRY_MS)
         after = max(0, min(after, len(self._events) - self.over))
         while True:
             new, after = self._events[after:], len(self._events)
             if new:
-                yield "".join(new)
+                yield b"".join(new)
             elif self.over or self._viewer.closed:
                 return
-            else:
-                try:
-                    async with asyncio.timeout(KEEP_ALIVE_SECONDS):
-                        await self._changed.wait()
-                except TimeoutError:
-                    yield ":\n\n"
+            elif not await changes_in_time(self._changed):
+                yield HEARTBEAT
 
 
 class LiveViewer:
@@ -233,10 +227,8 @@ class LiveViewer:
         return _html(served_page(game.start(), f"/plies/{name}", home="/", **files), policy=served_policy())
 
     async def _plies(self, request: Request) -> Response:
-        last_id = request.headers.get("last-event-id", "")
-        after = int(last_id) if last_id.isascii() and last_id.isdecimal() and len(last_id) < 10 else 0
-        stream = self._counted(self._find(request), after)
-        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+        stream = self._counted(self._find(request), last_event(request))
+        return StreamingResponse(stream, headers={"content-type": TYPE} | HEADERS)
 
     async def _recording(self, request: Request) -> Response:
         path = self._find(request).recording
@@ -244,7 +236,7 @@ class LiveViewer:
             raise HTTPException(404, "There is no recording of this game.")
         return FileResponse(path, media_type="application/jsonl", headers={"X-Content-Type-Options": "nosniff"})
 
-    async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
+    async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[bytes]:
         """Yield the events of a game after event number `after`, for one page. Meanwhile `readers` is larger by 1."""
         self.readers += 1
         self.opened.set()

@@ -148,7 +148,7 @@ async def test_nothing_more_after_the_end_and_odd_numbers_begin_anew() -> None:
 
 
 async def test_a_reader_that_takes_each_line_for_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.site.feed.QUIET_SECONDS", 0.01)
+    monkeypatch.setattr("vindibot.viewer.events.QUIET_SECONDS", 0.01)
     async with serving(db=tmp_path / "a.db") as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         path = f"/events/{bot.game['id']}"
@@ -321,7 +321,7 @@ async def test_the_end_of_the_server_ends_the_streams() -> None:
 
 
 async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.site.feed.QUIET_SECONDS", 0.01)
+    monkeypatch.setattr("vindibot.viewer.events.QUIET_SECONDS", 0.01)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         for path in ("/now-playing", f"/events/{bot.game['id']}"):

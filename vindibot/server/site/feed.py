@@ -18,6 +18,7 @@ from vindibot.games.history import GameHistory, Ply
 from vindibot.games.protocol import encode_json, from_games
 from vindibot.server.room import Room
 from vindibot.viewer.bundle import StateWriter, result_of
+from vindibot.viewer.events import HEARTBEAT, changes_in_time, event, retry
 
 
 class Encoder(ABC):
@@ -67,8 +68,7 @@ class PlainEncoder(WireEncoder):
 class PageEncoder(Encoder):
     """Encodes each ply as a patch (the changes of this ply) for the game's page."""
 
-    #: Tells a browser to reconnect 1000 milliseconds after its connection breaks. A browser's own default is several seconds.
-    prelude = b"retry: 1000\n\n"
+    prelude = retry(1000)
 
     def __init__(self, history: GameHistory) -> None:
         super().__init__(history)
@@ -89,22 +89,9 @@ BUFFER_BYTES = 2_000_000
 PIECE_BYTES = 64_000
 #: Number of plies to recompute per round of the event loop (less than a millisecond).
 PLIES_AT_ONCE = 12
-#: Seconds without an event after which a stream sends `HEARTBEAT`.
-QUIET_SECONDS = 15.0
-#: An empty line. Clients of the original server expect that every other line begins with ``data: ``.
-HEARTBEAT = b"\n"
 #: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value, all
 #: readers together get about 500 pieces per second.
 SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
-
-
-def event(number: int | None, data: bytes, kind: str = "") -> bytes:
-    """Return a server-sent event of type `kind` ("" for none). It has the id `number`, or no id if `number` is None.
-
-    The id comes after the data, since some clients expect that an event begins with ``data: ``.
-    """
-    named = b"event: %b\n" % kind.encode() if kind else b""
-    return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
 async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
@@ -216,7 +203,7 @@ class Feed(_Watched):
                     await pause()
                 elif self._over:
                     break
-                elif not await _change_before_heartbeat(self._changed):
+                elif not await changes_in_time(self._changed):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
@@ -259,17 +246,8 @@ class Listing(_Watched):
                 shown = ids
                 yield event(None, encode_json(ids))
                 await pause()
-            elif not await _change_before_heartbeat(self._changed):
+            elif not await changes_in_time(self._changed):
                 yield HEARTBEAT
-
-
-async def _change_before_heartbeat(changed: asyncio.Event) -> bool:
-    """Return True at the next change, or False if there is none within `QUIET_SECONDS`."""
-    try:
-        async with asyncio.timeout(QUIET_SECONDS):
-            return await changed.wait()
-    except TimeoutError:
-        return False
 
 
 class ReaderPause:

@@ -19,11 +19,10 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.site.feed import Encoder, Feed, Listing, PageEncoder, PlainEncoder, ReaderPause, WireEncoder, recorded
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record
+from vindibot.viewer.events import HEADERS, TYPE, last_event
 
 #: The encoders that each running game has: for whole states with and without ids, and for patches.
 ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
-TYPE = "text/event-stream"
-_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}  # a proxy must not buffer events
 
 
 class Streams(RoomObserver):
@@ -85,7 +84,7 @@ class Streams(RoomObserver):
             raise Refusal(503, "There are too many spectators, try again later")
         place = self._limits.stream(client_address(request))
         response = StreamedResponse(pieces, prelude, self.pace, place)
-        fields = {"content-type": media_type} | _HEADERS | dict(headers or {})
+        fields = {"content-type": media_type} | HEADERS | dict(headers or {})
         response.raw_headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
         return response
 
@@ -120,12 +119,6 @@ async def _with_prelude(prelude: bytes, pieces: AsyncIterator[bytes]) -> AsyncGe
             yield piece
 
 
-def _last_event(request: Request) -> int:
-    """Return the number of the last event that the reader has seen (header Last-Event-ID), 0 for none."""
-    text = request.headers.get("last-event-id", "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
 def _reads_ids(request: Request) -> bool:
     """Return whether the reader understands the ids of events, as every browser does. Old clients read only the data."""
     return "last-event-id" in request.headers or TYPE in request.headers.get("accept", "").lower()
@@ -136,7 +129,7 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
     described: dict[int | str, dict[str, Any]] = {200: {"content": {TYPE: {}}}}
 
     async def game_stream(request: Request, game_id: str, encoder: type[Encoder]) -> Response:
-        after = _last_event(request)
+        after = last_event(request)
         feed = streams.feed(game_id, encoder)
         if feed is not None:
             return streams.response(request, feed.follow(after, streams.pace), encoder.prelude)
