@@ -66,7 +66,7 @@ async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Ran
             everybody = family(process.pid)
             watch.processes |= {one for group in everybody.values() for one in group}
             watch.look(psutil.Process(process.pid))
-            victims = everybody[WORKER if rng.random() < 0.7 else SERVER]
+            victims = everybody[WORKER if rng.random() < 0.9 else SERVER]
             if victims:
                 rng.choice(victims).kill()
                 watch.kills += 1

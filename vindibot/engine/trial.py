@@ -9,11 +9,12 @@ import faulthandler
 import pickle
 import runpy
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isgenerator
 from types import ModuleType, TracebackType
 from typing import Any, Self
@@ -221,11 +222,7 @@ class Trial:
         `stop_after` is as in the function `ask`. If the trait has not answered after `timeout` seconds, its process is killed.
         """
         if not supports_children():
-            faulthandler.dump_traceback_later(timeout + STUCK, exit=True)
-            try:
-                return ask(self.trait, position.view(nodes), stop_after)
-            finally:
-                faulthandler.cancel_dump_traceback_later()
+            return self._ask_in_thread(position, nodes, stop_after, timeout)
         from vindibot.engine.worker_process import WorkerEnded, WorkerLate
 
         if self._process is None:
@@ -235,11 +232,28 @@ class Trial:
             response: Response = pickle.loads(self._process.receive(timeout))
         except WorkerLate:
             self.end()
-            return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
+            return _hung(timeout)
         except WorkerEnded as ended:
             self.end()
             return Response(problem=f"its process ended with {ended.ending}", died=True)
         return response
+
+    def _ask_in_thread(self, position: TrialPosition, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
+        """Return the response of the trait, which runs on in a thread of this process if it hangs."""
+        responses: list[Response] = []
+        work = partial(lambda view: responses.append(ask(self.trait, view, stop_after)), position.view(nodes))
+        thread = threading.Thread(target=work, name="vindibot-trial", daemon=True)
+        faulthandler.dump_traceback_later(timeout + STUCK, exit=True)
+        try:
+            thread.start()
+            thread.join(timeout)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        return responses[0] if responses else _hung(timeout)
+
+
+def _hung(timeout: float) -> Response:
+    return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
 
 
 def serve(requests: Any, setup: Any) -> None:

@@ -162,7 +162,6 @@ class Workers:
         if one.dead:
             return
         if started.cancelled() or started.exception() is not None:
-            self._failure = self._failure or f"it cannot be started: {started.exception()!r}"
             self._died(one)
             return
         self._watch(one)
@@ -193,7 +192,7 @@ class Workers:
         if failed < START_ATTEMPTS:
             self._add(one.index)
             return
-        self._failure = self._failure or f"it dies before it is ready, with {one.process.ending}"
+        self._failure = self._failure or f"it dies before it is ready, with {one.process.ending or 'the fork server'}"
         self._changed.set()
         pause = min(30.0, 0.25 * 2 ** (failed - START_ATTEMPTS))
         log.error("worker dies before it is ready", worker=one.index, reason=self._failure, next_try_s=pause)
