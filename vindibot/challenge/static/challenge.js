@@ -1,4 +1,5 @@
-// The page of challenges: the form, the game, and the next game. If several people play one game, `People` fills the page.
+// The page of challenges: the form, the game, and the next game. If several people play one game, `People` fills the
+// page.
 
 import * as api from './api.js';
 import { Choice } from './choose.js';
@@ -11,9 +12,16 @@ class Page {
   constructor(main) {
     const theme = button('Dark or light', '◐', () => this.switchTheme(), { class: 'plain' });
     this.body = el('div', { class: 'body' });
-    main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }), el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
-    this.switchTheme = watchTheme((now) => { this.theme = now; this.shown?.setTheme(now); });
-    watchMotion((still) => { this.still = still; this.shown?.setStill?.(still); });
+    main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }),
+      el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
+    this.switchTheme = watchTheme((now) => {
+      this.theme = now;
+      this.shown?.setTheme(now);
+    });
+    watchMotion((still) => {
+      this.still = still;
+      this.shown?.setStill?.(still);
+    });
     if (Number(main.dataset.people) > 1) this.shown = new People(this.body, { theme: this.theme, still: this.still });
     else this.choose();
   }
@@ -24,7 +32,8 @@ class Page {
     try {
       this.offers = await api.offers();
     } catch (problem) {
-      this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }), el('button', { type: 'button', class: 'roomy', on: { click: () => this.choose() }, text: 'Try again' }));
+      this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }),
+        el('button', { type: 'button', class: 'roomy', on: { click: () => this.choose() }, text: 'Try again' }));
       return;
     }
     const choice = this._put(new Choice(this.body, this.offers, async (wanted, pace) => {

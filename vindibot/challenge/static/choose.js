@@ -1,5 +1,5 @@
-// The form in which the person chooses opponents, map and pace. The browser stores the last choice. The form first selects this
-// choice, without bots and maps that no longer exist.
+// The form in which the person chooses opponents, map and pace. The browser stores the last choice. The form first
+// selects this choice, without bots and maps that no longer exist.
 
 import { mapOf } from './api.js';
 import { Board } from '/viewer/board.js';
@@ -10,7 +10,8 @@ import { store, stored } from '/viewer/storage.js';
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 const LIMITS = [150, 300, 500, 1000, 2000, 5000];
-/** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's limit counts. */
+/** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's
+ *  limit counts. */
 export const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
@@ -18,24 +19,33 @@ const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 export class Choice {
-  /** Make the form in the element `host`. When the person presses Play, call `start` with the request for a game and the pace. */
+  /** Make the form in the element `host`. When the person presses Play, call `start` with the request for a game and
+   *  the pace. */
   constructor(host, offers, start) {
     this.offers = offers;
     this.seed = Math.floor(Math.random() * offers.largest_seed);
     this.start = start;
     this.theme = 'dark';
-    const before = JSON.parse(stored(MEMORY)) ?? {}, { first } = offers;
+    const before = JSON.parse(stored(MEMORY)) ?? {},
+      { first } = offers;
     const bots = this._bots(before.bots);
-    this.name = el('input', { type: 'text', id: 'name', maxlength: offers.longest_name, required: true, autocomplete: 'nickname', value: before.name ?? 'You' });
-    this.hero = el('select', { id: 'hero' }, [1, 2, 3, 4].map((hero) => el('option', { value: hero, text: `hero ${hero}${hero === 1 ? ' (moves first)' : ''}` })));
+    this.name = el('input', { type: 'text', id: 'name', maxlength: offers.longest_name, required: true,
+      autocomplete: 'nickname', value: before.name ?? 'You' });
+    this.hero = el('select', { id: 'hero' }, [1, 2, 3, 4].map((hero) => el('option', { value: hero,
+      text: `hero ${hero}${hero === 1 ? ' (moves first)' : ''}` })));
     this.bots = bots.map((bot, index) => this._opponent(index, bot));
     this.map = this._maps();
-    this.size = el('select', { id: 'size' }, el('option', { value: '', text: 'any size' }), SIZES.map((size) => el('option', { value: size, text: `${size} × ${size}` })));
+    this.size = el('select', { id: 'size' }, el('option', { value: '', text: 'any size' }),
+      SIZES.map((size) => el('option', { value: size, text: `${size} × ${size}` })));
     this.again = button('Another map', 'Another', () => this._another(), { class: 'roomy' });
-    this.rounds = el('input', { type: 'number', id: 'rounds', min: 1, max: 600, required: true, value: before.rounds ?? first.rounds });
-    this.pace = el('select', { id: 'pace' }, PACES.map((pace) => el('option', { value: pace, text: this._pace(pace) })));
-    this.limit = el('select', { id: 'limit' }, [...new Set([...LIMITS, first.limit_ms])].filter((ms) => ms > offers.margin_ms).sort((a, b) => a - b)
-      .map((ms) => el('option', { value: ms, text: `at most ${seconds(ms)}${ms === 1000 ? ', as in the game' : ''}` })));
+    const rounds = before.rounds ?? first.rounds;
+    this.rounds = el('input', { type: 'number', id: 'rounds', min: 1, max: 600, required: true, value: rounds });
+    this.pace = el('select', { id: 'pace' },
+      PACES.map((pace) => el('option', { value: pace, text: this._pace(pace) })));
+    const limits = [...new Set([...LIMITS, first.limit_ms])].filter((ms) => ms > offers.margin_ms);
+    limits.sort((a, b) => a - b);
+    const limitText = (ms) => `at most ${seconds(ms)}${ms === 1000 ? ', as in the game' : ''}`;
+    this.limit = el('select', { id: 'limit' }, limits.map((ms) => el('option', { value: ms, text: limitText(ms) })));
     this._pick(this.hero, first.hero ?? before.hero ?? 1);
     this._pick(this.size, before.size ?? '');
     this._pick(this.pace, before.pace ?? 0);
@@ -45,8 +55,13 @@ export class Choice {
     this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
     this.preview = el('div', {});
     this.facts = el('p', { class: 'said' });
-    const field = (label, control, ...more) => el('div', { class: 'field' }, el('label', { for: control.id, text: label }), el('div', { class: 'row' }, control, more));
-    this.form = el('form', { class: 'panel choice', on: { submit: (event) => { event.preventDefault(); this._go(); } } },
+    const field = (label, control, ...more) => el('div', { class: 'field' },
+      el('label', { for: control.id, text: label }), el('div', { class: 'row' }, control, more));
+    const submit = (event) => {
+      event.preventDefault();
+      this._go();
+    };
+    this.form = el('form', { class: 'panel choice', on: { submit } },
       el('div', { class: 'pair' }, field('Your name', this.name), field('You are', this.hero)),
       el('fieldset', { class: 'opponents' }, el('legend', { text: 'Against' }), this.bots.map(({ row }) => row)),
       el('div', { class: 'pair' }, field('Map', this.map), field('Size', this.size, this.again)),
@@ -84,20 +99,24 @@ export class Choice {
     return limit ? `up to ${limit} s per move` : 'no time limit';
   }
 
-  /** Return the ids of the bots to select: the bots that the command named, else the bots of the last game. A default bot replaces
-   *  each bot of the last game that no longer exists. */
+  /** Return the ids of the bots to select: the bots that the command named, else the bots of the last game. A
+   *  default bot replaces each bot of the last game that no longer exists. */
   _bots(before) {
     const offered = new Set(this.offers.bots.filter((bot) => !bot.problem).map((bot) => bot.id));
     const { first } = this.offers;
-    return first.named || before?.length !== 3 ? first.bots : first.bots.map((bot, index) => (offered.has(before[index]) ? before[index] : bot));
+    if (first.named || before?.length !== 3) return first.bots;
+    return first.bots.map((bot, index) => (offered.has(before[index]) ? before[index] : bot));
   }
 
   _opponent(index, chosen) {
-    const ambiguous = new Set(this.offers.bots.map((bot) => bot.name).filter((name, i, all) => all.indexOf(name) !== i));
+    const names = this.offers.bots.map((bot) => bot.name);
+    const ambiguous = new Set(names.filter((name, i) => names.indexOf(name) !== i));
     const number = el('span', { class: 'number' });
     const select = el('select', {}, this.offers.bots.map((bot) => {
-      const shown = ambiguous.has(bot.name) || bot.where !== 'comes with vindibot' ? `${bot.name} (${bot.where})` : bot.name;
-      return el('option', { value: bot.id, disabled: Boolean(bot.problem), title: bot.problem || bot.where, text: bot.problem ? `${bot.name}: cannot be read` : shown });
+      const shown = ambiguous.has(bot.name) || bot.where !== 'comes with vindibot' ?
+        `${bot.name} (${bot.where})` : bot.name;
+      return el('option', { value: bot.id, disabled: Boolean(bot.problem), title: bot.problem || bot.where,
+        text: bot.problem ? `${bot.name}: cannot be read` : shown });
     }));
     this._pick(select, chosen);
     return { select, number, row: el('div', { class: 'opponent' }, number, select) };
@@ -116,7 +135,8 @@ export class Choice {
   _maps() {
     const groups = new Map();
     for (const map of this.offers.maps) {
-      const option = el('option', { value: map.id, text: map.size && map.group ? `${map.name} (${map.size})` : map.name });
+      const text = map.size && map.group ? `${map.name} (${map.size})` : map.name;
+      const option = el('option', { value: map.id, text });
       if (!groups.has(map.group)) groups.set(map.group, map.group ? el('optgroup', { label: map.group }) : []);
       const group = groups.get(map.group);
       if (Array.isArray(group)) group.push(option);
@@ -126,7 +146,8 @@ export class Choice {
   }
 
   _pick(select, value) {
-    if ([...select.options].some((option) => option.value === String(value) && !option.disabled)) select.value = value;
+    const fits = (option) => option.value === String(value) && !option.disabled;
+    if ([...select.options].some(fits)) select.value = value;
   }
 
   _another() {
@@ -136,7 +157,8 @@ export class Choice {
 
   /** Draw the selected map. */
   async _show() {
-    const random = this.map.value === 'random', asked = (this.asked = {});
+    const random = this.map.value === 'random',
+      asked = (this.asked = {});
     this.size.disabled = this.again.disabled = !random;
     this.rounds.disabled = this.map.value === 'turn';
     try {
@@ -144,27 +166,43 @@ export class Choice {
       if (asked !== this.asked) return;
       this.board?.remove();
       const tiles = Uint8Array.from(map.tiles, (letter) => TILES[letter]);
-      this.board = new Board(this.preview, { size: map.size, tiles, spawns: map.spawns, label: `The map: ${map.size} by ${map.size} squares` });
+      this.board = new Board(this.preview, { size: map.size, tiles, spawns: map.spawns,
+        label: `The map: ${map.size} by ${map.size} squares` });
       this.board.setTheme(this.theme);
       this.board.setNames(false);
       this.board.frame({
-        owners: Uint8Array.from(map.owners ?? tiles, (owner) => (map.owners ? owner : 0)), effects: [],
+        owners: Uint8Array.from(map.owners ?? tiles, (owner) => (map.owners ? owner : 0)),
+        effects: [],
         heroes: (map.heroes ?? map.spawns.map((square) => ({ square, life: 100, crashed: false })))
-          .map(({ square, life, crashed }) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life, crashed, alpha: 1 })),
+          .map(({ square, ...hero }) => ({
+            ...hero,
+            x: square < 0 ? -9 : square % map.size,
+            y: Math.floor(square / map.size),
+            alpha: 1,
+          })),
       });
-      const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
-      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}${map.rounds ? `, ${count(map.rounds, 'round')} left` : ''}`);
+      const mines = tiles.filter((tile) => tile === 3).length,
+        taverns = tiles.filter((tile) => tile === 2).length;
+      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name),
+        `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`,
+        map.rounds ? `, ${count(map.rounds, 'round')} left` : '');
     } catch (problem) {
-      if (asked === this.asked) this.facts.replaceChildren(el('span', { class: 'problem', role: 'alert', text: problem.message }));
+      const alert = el('span', { class: 'problem', role: 'alert', text: problem.message });
+      if (asked === this.asked) this.facts.replaceChildren(alert);
     }
   }
 
   _go() {
     this.problem.textContent = '';
     const wanted = {
-      name: this.name.value.trim(), hero: Number(this.hero.value), bots: this.bots.map(({ select }) => select.value), map: this.map.value,
-      size: this.map.value === 'random' && this.size.value ? Number(this.size.value) : null, map_seed: this.seed,
-      rounds: Number(this.rounds.value), limit_ms: Number(this.limit.value),
+      name: this.name.value.trim(),
+      hero: Number(this.hero.value),
+      bots: this.bots.map(({ select }) => select.value),
+      map: this.map.value,
+      size: this.map.value === 'random' && this.size.value ? Number(this.size.value) : null,
+      map_seed: this.seed,
+      rounds: Number(this.rounds.value),
+      limit_ms: Number(this.limit.value),
     };
     const pace = Number(this.pace.value);
     const { name, hero, bots, map, rounds } = wanted;

@@ -1,4 +1,5 @@
-// The panel that shows who is there. The organiser sees the links of the people, and starts and ends games. A person gives a name.
+// The panel that shows who is there. The organiser sees the links of the people, and starts and ends games. A person
+// gives a name.
 
 import * as api from './api.js';
 import { copyText } from '/viewer/clipboard.js';
@@ -9,8 +10,8 @@ import { store, stored } from '/viewer/storage.js';
 const MEMORY = 'vindibot-challenge-name';
 
 export class Gathering {
-  /** `state` is the host's state, `links` are the links of the people in the order of their heroes, if we are the organiser.
-   *  `changed` is called when we have changed the state. */
+  /** `state` is the host's state, `links` are the links of the people in the order of their heroes, if we are the
+   *  organiser. `changed` is called when we have changed the state. */
   constructor(token, state, links, changed) {
     this.token = token;
     this.changed = changed;
@@ -22,18 +23,23 @@ export class Gathering {
     this.problem = el('p', { class: 'problem', role: 'alert' });
     const people = state.heroes.flatMap(({ person }, hero) => (person ? [hero] : []));
     this.heroes = state.heroes.map((_, hero) => this._hero(hero, links[people.indexOf(hero)]));
-    this.host = el('section', { class: 'panel gathering', 'aria-label': 'People' }, el('h2', {}, this.head), this.words, this._form(), this._acts(),
+    this.host = el('section', { class: 'panel gathering', 'aria-label': 'People' }, el('h2', {}, this.head),
+      this.words, this._form(), this._acts(),
       el('ul', { class: 'gathered' }, this.heroes.map(({ row }) => row)), this.problem);
   }
 
   _hero(hero, link) {
-    const name = foreign('', { class: 'name' }), note = el('span', { class: 'here' });
+    const name = foreign('', { class: 'name' }),
+      note = el('span', { class: 'here' });
     const number = el('span', { class: 'number', text: hero + 1 });
     const copied = el('span', { class: 'here', role: 'status' });
-    const copy = async () => { copied.textContent = (await copyText(link.link)) ? 'Copied' : 'Copy the address of the link yourself'; };
+    const copy = async () => {
+      copied.textContent = (await copyText(link.link)) ? 'Copied' : 'Copy the address of the link yourself';
+    };
     const details = link ? el('details', { open: true }, el('summary', { text: `Link of hero ${hero + 1}` }),
       el('img', { class: 'code', src: link.code, alt: `QR code of the link of hero ${hero + 1}` }),
-      el('p', { class: 'row' }, el('a', { class: 'button', href: link.link, target: '_blank', rel: 'noopener', text: 'Open' }),
+      el('p', { class: 'row' }, el('a', { class: 'button', href: link.link, target: '_blank', rel: 'noopener',
+          text: 'Open' }),
         el('button', { type: 'button', class: 'roomy', on: { click: copy }, text: 'Copy' }), copied)) : null;
     const row = el('li', { class: 'one', 'data-hero': hero }, el('p', { class: 'who' }, number, name, note), details);
     row.style.setProperty('--hero', HEROES[hero].main);
@@ -42,9 +48,15 @@ export class Gathering {
 
   /** The form for the name of a person. */
   _form() {
-    this.name = el('input', { type: 'text', id: 'name', maxlength: 30, required: true, autocomplete: 'nickname', value: stored(MEMORY) ?? '' });
-    this.form = el('form', { class: 'naming', hidden: true, on: { submit: (event) => { event.preventDefault(); this._come(); } } },
-      el('label', { for: 'name', text: 'Your name' }), el('div', { class: 'row' }, this.name, el('button', { type: 'submit', class: 'go', text: 'I am here' })));
+    this.name = el('input', { type: 'text', id: 'name', maxlength: 30, required: true, autocomplete: 'nickname',
+      value: stored(MEMORY) ?? '' });
+    const submit = (event) => {
+      event.preventDefault();
+      this._come();
+    };
+    this.form = el('form', { class: 'naming', hidden: true, on: { submit } },
+      el('label', { for: 'name', text: 'Your name' }), el('div', { class: 'row' }, this.name,
+        el('button', { type: 'submit', class: 'go', text: 'I am here' })));
     return this.form;
   }
 
@@ -55,9 +67,11 @@ export class Gathering {
   }
 
   _acts() {
-    const act = (text, press, kind) => el('button', { type: 'button', class: kind, hidden: true, on: { click: press }, text });
+    const act = (text, press, kind) => el('button', { type: 'button', class: kind, hidden: true, on: { click: press },
+      text });
     this.start = act('Start', () => this._try(api.start(this.token)), 'go');
-    this.end = act('End the game', () => window.confirm('End this game for all people?') && this._try(api.endGame(this.token)), 'roomy');
+    const end = () => window.confirm('End this game for all people?') && this._try(api.endGame(this.token));
+    this.end = act('End the game', end, 'roomy');
     return el('div', { class: 'row' }, this.start, this.end);
   }
 
@@ -73,15 +87,19 @@ export class Gathering {
 
   /** Show a state of the host. `beside` says whether the panel is beside a game. */
   show(state, beside) {
-    const { heroes } = state, people = heroes.filter(({ person }) => person), here = people.filter((one) => one.name && one.here);
-    const idle = state.state === 'waiting' || state.state === 'over', organises = this.role === 'organiser';
-    const text = state.state === 'starting' ? 'The game begins …' : `${here.length} of ${people.length} people are here`;
+    const { heroes } = state, people = heroes.filter(({ person }) => person),
+      here = people.filter((one) => one.name && one.here);
+    const idle = state.state === 'waiting' || state.state === 'over',
+      organises = this.role === 'organiser';
+    const text = state.state === 'starting' ? 'The game begins …' :
+      `${here.length} of ${people.length} people are here`;
     if (this.head.textContent !== text) this.head.textContent = text;
     this.words.textContent = this._words(state);
     this.form.hidden = this.role !== 'person' || Boolean(heroes[this.me].name);
     this.start.hidden = !organises || !idle;
     this.start.disabled = !here.length;
-    this.start.textContent = state.game ? 'Play again' : here.length < people.length ? 'Start without the others' : 'Start';
+    this.start.textContent = state.game ? 'Play again' : here.length < people.length ? 'Start without the others' :
+      'Start';
     this.end.hidden = !organises || state.state !== 'playing';
     this.host.classList.toggle('beside', beside);
     this.host.classList.toggle('asking', !this.form.hidden);
@@ -95,7 +113,8 @@ export class Gathering {
   _showHero(cells, hero, one, { state }, beside) {
     const came = one.person && Boolean(one.name);
     cells.name.textContent = one.name || `hero ${hero + 1}`;
-    cells.note.textContent = !one.person ? 'bot' : hero === this.me ? 'you' : !came ? 'not here yet' : one.here ? 'here' : 'away';
+    cells.note.textContent = !one.person ? 'bot' : hero === this.me ? 'you' : !came ? 'not here yet' : one.here ?
+      'here' : 'away';
     cells.row.classList.toggle('came', came && one.here);
     // The code of a person who is here is hidden, so that nobody takes it by mistake. It can be opened again.
     if (cells.details && (came !== cells.came || (beside && !cells.beside))) cells.details.open = !came && !beside;
@@ -107,14 +126,20 @@ export class Gathering {
   _words({ state, heroes, game, seconds, rounds }) {
     const facts = `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${seconds} s for a move of a person.`;
     if (this.role === 'organiser') {
-      if (game) return state === 'playing' ? 'A person who is late stays for this turn. A person who is away can open the link again.' : 'You can start the next game. Bots play for people who are not here.';
-      return `Each person opens one link. The game begins when all are here. If you start it earlier, bots play for the others. ${facts}`;
+      if (game) return state === 'playing' ?
+        'A person who is late stays for this turn. A person who is away can open the link again.' :
+        'You can start the next game. Bots play for people who are not here.';
+      return 'Each person opens one link. The game begins when all are here. ' +
+        `If you start it earlier, bots play for the others. ${facts}`;
     }
     if (this.role === 'person') {
-      const you = heroes[this.me].name, playing = game?.people.includes(this.me);
+      const you = heroes[this.me].name,
+        playing = game?.people.includes(this.me);
       if (!you) return `You play hero ${this.me + 1}. ${facts}`;
-      if (state === 'playing' && playing) return `You play hero ${this.me + 1}. If you are late, your hero stays for this turn.`;
-      return `You play hero ${this.me + 1}${game ? ' in the next game' : ''}. It begins when it is started on the start page${game ? '' : ', or when all are here'}.`;
+      if (state === 'playing' && playing)
+        return `You play hero ${this.me + 1}. If you are late, your hero stays for this turn.`;
+      return `You play hero ${this.me + 1}${game ? ' in the next game' : ''}. ` +
+        `It begins when it is started on the start page${game ? '' : ', or when all are here'}.`;
     }
     return game ? '' : `The game has not begun. ${facts}`;
   }

@@ -1,5 +1,5 @@
-// The page of a game of several people, for its three kinds of visitors: the organiser with the start page, a person with the link
-// of a hero, and a spectator. The part of the page's address after # is the token of the link.
+// The page of a game of several people, for its three kinds of visitors: the organiser with the start page, a person
+// with the link of a hero, and a spectator. The part of the page's address after # is the token of the link.
 
 import * as api from './api.js';
 import { Gathering } from './gathering.js';
@@ -63,7 +63,8 @@ export class People {
   async take(state) {
     if (!this.gathering) {
       if (state.role === 'organiser') hide(this.token);
-      this.gathering = new Gathering(this.token, state, state.role === 'organiser' ? await api.links(this.token) : [], () => this.look());
+      this.gathering = new Gathering(this.token, state, state.role === 'organiser' ? await api.links(this.token) : [],
+        () => this.look());
       this.gathering.host.append(this.problem);
       this.host.replaceChildren(this.gathering.host);
     }
@@ -74,7 +75,8 @@ export class People {
 
   /** Show the newest game: with the ways to steer a hero if we play in it. */
   async _open(state) {
-    const bundle = await api.newestGame(this.token), plays = bundle.me !== null;
+    const bundle = await api.newestGame(this.token),
+      plays = bundle.me !== null;
     this.shown?.remove();
     this.host.replaceChildren();
     this.id = state.game.id;

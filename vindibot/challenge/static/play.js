@@ -14,9 +14,9 @@ const MARKS = new Set(['sums', 'line', 'goals']);
 const MEMORY = 'vindibot-challenge-votes';
 
 export class Play extends Seat {
-  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if the person has not moved (0:
-   *  never). `limit` is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`,
-   *  `choose`. */
+  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if the person has not
+   *  moved (0: never). `limit` is the server's limit in seconds (0: none). `done` has the functions for the end of
+   *  the game: `again`, `choose`. */
   constructor(host, begun, { pace, limit, ...options }, done) {
     super(host, begun.bundle, options);
     this.begun = begun;
@@ -39,19 +39,23 @@ export class Play extends Seat {
     this.why = new Why(why, game);
     this.box = el('input', { type: 'checkbox', on: { change: () => this._votes(this.box.checked) } });
     this.tabs = this.others.map((hero) => {
-      const tab = el('button', { type: 'button', class: 'tab', 'data-hero': hero, on: { click: () => this._choose(hero) } }, el('span', { class: 'number', text: hero + 1 }), foreign(game.names[hero], { class: 'name' }));
+      const click = () => this._choose(hero);
+      const tab = el('button', { type: 'button', class: 'tab', 'data-hero': hero, on: { click } },
+        el('span', { class: 'number', text: hero + 1 }), foreign(game.names[hero], { class: 'name' }));
       tab.style.setProperty('--hero', HEROES[hero].main);
       return tab;
     });
     this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Bot' }, this.tabs), why);
     this.side.append(el('section', { class: 'panel why', 'aria-label': 'How the bots decided' },
-      el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box, 'Show how the bots decided'), this.decisions));
+      el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box,
+        'Show how the bots decided'), this.decisions));
   }
 
   _leave() {
     const { signal } = this.ends;
     document.addEventListener('keydown', (event) => {
-      if (event.key.toLowerCase() === 'v' && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest?.('input:not([type=checkbox]), select')) this._votes(!this.box.checked);
+      if (event.key.toLowerCase() !== 'v' || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!event.target.closest?.('input:not([type=checkbox]), select')) this._votes(!this.box.checked);
     }, { signal });
     window.addEventListener('pagehide', () => api.leave(this.begun.secret), { signal });
     window.addEventListener('beforeunload', (event) => { if (!this.over) event.preventDefault(); }, { signal });
@@ -71,7 +75,8 @@ export class Play extends Seat {
   }
 
   _time() {
-    const whole = this.pace || this.limit, left = whole - (performance.now() - this.asked) / 1000;
+    const whole = this.pace || this.limit,
+      left = whole - (performance.now() - this.asked) / 1000;
     if (this.turn === null || !whole || (!this.pace && left >= COUNTDOWN_S)) return null;
     return { left, whole: this.pace || COUNTDOWN_S };
   }
@@ -170,8 +175,12 @@ export class Play extends Seat {
   }
 
   _finish(head, words) {
-    const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press }, text: label });
+    const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press },
+      text: label });
     this.leaving.hidden = true;
-    super._finish(head, words, [act('Play again', () => this.done.again(), 'go'), act('New choice', () => this.done.choose(), 'roomy')]);
+    super._finish(head, words, [
+      act('Play again', () => this.done.again(), 'go'),
+      act('New choice', () => this.done.choose(), 'roomy'),
+    ]);
   }
 }

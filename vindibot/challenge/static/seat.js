@@ -15,7 +15,8 @@ export class Seat extends Show {
     this.queued = null; // the direction that was chosen while the opponents moved
     this.sent = -1; // the last turn for which a move was sent
     this.pad = pad((direction) => this.move(direction, false));
-    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
+    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ',
+      el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
     this.around = el('p', { class: 'unseen', role: 'status' });
     this.stage.append(this.pad, this.hint, this.around);
     this._steer();
@@ -30,11 +31,13 @@ export class Seat extends Show {
     let pointed = false;
     document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
     document.addEventListener('keydown', () => { pointed = false; }, { signal, capture: true });
-    document.addEventListener('click', (event) => { if (pointed && !event.target.closest?.('input[type=text]')) setTimeout(() => document.activeElement?.blur()); }, { signal });
+    document.addEventListener('click', (event) => {
+      if (pointed && !event.target.closest?.('input[type=text]')) setTimeout(() => document.activeElement?.blur());
+    }, { signal });
   }
 
-  /** Play the game with this id to the end. `sends` sends a move: a direction, the turn, and a function that is called with true
-   *  when the connection is lost, and with false when it is back. */
+  /** Play the game with this id to the end. `sends` sends a move: a direction, the turn, and a function that is
+   *  called with true when the connection is lost, and with false when it is back. */
   play(id, sends) {
     this.sends = sends;
     this.follow(id);
@@ -44,7 +47,8 @@ export class Seat extends Show {
   /** Note whether it is our turn. If a direction was queued, send it. */
   _ask() {
     const { game } = this, now = game.turns[game.last];
-    const ours = !this.over && !game.ending && game.mover(game.last) === game.me && !game.hero(game.last, game.me).crashed;
+    const ours = !this.over && !game.ending && game.mover(game.last) === game.me &&
+      !game.hero(game.last, game.me).crashed;
     if (!ours) this.turn = null;
     else if (now !== this.turn && now > this.sent) {
       this.turn = now;
@@ -63,20 +67,28 @@ export class Seat extends Show {
   /** Return our hero's life and gold, what happened since its last move, and what is beside it, in words. */
   _surroundings() {
     const { game } = this, { size, me, last } = game, { square, life, gold } = game.hero(last, me);
-    const column = square % size, row = Math.floor(square / size);
+    const column = square % size,
+      row = Math.floor(square / size);
     const what = (at, inside) => {
-      const hero = game.heroes(last).findIndex((one) => inside && one.square === at), tile = inside ? game.tiles[at] : WOOD;
+      const hero = game.heroes(last).findIndex((one) => inside && one.square === at),
+        tile = inside ? game.tiles[at] : WOOD;
       if (hero >= 0) return `hero ${hero + 1}`;
       if (tile !== MINE) return tile === WOOD ? 'blocked' : tile === TAVERN ? 'tavern' : 'free';
       const owner = game.owners[last][game.mineIndex.get(at)] - 1;
       return owner === me ? 'your mine' : owner < 0 ? 'mine of nobody' : `mine of hero ${owner + 1}`;
     };
-    const beside = [null, what(square - size, row > 0), what(square + size, row < size - 1), what(square + 1, column < size - 1), what(square - 1, column > 0)];
-    const places = [1, 2, 3, 4].map((direction) => `${DIRECTIONS[direction]} ${beside[direction]}`);
-    return `${this._happened(last)} Your life is ${life}, your gold ${gold}. ${places.join(', ')}.`;
+    const beside = [
+      what(square - size, row > 0),
+      what(square + size, row < size - 1),
+      what(square + 1, column < size - 1),
+      what(square - 1, column > 0),
+    ];
+    const places = beside.map((place, index) => `${DIRECTIONS[index + 1]} ${place}`).join(', ');
+    return `${this._happened(last)} Your life is ${life}, your gold ${gold}. ${places}.`;
   }
 
-  /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held down. */
+  /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held
+   *  down. */
   move(direction, held) {
     if (this.over) return;
     if (this.turn !== null) this._send(direction);
@@ -88,7 +100,8 @@ export class Seat extends Show {
     this.sent = turn;
     this.turn = this.queued = null;
     this.show();
-    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'Connection lost, trying again' : '')).catch((problem) => this._refused(problem));
+    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'Connection lost, trying again' : ''))
+      .catch((problem) => this._refused(problem));
   }
 
   /** A move was refused. The events of the game show how it goes on. */
@@ -102,8 +115,10 @@ export class Seat extends Show {
       super._end();
       return;
     }
-    const rank = 1 + heroes.filter((hero) => hero.gold > gold).length, shared = heroes.filter((hero) => hero.gold === gold).length > 1;
-    this._finish(rank === 1 && !shared ? 'You have won!' : `You came ${shared ? 'equal ' : ''}${PLACES[rank]}`, `with ${gold} gold.`);
+    const rank = 1 + heroes.filter((hero) => hero.gold > gold).length,
+      shared = heroes.filter((hero) => hero.gold === gold).length > 1;
+    this._finish(rank === 1 && !shared ? 'You have won!' : `You came ${shared ? 'equal ' : ''}${PLACES[rank]}`,
+      `with ${gold} gold.`);
   }
 
   _finish(head, words, acts) {

@@ -1,5 +1,5 @@
-// One game as everybody sees it: the board, the heroes, whose turn it is, the time that is left, and the result. The server sends
-// the states as events, ply by ply. `Seat` (seat.js) adds the ways to steer a hero.
+// One game as everybody sees it: the board, the heroes, whose turn it is, the time that is left, and the result. The
+// server sends the states as events, ply by ply. `Seat` (seat.js) adds the ways to steer a hero.
 
 import { Board } from '/viewer/board.js';
 import { Clock } from '/viewer/clock.js';
@@ -9,7 +9,8 @@ import { Scenes } from '/viewer/scene.js';
 import { Stream } from '/viewer/stream.js';
 import { HeroTable } from '/viewer/table.js';
 
-/** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown faster. */
+/** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown
+ *  faster. */
 const SPEED = 2;
 /** Milliseconds between two updates of the time that is left. */
 const TICK_MS = 100;
@@ -39,11 +40,19 @@ export class Show {
 
   _build(host) {
     const { game } = this;
-    const board = el('div', {}), table = el('section', { class: 'panel', 'aria-label': 'Heroes' });
-    this.board = new Board(board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: game.bundle.spawns });
+    const board = el('div', {}),
+      table = el('section', { class: 'panel', 'aria-label': 'Heroes' });
+    this.board = new Board(board, {
+      size: game.size,
+      tiles: game.tiles,
+      names: game.names,
+      me: game.me,
+      spawns: game.spawns,
+    });
     this.table = new HeroTable(table, game, (hero) => this._choose(hero));
     for (const mark of table.querySelectorAll('.ours')) mark.textContent = 'you';
-    if (!this.chooses) for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
+    if (!this.chooses)
+      for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
     this.turnNow = el('p', { class: 'turn', role: 'status' });
     this.seconds = el('span', { class: 'seconds' });
     this.left = el('span', { class: 'fill' });
@@ -102,7 +111,11 @@ export class Show {
       this.table.show(state);
       this.table.finish();
       this.said.textContent = this._happened(state);
-      this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
+      const places = game.heroes(state).map(({ life, gold, mines, square }, i) => {
+        const name = i === game.me ? 'You' : game.names[i], row = Math.floor(square / game.size) + 1;
+        return `${name}: life ${life}, gold ${gold}, mines ${mines}, row ${row}, column ${(square % game.size) + 1}`;
+      });
+      this.board.describe(`The board at turn ${game.turns[state]}. ${places.join('; ')}.`);
     }
     if (!this.over) this._status();
   }
@@ -110,13 +123,15 @@ export class Show {
   /** Return the events of the round before a state, in words. */
   _happened(state) {
     const { game } = this, name = (hero) => `${hero + 1} ${game.names[hero]}`;
-    const words = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, name) : []));
+    const plies = game.plies.slice(Math.max(0, state - 4), state).filter((ply) => ply.e);
+    const words = plies.flatMap((ply) => describe(ply, name));
     return words.length ? `${words.join('. ')}.` : '';
   }
 
   _status() {
     const { game } = this, round = Math.floor(game.turns[game.last] / 4) + 1, rounds = game.bundle.max_turns / 4;
-    const word = this.trouble || (this.turn !== null ? 'Your move' : this.id ? this._moving(game.mover(game.last)) : 'The game begins');
+    const word = this.trouble || (this.turn !== null ? 'Your move' : this.id ? this._moving(game.mover(game.last)) :
+      'The game begins');
     const whole = `Round ${Math.min(round, rounds)} of ${rounds}. ${word}`;
     if (this.turnNow.textContent !== whole) this.turnNow.textContent = whole;
     this.turnNow.classList.toggle('ours-now', this.turn !== null);
@@ -124,7 +139,8 @@ export class Show {
 
   /** Return the words for the time in which another hero moves. */
   _moving(hero) {
-    return this.people?.people.includes(hero) && this.people.away[hero] ? `${this.game.names[hero]} is away` : `${this.game.names[hero]} moves`;
+    return this.people?.people.includes(hero) && this.people.away[hero] ? `${this.game.names[hero]} is away` :
+      `${this.game.names[hero]} moves`;
   }
 
   /** Return the time for the current move, in seconds: `left` of `whole`. Return null if no time is shown. */
@@ -132,12 +148,14 @@ export class Show {
     const { game, people } = this, hero = game.mover(game.last), now = performance.now();
     if (!people?.people.includes(hero)) return null;
     const whole = people.limits_ms[hero] / 1000;
-    const left = people.turn === game.turns[game.last] ? (people.left_ms - now + people.at) / 1000 : whole - (now - this.since) / 1000;
+    const known = people.turn === game.turns[game.last];
+    const left = known ? (people.left_ms - now + people.at) / 1000 : whole - (now - this.since) / 1000;
     return { left: Math.min(left, Math.max(whole, people.left_ms / 1000)), whole };
   }
 
   _tick() {
-    const time = this.over ? null : this._time(), left = time && Math.max(0, time.left);
+    const time = this.over ? null : this._time(),
+      left = time && Math.max(0, time.left);
     this.left.style.width = time ? `${Math.min(100, (100 * left) / time.whole)}%` : '0';
     this.left.className = `fill ${time && left < time.whole / 3 ? 'bad' : 'good'}`;
     this.seconds.textContent = time ? `${Math.ceil(left)} s left` : '';
@@ -158,8 +176,10 @@ export class Show {
     this.over = true;
     this.turn = null;
     this._tick();
-    this.result.replaceChildren(el('h2', { tabindex: -1 }, head), words ? el('p', { text: words }) : '', el('p', { class: 'row' }, acts,
-      this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'View the game' }) : null));
+    const link = this.id && el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener' });
+    link?.append('View the game');
+    this.result.replaceChildren(el('h2', { tabindex: -1 }, head), words ? el('p', { text: words }) : '',
+      el('p', { class: 'row' }, acts, link));
     this.result.hidden = false;
     this.turnNow.textContent = this.game.ending?.kind === 'finished' ? 'The game is over.' : 'The game has ended.';
     this.turnNow.classList.remove('ours-now');

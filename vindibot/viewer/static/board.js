@@ -1,12 +1,13 @@
-// A board of any size on four canvases. The first has land and mines, and is painted again only where a mine changes its
-// owner. The second has overlays. The third has heroes and effects, and is painted again in each frame. The fourth has arrows and
-// texts of overlays, which names of heroes must not hide.
+// A board of any size on four canvases. The first has land and mines, and is painted again only where a mine changes
+// its owner. The second has overlays. The third has heroes and effects, and is painted again in each frame. The fourth
+// has arrows and texts of overlays, which names of heroes must not hide.
 //
 //   const board = new Board(element, { size, tiles, names, me, spawns });
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
 //   board.mark(marks);                          // see marks.js; null for none
 //
-// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered from 0 in this order.
+// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered from 0 in this
+// order.
 
 import { drawEffects, drawNumbers } from './effects.js';
 import { Marker } from './marks.js';
@@ -39,7 +40,8 @@ export function shortName(name, length = NAME_LENGTH) {
 }
 
 export class Board {
-  /** Make a board inside `host`, an empty element whose width sets the size of the board. `me` is our hero 0..3, or -1. */
+  /** Make a board inside `host`, an empty element whose width sets the size of the board. `me` is our hero 0..3, or
+   *  -1. */
   constructor(host, { size, tiles, names = ['', '', '', ''], me = -1, spawns = [], label = 'The board' }) {
     this.host = host;
     this.size = size;
@@ -172,9 +174,9 @@ export class Board {
 
   // ---- Heroes and effects ----
 
-  /** Show a scene: `owners` (per square: 0 none, 1..4 heroes), four `heroes` { x, y, life, crashed, alpha }, `effects` { kind,
-   *  x, y, hero, t } with t from 0 to 1. With `hasty`, no numbers are drawn. Positions are columns and rows; a fraction is
-   *  between two squares. */
+  /** Show a scene: `owners` (per square: 0 none, 1..4 heroes), four `heroes` { x, y, life, crashed, alpha },
+   *  `effects` { kind, x, y, hero, t } with t from 0 to 1. With `hasty`, no numbers are drawn. Positions are columns
+   *  and rows; a fraction is between two squares. */
   frame(scene) {
     this.scene = scene;
     if (!this.side) return;

@@ -1,5 +1,6 @@
-// Charts of gold, mines and life of the four heroes over time, and of the gold that a review expects. The curves are drawn again only when the game grows or the size changes. A vertical line over the curves shows the
-// time. At first the curves end at the latest state that was shown, so that they do not tell the result. They show the whole game
+// Charts of gold, mines and life of the four heroes over time, and of the gold that a review expects. The curves are
+// drawn again only when the game grows or the size changes. A vertical line over the curves shows the time. At first
+// the curves end at the latest state that was shown, so that they do not tell the result. They show the whole game
 // after it was shown to its end, or if the user asks for it.
 
 import { el, set } from './dom.js';
@@ -244,8 +245,8 @@ export class Charts {
     }
   }
 
-  /** Return the points where a hero's value changes. The result has a list of points for each part of the game between two
-   *  gaps. */
+  /** Return the points where a hero's value changes. The result has a list of points for each part of the game
+   *  between two gaps. */
   _trace(c, field, hero, x, y) {
     const { game } = this;
     c.beginPath();

@@ -7,7 +7,8 @@ export const PACE = 4;
 const FAR = 40;
 
 export class Clock {
-  /** `last()` returns the number of the last known state; `shown(clock)` is called when the page must be drawn again. */
+  /** `last()` returns the number of the last known state; `shown(clock)` is called when the page must be drawn
+   *  again. */
   constructor(last, shown) {
     this.last = last;
     this.shown = shown;

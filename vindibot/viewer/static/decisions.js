@@ -12,7 +12,8 @@ export function runnerUp(turn) {
   return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
 }
 
-/** Return whether a decision is close: another candidate has almost the same sum as the move, and a third candidate has not. */
+/** Return whether a decision is close: another candidate has almost the same sum as the move, and a third candidate
+ *  has not. */
 export function isClose(turn) {
   const other = runnerUp(turn);
   if (other === null || turn.fallback) return false;

@@ -1,8 +1,8 @@
 // Functions that make elements. Texts become text nodes: no text is ever parsed as markup.
 
-/** Return an element with attributes and children (elements or texts; null and false are left out). The attribute `text` is the
- *  text of the element, `on` a table of listeners. The value true sets an attribute without a value, false removes the
- *  attribute. */
+/** Return an element with attributes and children (elements or texts; null and false are left out). The attribute
+ *  `text` is the text of the element, `on` a table of listeners. The value true sets an attribute without a value,
+ *  false removes the attribute. */
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   set(made, attributes);
@@ -19,8 +19,8 @@ export function set(element, attributes) {
   }
 }
 
-/** Return an element for a name or another foreign text. The writing direction of this text does not affect the rest of the
- *  page. */
+/** Return an element for a name or another foreign text. The writing direction of this text does not affect the rest
+ *  of the page. */
 export function foreign(text, attributes = {}) {
   return el('bdi', { ...attributes, text });
 }

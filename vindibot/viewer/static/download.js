@@ -1,5 +1,5 @@
-// The file of the game: the recording of our bot, or the game record of a server or an arena. A self-contained page contains this
-// file in compressed form. Other pages have its address.
+// The file of the game: the recording of our bot, or the game record of a server or an arena. A self-contained page
+// contains this file in compressed form. Other pages have its address.
 
 /** Return the file of the game, null if there is none: { name, kind, save }. `save` downloads the file. */
 export function gameFile(bundle, { record, recording, name: served }) {

@@ -1,5 +1,5 @@
-// Effects of events, drawn over (or under) heroes and mines for a short time. An effect is { kind, x, y, hero, t, ... } with t
-// from 0 to 1; lengths are in device pixels.
+// Effects of events, drawn over (or under) heroes and mines for a short time. An effect is { kind, x, y, hero, t, ... }
+// with t from 0 to 1; lengths are in device pixels.
 
 import { FONT, HEROES, TAU } from './sprites.js';
 

@@ -1,5 +1,5 @@
-// The events of the game: buttons that jump to the next or the previous event of a kind, and a list of the events of the chosen
-// kinds.
+// The events of the game: buttons that jump to the next or the previous event of a kind, and a list of the events of
+// the chosen kinds.
 
 import { badMove, lateReason, runnerUp } from './decisions.js';
 import { button, el, foreign, icon } from './dom.js';
@@ -11,7 +11,8 @@ import { amount } from './why.js';
 const PREVIOUS = ['M14.5 6l-6 6 6 6', ''],
   NEXT = ['M9.5 6l6 6-6 6', ''];
 
-/** The kinds of events: the key, the name, and the strokes of the icon. The list shows the kinds with `shown` at first. */
+/** The kinds of events: the key, the name, and the strokes of the icon. The list shows the kinds with `shown` at
+ *  first. */
 export const KINDS = [
   { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5', shown: true },
   { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10', shown: true },

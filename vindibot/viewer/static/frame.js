@@ -5,8 +5,8 @@
 /** Milliseconds for which the last state is shown before a game begins again. */
 export const REST = 3000;
 
-/** Return what the address of the page asks for. `turn` is null for none. A word such as `autoplay` counts with and without the
- *  value 1; the value 0 switches it off. */
+/** Return what the address of the page asks for. `turn` is null for none. A word such as `autoplay` counts with and
+ *  without the value 1; the value 0 switches it off. */
 export function wishes(address = location) {
   const asked = new URLSearchParams(address.search),
     on = (name) => asked.has(name) && asked.get(name) !== '0',
@@ -22,7 +22,8 @@ export function wishes(address = location) {
 /** Return whether the page is in a frame. */
 export const framed = () => window.parent !== window;
 
-/** Tell the page around this one how high `main` is, now and after each change: `{ type: 'vindibot', height }`, in CSS pixels. */
+/** Tell the page around this one how high `main` is, now and after each change: `{ type: 'vindibot', height }`, in
+ *  CSS pixels. */
 export function tellHeight(main) {
   let told = 0;
   const tell = () => {

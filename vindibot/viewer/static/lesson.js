@@ -1,5 +1,5 @@
-// The mode "learn from mistakes": it shows the position of a bad move without the answer, asks for a move, says what this move was
-// worth, and goes on to the next position. The worst moves come first.
+// The mode "learn from mistakes": it shows the position of a bad move without the answer, asks for a move, says what
+// this move was worth, and goes on to the next position. The worst moves come first.
 
 import { button, el, foreign, set } from './dom.js';
 import { ARROWS, DIRECTIONS } from './names.js';
@@ -13,8 +13,8 @@ const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.
 export const ANSWERS = new Set(['review', 'line', 'goals', 'sums', 'marks']);
 
 export class Lesson {
-  /** Make a lesson of the bad moves of `hero`, or of all heroes for -1. `acts` has the functions `halt(state)`, `answered()` and
-   *  `leave()`. */
+  /** Make a lesson of the bad moves of `hero`, or of all heroes for -1. `acts` has the functions `halt(state)`,
+   *  `answered()` and `leave()`. */
   constructor(game, hero, acts) {
     this.game = game;
     this.acts = acts;

@@ -1,5 +1,5 @@
-// An expected line of a review on the board: what would have happened after a move. It has its own time and its own controls.
-// These controls replace the game's controls until the user goes back to the game.
+// An expected line of a review on the board: what would have happened after a move. It has its own time and its own
+// controls. These controls replace the game's controls until the user goes back to the game.
 
 import { Clock } from './clock.js';
 import { button, el } from './dom.js';
@@ -9,8 +9,8 @@ import { Scenes } from './scene.js';
 import { Transport } from './transport.js';
 
 export class Line {
-  /** Show the line of a reviewed turn; `which` is "best" or "played". `shown` is called when the page must be drawn again,
-   *  `back` when the user goes back to the game. */
+  /** Show the line of a reviewed turn; `which` is "best" or "played". `shown` is called when the page must be drawn
+   *  again, `back` when the user goes back to the game. */
   constructor(game, reviewed, which, { shown, back }) {
     this.reviewed = reviewed;
     this.which = which;

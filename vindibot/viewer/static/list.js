@@ -22,8 +22,8 @@ export class JumpList {
     return [...this.element.children].indexOf(this.row);
   }
 
-  /** Show these rows { key, state, parts }. A row whose key is there already stays, so that the list keeps its place. `parts` is a
-   *  function that returns the elements of a row. */
+  /** Show these rows { key, state, parts }. A row whose key is there already stays, so that the list keeps its
+   *  place. `parts` is a function that returns the elements of a row. */
   fill(rows) {
     const { element, id } = this,
       old = new Map([...element.children].map((row) => [row.id, row]));
@@ -39,7 +39,8 @@ export class JumpList {
     element.hidden = !rows.length;
   }
 
-  /** Select a row, none for -1, and scroll it into view. If `quiet`, do not scroll a list that the user has scrolled. */
+  /** Select a row, none for -1, and scroll it into view. If `quiet`, do not scroll a list that the user has
+   *  scrolled. */
   select(at, quiet = false) {
     const { element, row: old } = this,
       row = element.children[at] ?? null;

@@ -284,8 +284,8 @@ class Page {
 
   // ---- Lines of a review ----
 
-  /** Put the line of a reviewed turn on the board; `which` is "best" or "played". If this line is there already, go back to the
-   *  game. */
+  /** Put the line of a reviewed turn on the board; `which` is "best" or "played". If this line is there already, go
+   *  back to the game. */
   explore(reviewed, which) {
     const { line } = this;
     const shown = line?.reviewed === reviewed && line.which === which;
@@ -365,7 +365,8 @@ class Page {
 
   // ---- The view ----
 
-  /** Show the clock's time. The board is updated at once; during playback, the texts are updated a few times per second. */
+  /** Show the clock's time. The board is updated at once; during playback, the texts are updated a few times per
+   *  second. */
   show() {
     if (this.line) this._showLine();
     else this._showGame();

@@ -3,7 +3,8 @@
 import { BAD } from './names.js';
 import { FONT, TAU } from './sprites.js';
 
-/** Draw a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its middle. */
+/** Draw a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its
+ *  middle. */
 export function diamond(c, x, y, r) {
   c.beginPath();
   c.moveTo(x, y - r);
@@ -18,8 +19,8 @@ export function diamond(c, x, y, r) {
   c.stroke();
 }
 
-/** Draws marks on `context` for a board. The board has a `size`, a `theme`, the `side` of a square, and the `ratio` of device
- *  pixels to CSS pixels. */
+/** Draws marks on `context` for a board. The board has a `size`, a `theme`, the `side` of a square, and the `ratio`
+ *  of device pixels to CSS pixels. */
 export class Marker {
   constructor(context, { size, side, ratio, theme }) {
     this.over = context;
@@ -29,9 +30,9 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw the marks under the heroes: `fills` [square, colour], `texts` [square, text] (\n begins a line), `paths`
-   *  { squares, colour, shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind
-   *  of mark may be missing. */
+  /** Draw the marks under the heroes: `fills` [square, colour], `texts` [square, text] (\n begins a line), `paths` {
+   *  squares, colour, shift } (`shift` is a fraction of a square), and the frames of `goals` { square, colour, text
+   *  }. Each kind of mark may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
@@ -45,7 +46,8 @@ export class Marker {
     for (const goal of marks.goals ?? []) this._goal(goal, place);
   }
 
-  /** Draw the marks over the heroes and their names: `arrows` { square, direction, colour, size } and the texts of `goals`. */
+  /** Draw the marks over the heroes and their names: `arrows` { square, direction, colour, size } and the texts of
+   *  `goals`. */
   drawOver(marks) {
     const s = this.side,
       place = (square) => [(square % this.size) * s, Math.floor(square / this.size) * s];
@@ -154,8 +156,8 @@ export class Marker {
     }
   }
 
-  /** Draw an arrow from the middle of a square. `size` 0..1 sets the length and the thickness of the arrow. Stay (0) is drawn
-   *  as a ring. */
+  /** Draw an arrow from the middle of a square. `size` 0..1 sets the length and the thickness of the arrow. Stay (0)
+   *  is drawn as a ring. */
   _arrow({ square, direction, colour, size }, place) {
     const c = this.over,
       s = this.side,

@@ -1,5 +1,5 @@
-// The game of a page. It gives access to all states of the bundle (docs/viewer-format.md), in any order. Patches add states
-// while the game runs.
+// The game of a page. It gives access to all states of the bundle (docs/viewer-format.md), in any order. Patches add
+// states while the game runs.
 
 import { isClose, lateReason } from './decisions.js';
 import { DIRECTIONS } from './names.js';
@@ -82,8 +82,8 @@ export class Game {
     return this.turns[state] & 3;
   }
 
-  /** Return our last turn at or before a state. Return null if there is no such turn, or if a gap lies between the turn and the
-   *  state. */
+  /** Return our last turn at or before a state. Return null if there is no such turn, or if a gap lies between the
+   *  turn and the state. */
   turnFor(state) {
     let low = 0,
       high = this.whyPlies.length;
@@ -98,15 +98,16 @@ export class Game {
     return this.why.get(ply);
   }
 
-  /** Return the last reviewed turn at or before a state. Return null if there is none, or if a gap lies between the turn and the
-   *  state. Only turns of `hero` count, or all turns if `hero` is -1. */
+  /** Return the last reviewed turn at or before a state. Return null if there is none, or if a gap lies between the
+   *  turn and the state. Only turns of `hero` count, or all turns if `hero` is -1. */
   reviewFor(state, hero = -1) {
     const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero)) ?? null;
     for (let k = (found?.ply ?? state) + 1; k <= state; k++) if (this.gaps[k]) return null;
     return found;
   }
 
-  /** Return the bundle of a line: a game that begins in the state of a reviewed turn and goes on with the plies of the line. */
+  /** Return the bundle of a line: a game that begins in the state of a reviewed turn and goes on with the plies of
+   *  the line. */
   lineFrom(state, plies) {
     const { bundle } = this,
       owners = this.owners[state];
@@ -223,8 +224,8 @@ export class Game {
     }
   }
 
-  /** Return the state of the next (`way` 1) or the previous (-1) event of a kind. Only events of `hero` count, or all events if
-   *  `hero` is -1. */
+  /** Return the state of the next (`way` 1) or the previous (-1) event of a kind. Only events of `hero` count, or
+   *  all events if `hero` is -1. */
   seek(kind, state, way, hero = -1) {
     const list = this.events[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
@@ -243,8 +244,8 @@ export function neighbours(square, size) {
   return next;
 }
 
-/** Return the bad moves that sliders and curves mark: the worst bad move of each part of the game. `worst` has all bad moves, the
- *  worst one first. The result has the worst one last. */
+/** Return the bad moves that sliders and curves mark: the worst bad move of each part of the game. `worst` has all
+ *  bad moves, the worst one first. The result has the worst one last. */
 function spread(worst, last) {
   const found = new Map();
   for (const one of worst) {
@@ -254,8 +255,8 @@ function spread(worst, last) {
   return [...found.values()].reverse();
 }
 
-/** Return the gold that each hero is expected to have at the end: { state, gold } for each reviewed turn, after the move that was
- *  played. If several heroes were reviewed, `gold` is the mean over the turns of a round. */
+/** Return the gold that each hero is expected to have at the end: { state, gold } for each reviewed turn, after the
+ *  move that was played. If several heroes were reviewed, `gold` is the mean over the turns of a round. */
 function expectedGold(turns) {
   const golds = turns.map(({ move, values }) => values.find(([direction]) => direction === move)[1]);
   return turns.map(({ ply }, i) => {

@@ -1,12 +1,12 @@
-// The notes of a game: what bots and programs said on their turns. The notes are texts of other people, so they are shown as text
-// nodes only.
+// The notes of a game: what bots and programs said on their turns. The notes are texts of other people, so they are
+// shown as text nodes only.
 
 import { el, foreign } from './dom.js';
 
 const HEROES = [0, 1, 2, 3];
 
-/** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of `hero` count,
- *  or all notes if `hero` is -1. */
+/** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of
+ *  `hero` count, or all notes if `hero` is -1. */
 export function notesAt(game, state, hero = -1) {
   const found = [];
   for (let ply = Math.max(0, state - 3); ply <= state; ply++)

@@ -8,9 +8,9 @@ import { HEROES } from './sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
 
-/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot, `review` that it needs a review. `fed`
- *  returns whether the game has anything that the overlay can show, and `without` says what is missing. An overlay without `fed`
- *  always has something to show. */
+/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot, `review` that it needs a
+ *  review. `fed` returns whether the game has anything that the overlay can show, and `without` says what is
+ *  missing. An overlay without `fed` always has something to show. */
 export const OVERLAYS = [
   {
     id: 'review',
@@ -67,8 +67,8 @@ export const OVERLAYS = [
   { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
 ];
 
-/** Return the number of moves that a hero needs to reach each square. The way leads over squares of air without heroes; its
- *  last square may be a mine or a tavern. The number is -1 for walls and for squares out of reach. */
+/** Return the number of moves that a hero needs to reach each square. The way leads over squares of air without
+ *  heroes; its last square may be a mine or a tavern. The number is -1 for walls and for squares out of reach. */
 export function distances(game, state, hero) {
   const { size, tiles } = game,
     found = new Int16Array(size * size).fill(-1);
@@ -89,7 +89,8 @@ export function distances(game, state, hero) {
   return found;
 }
 
-/** Return for each square the hero (0..3) that can reach it first, -1 for none. Distances are in plies, so there are no ties. */
+/** Return for each square the hero (0..3) that can reach it first, -1 for none. Distances are in plies, so there are
+ *  no ties. */
 export function territory(game, state) {
   const mover = game.mover(state),
     ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
@@ -113,7 +114,8 @@ const rgba = (hex, alpha) =>
     .toString(16)
     .padStart(2, '0')}`;
 
-/** Return the votes of a turn that have a path, a principal variation or a goal. Votes with a principal variation come first. */
+/** Return the votes of a turn that have a path, a principal variation or a goal. Votes with a principal variation
+ *  come first. */
 function searches(turn) {
   return (turn?.votes ?? []).filter((vote) => vote.path?.length).sort((a, b) => (b.depth ?? 0) - (a.depth ?? 0));
 }
@@ -210,15 +212,16 @@ const DRAW = {
   },
 };
 
-/** Return the marks of the overlays in `shown` (ids) for { state, hero, chosen, turn, reviewed }. `chosen` is the hero that the user
- *  has chosen or -1, `turn` is one of our turns or null, `reviewed` is a reviewed turn or null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, chosen, turn, reviewed }. `chosen` is the
+ *  hero that the user has chosen or -1, `turn` is one of our turns or null, `reviewed` is a reviewed turn or null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
   return marks;
 }
 
-/** Return the moves of a principal variation as { hero, letter, name }. The first move is by the hero whose turn it is. */
+/** Return the moves of a principal variation as { hero, letter, name }. The first move is by the hero whose turn it
+ *  is. */
 export function lineOf(vote, mover) {
   return Array.from(vote.pv ?? '', (letter, i) => ({
     hero: (mover + i) & 3,

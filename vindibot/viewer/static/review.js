@@ -13,8 +13,8 @@ export function gold(value) {
 }
 
 export class ReviewPanel {
-  /** Make the panel inside `host`. `acts` has the functions `halt(state)` and `explore(reviewed, which)`, where `which` is
-   *  "best" or "played", and `learn()`. */
+  /** Make the panel inside `host`. `acts` has the functions `halt(state)` and `explore(reviewed, which)`, where
+   *  `which` is "best" or "played", and `learn()`. */
   constructor(host, game, acts) {
     this.game = game;
     this.acts = acts;

@@ -1,9 +1,10 @@
-// Scenes for a board. A scene has the positions of the heroes at a time, which may be between two states, and the effects of
-// events.
+// Scenes for a board. A scene has the positions of the heroes at a time, which may be between two states, and the
+// effects of events.
 
 import { CRASHED, LIFE, SQUARE } from './model.js';
 
-/** At this number of plies per second or more, no numbers are drawn over heroes, because the numbers would cover each other. */
+/** At this number of plies per second or more, no numbers are drawn over heroes, because the numbers would cover
+ *  each other. */
 const HASTE = 40;
 /** The column and the row of a hero that is not on the board. */
 const NOWHERE = -9;
@@ -29,8 +30,8 @@ export class Scenes {
     this.shownOwners = null;
   }
 
-  /** Return the scene at `time`, which is the number of a state, or a fraction between two states. If `pace` is 0, a scene
-   *  shows a whole state, with the effects of the ply before it. */
+  /** Return the scene at `time`, which is the number of a state, or a fraction between two states. If `pace` is 0, a
+   *  scene shows a whole state, with the effects of the ply before it. */
   at(time, pace) {
     const { game, scene } = this;
     const state = Math.min(game.last, Math.ceil(time - 1e-9));
@@ -105,8 +106,8 @@ export class Scenes {
     }
   }
 
-  /** Return the square of a hero that was struck in the ply before `state`: the hero's square in this state, or before the
-   *  hero's respawn. */
+  /** Return the square of a hero that was struck in the ply before `state`: the hero's square in this state, or
+   *  before the hero's respawn. */
   _struck(state, hero) {
     const respawn = this.game.plies[state - 1].e.find(([kind, who]) => kind === 'respawn' && who === hero);
     return respawn ? respawn[2] : this.game.value(state, hero, SQUARE);

@@ -1,6 +1,6 @@
-// Drawings of the things on a board. Each function paints one square of side `s` (device pixels). The top left corner of the
-// square is the origin of the context. `sheet` paints all drawings once for a size, so that frames only copy them. The shapes and
-// the colours are data of `sim/sprites.py`, which all pictures of boards use.
+// Drawings of the things on a board. Each function paints one square of side `s` (device pixels). The top left corner
+// of the square is the origin of the context. `sheet` paints all drawings once for a size, so that frames only copy
+// them. The shapes and the colours are data of `sim/sprites.py`, which all pictures of boards use.
 
 import { CRASHED, HERO_COLOURS as HEROES, LANDS, SPRITES } from './shapes.js';
 
@@ -108,9 +108,9 @@ export function canvas(width, height) {
   return made;
 }
 
-/** Return the drawings of all things that move or change, for squares of `s` device pixels. Frames copy these drawings. Heroes
- *  are larger than a square by the factor `grown`: `heroes[i]` has the side `hero`, and the feet of the hero are in the middle
- *  of the square. */
+/** Return the drawings of all things that move or change, for squares of `s` device pixels. Frames copy these
+ *  drawings. Heroes are larger than a square by the factor `grown`: `heroes[i]` has the side `hero`, and the feet of
+ *  the hero are in the middle of the square. */
 export function sheet(s, land, grown) {
   const paint = (side, draw) => {
     const made = canvas(side, side);

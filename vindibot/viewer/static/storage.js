@@ -1,4 +1,5 @@
-// Texts that the browser stores for the pages of one server. A browser may refuse to store them, and a page from a file has no store.
+// Texts that the browser stores for the pages of one server. A browser may refuse to store them, and a page from a file
+// has no store.
 
 /** Return a stored text, null for none. `area` is 'localStorage', or 'sessionStorage' for this tab only. */
 export function stored(key, area = 'localStorage') {

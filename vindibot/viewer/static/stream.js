@@ -1,7 +1,9 @@
-// The patches of a game, as server-sent events. When a connection breaks or is refused, the page connects again, with the number of
-// the last event. Then the server sends the events after it. (The browser's `EventSource` gives up if it is refused.)
+// The patches of a game, as server-sent events. When a connection breaks or is refused, the page connects again, with
+// the number of the last event. Then the server sends the events after it. (The browser's `EventSource` gives up if it
+// is refused.)
 
-/** Milliseconds until the next attempt to connect: after the first failure, and at most. Each failure doubles the time. */
+/** Milliseconds until the next attempt to connect: after the first failure, and at most. Each failure doubles the
+ *  time. */
 const FIRST_MS = 500,
   MOST_MS = 15_000;
 /** Why a server refuses a stream, by its status. */
@@ -12,8 +14,8 @@ const REFUSALS = {
 };
 
 export class Stream {
-  /** Follow the events at `address`. `patched` is called with the patches that came together, `changed` after each change of `state`:
-   *  "open", "lost", "refused" or "complete". `words` say what a person must know of this state. */
+  /** Follow the events at `address`. `patched` is called with the patches that came together, `changed` after each
+   *  change of `state`: "open", "lost", "refused" or "complete". `words` say what a person must know of this state. */
   constructor(address, patched, changed) {
     this.state = this.words = '';
     this._address = address;

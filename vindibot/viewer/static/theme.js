@@ -1,8 +1,8 @@
-// Dark or light colours. The choice is stored, for all pages of the same server; without a choice, the preference of the system
-// counts.
+// Dark or light colours. The choice is stored, for all pages of the same server; without a choice, the preference of
+// the system counts.
 //
-// A page that only needs the colours loads this module alone. Each button with the attributes `data-theme-switch` and `hidden`
-// of such a page becomes visible and switches the theme.
+// A page that only needs the colours loads this module alone. Each button with the attributes `data-theme-switch` and
+// `hidden` of such a page becomes visible and switches the theme.
 
 import { store, stored } from './storage.js';
 

@@ -92,8 +92,8 @@ export class Transport {
     set(this.live, { 'aria-pressed': String(following) });
   }
 
-  /** Draw the events again, after the game has grown or the size has changed. Kills and deaths are ticks in the colour of the
-   *  killer, mines are small ticks, bad moves of a review are diamonds. */
+  /** Draw the events again, after the game has grown or the size has changed. Kills and deaths are ticks in the
+   *  colour of the killer, mines are small ticks, bad moves of a review are diamonds. */
   draw() {
     const { game, marks } = this,
       ratio = Math.min(2, window.devicePixelRatio || 1);

@@ -1,5 +1,5 @@
-// A page that waits for the first game: it asks every two seconds for the page at its own address, and shows that page as soon as
-// it does not wait any more.
+// A page that waits for the first game: it asks every two seconds for the page at its own address, and shows that page
+// as soon as it does not wait any more.
 
 const EVERY = 2000;
 

@@ -1,4 +1,5 @@
-// The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of the move.
+// The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of
+// the move.
 
 import { runnerUp } from './decisions.js';
 import { el, foreign, set } from './dom.js';
@@ -32,8 +33,8 @@ export function weighted(vote) {
   return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
 }
 
-/** Return the value at which the bars begin: 0, or the value nearest to 0 if all values have the same sign. The bars leave out
- *  the part that all candidates share; the numbers include it. */
+/** Return the value at which the bars begin: 0, or the value nearest to 0 if all values have the same sign. The bars
+ *  leave out the part that all candidates share; the numbers include it. */
 function baseline(values, candidates) {
   const some = candidates.map((direction) => values[direction]);
   const low = Math.min(...some),

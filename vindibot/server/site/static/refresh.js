@@ -1,6 +1,7 @@
-// Refreshes parts of a page: the elements with an attribute `data-refresh`. Every `data-seconds` seconds, while the page is
-// visible, this script loads the page at the address in `data-refresh`. Then it makes the old element equal to the element with
-// the same id in the new page. There is one request at a time per part. If a part cannot be refreshed, the page says how old it is.
+// Refreshes parts of a page: the elements with an attribute `data-refresh`. Every `data-seconds` seconds, while the
+// page is visible, this script loads the page at the address in `data-refresh`. Then it makes the old element equal to
+// the element with the same id in the new page. There is one request at a time per part. If a part cannot be refreshed,
+// the page says how old it is.
 
 /** Seconds after which a part is old. */
 const OLD_S = 10;
@@ -11,12 +12,13 @@ note.role = 'status';
 document.body.append(note);
 const problems = new Map(); // by part
 
-/** Return the key of an element: an id or an attribute `data-key`. An element with a key is never made into another element. A
- *  form or a row with buttons needs a key, so that a person who aims at it does not send another form. */
+/** Return the key of an element: an id or an attribute `data-key`. An element with a key is never made into another
+ *  element. A form or a row with buttons needs a key, so that a person who aims at it does not send another form. */
 const keyOf = (node) => node.id || node.dataset?.key || '';
 
-/** Make the element `old` equal to `fresh`. Existing elements are changed, not replaced, so that they keep the focus. Children
- *  with a key are matched by their key, other children by their place: after the child before, or in their parent. */
+/** Make the element `old` equal to `fresh`. Existing elements are changed, not replaced, so that they keep the
+ *  focus. Children with a key are matched by their key, other children by their place: after the child before, or in
+ *  their parent. */
 function update(old, fresh) {
   if (old.keeps) return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
