@@ -19,6 +19,7 @@ import shutil
 import tarfile
 import tempfile
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,6 +61,8 @@ LOCAL = "local"
 PREFIX = "vindibot-"
 #: Seconds between two polls of the scheduler, and largest number of seconds for its answer and for the end of the pools.
 POLL_SECONDS, ANSWER_SECONDS, LEAVE_SECONDS = 1.0, 10.0, 10.0
+#: The states of a client of Dask that is connected, or connects again.
+CONNECTED = ("running", "connecting")
 #: Largest number of bytes of the folder of a bot, in which each file counts at least 512.
 MAX_BYTES = 32 << 20
 #: Files and folders that do not belong to a bot. Hidden ones and virtual environments do not belong to it either.
@@ -202,7 +205,7 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
 def join(
     name: str, here: Mapping[str, str | None], entrants: Sequence[Entrant], digests: Sequence[str]
-) -> tuple[MachineLine, list[str]]:
+) -> tuple[MachineLine, str]:
     """Let the Dask worker of this process play the games of the driver `name`. Return the machine and why it plays no games.
 
     `here` are the versions of the driver's machine, `digests` are the names of the archives of the bots' files.
@@ -230,7 +233,7 @@ def join(
     if not problems:
         plugin = GamesPlugin([moved(entrant, lambda path: str(folder / path)) for entrant in entrants], worker.state.nthreads)
         asyncio.run_coroutine_threadsafe(worker.plugin_add(plugin, name), worker.loop.asyncio_loop).result()
-    return machine, problems
+    return machine, "; ".join(problems)
 
 
 def play(name: str, task: GameTask) -> tuple[str, PlayedGame, dict[str, bytes]]:
@@ -261,18 +264,15 @@ async def leave(name: str, dask_worker: Any) -> None:
 
 @dataclass
 class Machine:
-    """A Dask worker. `line` is None until the worker plays. `problem` says why it plays no games."""
+    """A Dask worker. `joining` is Dask's future of `join`. `line` is None until it plays, `problem` says why it does not."""
 
     name: str
     slots: int
+    joining: Any
     line: MachineLine | None = None
     problem: str = "joins"
     games: int = 0
     rate: GameRate = field(default_factory=GameRate)
-
-    def status(self) -> MachineStatus:
-        """Return the state of the machine for the terminal."""
-        return MachineStatus(self.name, self.slots, self.games, self.rate.per_minute(), self.problem)
 
 
 @dataclass(eq=False)
@@ -286,13 +286,10 @@ class DaskGame:
 
 
 class DaskGames:
-    """Plays the games of `entrants` on the workers of a client of Dask. `notify` gets lines of text for people.
+    """Plays the games of `entrants` on the workers of a client of Dask. `notify` gets lines of text for people."""
 
-    `timed` says whether bots have time limits. Then unlike processors are worth a line.
-    """
-
-    def __init__(self, client: Client, entrants: Sequence[Entrant], notify: Callable[[str], None], *, timed: bool) -> None:
-        self._client, self._notify, self._timed = client, notify, timed
+    def __init__(self, client: Client, entrants: Sequence[Entrant], notify: Callable[[str], None]) -> None:
+        self._client, self._notify = client, notify
         self._name = f"{PREFIX}{secrets.token_hex(8)}"
         self._archives, places = archives_of(entrants)
         self._place = places.get
@@ -300,14 +297,10 @@ class DaskGames:
         packages = {name for module, names in packages_distributions().items() if module in modules for name in names}
         bots = [moved(entrant, self._place) for entrant in entrants]
         self._join = (self._name, versions([*dict.fromkeys([*PACKAGES, *sorted(packages)])]), bots, [*self._archives])
-        self._lock = threading.RLock()
+        self._lock, self._closing = threading.RLock(), threading.Event()
         self._machines: dict[str, Machine] = {}  # by address
-        self._joining: dict[str, Any] = {}
-        self._waiting: deque[DaskGame] = deque()
-        self._running: set[DaskGame] = set()
+        self._waiting, self._running = deque[DaskGame](), set[DaskGame]()
         self._scheduler = ""
-        self._changed, self._closing = threading.Event(), threading.Event()
-        self.broken = ""  # the reason why no game can be played any more
 
     def begin(self) -> None:
         """Wait until a machine plays, or until there is none. Raises `VindibotError` if every machine has a problem."""
@@ -315,24 +308,17 @@ class DaskGames:
         if not self._machines:
             self._notify("no machine has joined yet; on each machine: dask worker ADDRESS --no-nanny")
         while self._machines and not self._playing():
-            self._changed.wait(POLL_SECONDS)
-            self._changed.clear()
+            time.sleep(POLL_SECONDS / 5)
             self._poll()
-            problems = [f"{machine.name}: {machine.problem}" for machine in self._machines.values() if machine.problem != "joins"]
-            if problems and len(problems) == len(self._machines) and not self._playing():
+            problems = [f"{machine.name}: {machine.problem}" for machine in self._machines.values()]
+            if problems and not any(machine.line or machine.problem == "joins" for machine in self._machines.values()):
                 raise VindibotError("\n".join(["every machine of the cluster is left out", *dict.fromkeys(problems)]), 2)
         threading.Thread(target=self._watch, name="vindibot-dask", daemon=True).start()
 
-    def factory(self) -> DaskGames:
-        """Return the players of games, which are these. Raises `VindibotError` if no game can be played any more."""
-        if self.broken:
-            raise VindibotError(self.broken)
-        return self
-
     def submit(self, task: GameTask) -> Future[PlayedGame]:
-        """Play a game. Raises `BrokenExecutor` if no more games can be played."""
-        if self.broken:
-            raise BrokenExecutor(self.broken)
+        """Play a game. Raises `VindibotError` if the client of Dask has given up."""
+        if self._client.status not in CONNECTED:
+            raise VindibotError("the scheduler of Dask is gone")
         game = DaskGame(task)
         with self._lock:
             self._waiting.append(game)
@@ -345,21 +331,23 @@ class DaskGames:
             games, self._running = [*self._waiting, *self._running], set()
             self._waiting.clear()
         for game in games:
-            game.future.set_exception(BrokenExecutor(self.broken or "the games were ended"))
+            game.future.set_exception(BrokenExecutor("the games were ended"))
             if game.remote is not None:
                 game.remote.cancel()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def shutdown(self) -> None:
         """Do nothing: the games have ended, and more games may follow. See `leave`."""
 
     def slots(self) -> int:
         """Return the number of games that all machines play at once, at least 1."""
-        return max(1, sum(self._machines[address].slots for address in self._playing()))
+        with self._lock:
+            return max(1, sum(machine.slots for machine in self._machines.values() if machine.line is not None))
 
     def statuses(self) -> list[MachineStatus]:
-        """Return the state of each machine."""
+        """Return the state of each machine, by name."""
         with self._lock:
-            return sorted((machine.status() for machine in self._machines.values()), key=lambda status: status.name)
+            machines = sorted(self._machines.values(), key=lambda machine: machine.name)
+        return [MachineStatus(one.name, one.slots, one.games, one.rate.per_minute(), one.problem) for one in machines]
 
     def leave(self) -> None:
         """End the pools on all machines. Wait at most `LEAVE_SECONDS`."""
@@ -379,14 +367,11 @@ class DaskGames:
     # -- the machines --
 
     def _playing(self) -> frozenset[str]:
-        with self._lock:
-            return frozenset(address for address, machine in self._machines.items() if machine.line is not None)
+        return frozenset(address for address, machine in self._machines.items() if machine.line is not None)
 
     def _watch(self) -> None:
-        while not self._closing.wait(POLL_SECONDS) and not self.broken:
+        while not self._closing.wait(POLL_SECONDS):
             self._poll()
-        if not self._closing.is_set():
-            self.kill()
 
     def _poll(self) -> None:
         """Let the new workers of the scheduler join, and play the games of lost workers elsewhere."""
@@ -400,17 +385,15 @@ class DaskGames:
             if scheduler["id"] != self._scheduler:
                 self._upload()
                 self._scheduler = scheduler["id"]
-        elif self._client.status != "connecting":
-            self.broken = "the scheduler of Dask is gone"
+        elif self._client.status not in CONNECTED:
+            self.kill()
         with self._lock:
             for address in [address for address in self._machines if address not in workers]:
                 self._notify(f"machine {self._machines.pop(address).name} is gone")
-                self._joining.pop(address, None)
-            for address, worker in workers.items():
-                if address not in self._machines:
-                    self._machines[address] = Machine(str(worker["name"]), worker["nthreads"])
-                    self._joining[address] = self._submit(join, *self._join, key="join", workers=[address], priority=1)
-                    self._joining[address].add_done_callback(partial(self._joined, address))
+            for address in [address for address in workers if address not in self._machines]:
+                joining = self._submit(join, *self._join, key="join", workers=[address], priority=1)
+                self._machines[address] = Machine(str(workers[address]["name"]), workers[address]["nthreads"], joining)
+                joining.add_done_callback(partial(self._joined, address))
             for game in [game for game in self._running if game.addresses.isdisjoint(self._machines)]:
                 game.remote.cancel()  # so that it waits again
 
@@ -425,27 +408,19 @@ class DaskGames:
 
     def _joined(self, address: str, joining: Any) -> None:
         """Note that a worker has joined, or why it plays no games."""
-        line, problems = MachineLine(), list[str]()
         try:
-            line, problems = joining.result()
-        except Exception as error:
-            if joining.status == "cancelled" or isinstance(error, KilledWorker):
-                return  # the next poll finds that it is gone
-            problems = [f"vindibot is missing there, or another version ({error})"]
+            line, problem = joining.result()
+        except Exception as error:  # the scheduler is gone, or vindibot is missing there
+            line, problem = None, f"it cannot join: {error}"
         with self._lock:
-            if (machine := self._machines.get(address)) is None:
+            if (machine := self._machines.get(address)) is None or joining.status == "cancelled":
                 return
-            machine.name, machine.problem = line.name or machine.name, "; ".join(problems)
-            others = {other.line.cpu for other in self._machines.values() if other.line is not None} - {line.cpu}
-            if problems:
-                self._notify(f"machine {machine.name} is left out: {machine.problem}")
+            machine.name, machine.problem = line.name if line else machine.name, problem
+            if problem:
+                self._notify(f"machine {machine.name} is left out: {problem}")
             else:
                 machine.line = line
-                if self._timed and others:
-                    words = f"machine {line.name} has the processor {line.cpu}, others have {', '.join(sorted(others))}"
-                    self._notify(f"{words}, and bots have time limits: --nodes makes games independent of the processor")
                 self._submit_waiting()
-        self._changed.set()
 
     # -- the games --
 
@@ -497,13 +472,11 @@ class DaskGames:
 
 
 @contextlib.contextmanager
-def machines(
-    address: str, entrants: Sequence[Entrant], workers: int, notify: Callable[[str], None], *, timed: bool = False
-) -> Iterator[Elsewhere]:
+def machines(address: str, entrants: Sequence[Entrant], workers: int, notify: Callable[[str], None]) -> Iterator[Elsewhere]:
     """Connect to the scheduler at an address, let its workers join, and yield them.
 
-    `entrants` are the bots of all games. `workers` is the number of games at once if the address is "local". `notify` and `timed`
-    have the same meaning as for `DaskGames`. Raises `UsageError` if the folder of a bot cannot travel, and `VindibotError` if no
+    `entrants` are the bots of all games. `workers` is the number of games at once if the address is "local". `notify` gets
+    lines of text for people. Raises `UsageError` if the folder of a bot cannot travel, and `VindibotError` if no
     scheduler answers, or if every machine has a problem.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -522,7 +495,7 @@ def machines(
             words = f"no scheduler answers at {address}: start dask scheduler (docs/cluster.md)"
             raise VindibotError(f"{words}; {cause or type(cause).__name__}", 2) from None
         stack.callback(client.close, timeout=LEAVE_SECONDS)
-        games = DaskGames(client, entrants, notify, timed=timed)
+        games = DaskGames(client, entrants, notify)
         stack.callback(games.leave)
         games.begin()
-        yield Elsewhere(games.factory, games.slots, games.statuses)
+        yield Elsewhere(lambda: games, games.slots, games.statuses)

@@ -102,20 +102,13 @@ class Tournament:
         return self.settings.anchor_of(self.bots)
 
     @property
-    def timed(self) -> bool:
-        """Whether any bot has a time limit. Then the games depend on the speed of the machine that plays them."""
-        return any(
-            entrant.command or (entrant.bot is not None and entrant.limits.nodes is None) for entrant in self.schedule.entrants
-        )
-
-    @property
     def workers(self) -> int:
         """The number of games at once on this machine."""
         return self.settings.workers or cores()
 
     def machines(self, notify: Callable[[str], None]) -> contextlib.AbstractContextManager[Elsewhere | None]:
         """Return a context manager that connects to the machines of the setting `dask`. See `other_machines`."""
-        return other_machines(self.settings.dask, self.schedule.entrants, self.workers, notify, timed=self.timed)
+        return other_machines(self.settings.dask, self.schedule.entrants, self.workers, notify)
 
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
         """Play the missing games: on other machines if `elsewhere` is given, else on this machine.
@@ -287,7 +280,7 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 
 def other_machines(
-    address: str, entrants: Sequence[Entrant], workers: int, notify: Callable[[str], None], *, timed: bool = False
+    address: str, entrants: Sequence[Entrant], workers: int, notify: Callable[[str], None]
 ) -> contextlib.AbstractContextManager[Elsewhere | None]:
     """Return a context manager that connects to the scheduler of Dask at `address`, see `vindibot.arena.dask.machines`.
 
@@ -297,4 +290,4 @@ def other_machines(
         return contextlib.nullcontext()
     from vindibot.arena.dask import machines
 
-    return machines(address, entrants, workers, notify, timed=timed)
+    return machines(address, entrants, workers, notify)
