@@ -439,24 +439,33 @@ class DaskGames:
             game.remote = self._submit(play, self._name, task, key=task.name, workers=[*addresses])
             game.addresses = addresses
             self._running.add(game)
-            game.remote.add_done_callback(partial(self._ended, game))
+            game.remote.add_done_callback(partial(_in_thread, self._ended, game))  # Dask has one thread for all of them
 
     def _ended(self, game: DaskGame, remote: Any) -> None:
-        """Give the result of a game to its future. If the scheduler or all machines of the game were lost, let it wait again."""
+        """Give the result of a game to its future. If the scheduler or all machines of the game were lost, let it wait again.
+
+        If the machine of a finished game is lost before it has sent the result, Dask plays the game again meanwhile.
+        """
+        answer: Any = None
+        error: Exception | None = None
+        try:
+            answer = remote.result()
+        except KilledWorker:
+            error = VindibotError("its machine was lost again and again while it was played")
+        except Exception as problem:
+            error = problem
         with self._lock:
             if game not in self._running:
                 return
             self._running.discard(game)
-            if remote.status == "cancelled":
+            if error is not None and remote.status == "cancelled":
                 self._waiting.appendleft(game)
                 self._submit_waiting()
                 return
-        try:
-            game.future.set_result(self._taken(game.task, *remote.result()))
-        except KilledWorker:
-            game.future.set_exception(VindibotError("its machine was lost again and again while it was played"))
-        except Exception as problem:
-            game.future.set_exception(problem)
+        if error is None:
+            game.future.set_result(self._taken(game.task, *answer))
+        else:
+            game.future.set_exception(error)
 
     def _taken(self, task: GameTask, address: str, game: PlayedGame, logs: Mapping[str, bytes]) -> PlayedGame:
         """Return a game with its machine. Write the output of bots; if the disk is full, only this output is lost."""
@@ -469,6 +478,10 @@ class DaskGames:
         machine.games += 1
         machine.rate.tick()
         return replace(game, line=replace(game.line, machine=machine.line))
+
+
+def _in_thread(function: Callable[..., None], *args: Any) -> None:
+    threading.Thread(target=function, args=args, daemon=True).start()
 
 
 @contextlib.contextmanager
