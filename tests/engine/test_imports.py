@@ -130,6 +130,20 @@ def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, w
     assert path.index(str(folder)) >= len(path) - 2, "the bot's folder comes last, but for that of the bot it extends"
 
 
+@pytest.mark.slow
+def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
+    """Its packages are imported from it by all processes."""
+    checkout = folder.parent / "checkout"
+    checkout.mkdir()
+    for name in ("vindibot", "behaviours", "sim", "config"):
+        (checkout / name).symlink_to(TOP / name)
+    away = os.pathsep.join(("/nowhere", str(TOP)))  # another vindibot is installed
+    words = ("play", "--bot", folder / "bot.toml", "--rounds", "2", "--no-recording")
+    done = run(checkout, *words, PYTHONPATH=away, NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert seen(folder)["behaviours"] == str(checkout / "behaviours" / "__init__.py")
+
+
 # The environment
 
 

@@ -126,6 +126,8 @@ def _load(
     name_process(NAME)
     adopt_orphans()
     _restore(environment)
+    for package in ("behaviours", "sim"):
+        __import__(package)  # those beside this one; on the path of the owner there may be others before them
     sys.path[:] = path
     if main is not None:
         sys.modules["__main__"].__file__ = main  # so `multiprocessing` does not run the user's script in each process
