@@ -104,7 +104,7 @@ def test_a_trait_of_a_bot(tmp_path: Path) -> None:
     (tmp_path / "one.games.jsonl").write_bytes(game_record.dumps(record) + b"\n")
     result = CliRunner().invoke(main, ["replay", str(tmp_path / "one.games.jsonl"), "--html", str(page)])
     assert result.exit_code == 0, result.output
-    assert page.read_text().count("</script>") == 3, "no text of a note is markup"
+    assert page.read_text().count("</script>") == 2, "no text of a note is markup"
 
 
 def record_life(record: GameRecord, turn: int, hero: int) -> int:
