@@ -170,6 +170,7 @@ class Mine(Behaviour):
     ("how", "last", "message"),
     [
         ("cell", "check_trait(Mine)", "its class is defined in a notebook or in the interactive interpreter"),
+        ("input", "check_trait(Mine)", "its class is defined in a notebook or in the interactive interpreter"),
         ("file", "check_trait(Mine)", "the program has no `if __name__ == '__main__':`"),
         ("file", "if __name__ == '__main__':\n    check_trait(Mine)", ""),
     ],
@@ -177,7 +178,7 @@ class Mine(Behaviour):
 def test_class_in_the_program_itself(tmp_path: Path, how: str, last: str, message: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM + last)
-    words = ["-c", PROGRAM + last] if how == "cell" else [str(program)]
-    done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
+    words = {"cell": ["-c", PROGRAM + last], "input": ["-"], "file": [str(program)]}[how]
+    done = subprocess.run([sys.executable, *words], input=PROGRAM + last, cwd=TOP, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (not message), done.stderr
     assert message in done.stderr

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
     """Run checks on a trait in one process. If this process ends, the next check gets a new one."""
     __tracebackhide__ = True
     trait = trait() if isinstance(trait, type) else trait
-    if type(trait).__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
+    if type(trait).__module__ == "__main__" and not Path(getattr(sys.modules["__main__"], "__file__", "")).is_file():
         wrong = "its class is defined in a notebook or in the interactive interpreter, from which no other process can import it"
         raise ConformanceError(trait, "build", wrong, "write the class to a file, such as mine.py, and import it from there")
     more = [_position("one of your own boards", board) for board in boards]

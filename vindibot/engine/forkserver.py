@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from multiprocessing import forkserver, get_context, resource_tracker
+from multiprocessing import forkserver, get_context, resource_tracker, spawn
 from multiprocessing.context import BaseContext, ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import FrameType
@@ -82,7 +82,7 @@ def _told(modules: Iterable[str]) -> dict[str, Any]:
     return {
         "path": import_path(),
         "cache": str(kernels.cache_folder()),
-        "main": getattr(sys.modules["__main__"], "__file__", None),
+        "main": spawn.get_preparation_data("").get("init_main_from_path"),
         "modules": [module for module in modules if module.partition(".")[0] in ("behaviours", "sim", "vindibot")],
         "environment": {name: os.environ.get(name) for name in ("PYTHONSAFEPATH", "PYTHONPATH", "VINDIBOT_KERNEL_CACHE")},
         "owner": os.getpid(),
