@@ -34,9 +34,9 @@ def _prctl(option: int, value: int | bytes) -> None:
             _LIBC.prctl(option, value, 0, 0, 0)
 
 
-def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send this process a signal when its parent ends, strictly: when the thread that has started it ends."""
-    _prctl(_PR_SET_PDEATHSIG, number)
+def die_with_parent(number: signal.Signals | None = None) -> None:
+    """Let the kernel send this process a signal, by default SIGKILL, when its parent (the thread that has started it) ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if number is None else number)
 
 
 def adopt_orphans() -> None:

@@ -250,7 +250,10 @@ class Workers:
         ending = one.process.ending
         self._end(one)
         one.process.close()
-        log.warning("worker died", worker=one.index, reason=str(ending), exit_code=None if ending is None else ending.code)
+        if ending is not None and ending.kind == "stopped":
+            log.warning("worker killed", worker=one.index, reason="hung")
+        else:
+            log.warning("worker died", worker=one.index, reason=str(ending), exit_code=None if ending is None else ending.code)
         self._events.on_death(one)
         self._replace(one)
 
