@@ -200,8 +200,8 @@ def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
 @pytest.mark.parametrize(
     ("program", "child"),
     [
-        (turn, "vindibot-trial"),
-        (bench, "vindibot-trial"),
+        (turn, "vindibot-worker"),
+        (bench, "vindibot-worker"),
         (check_once, "vindibot-trial"),
         (review, jobs.NAME),
     ],

@@ -1,4 +1,4 @@
-"""Programs of which random processes are killed and stopped at random moments: they go on, and no bot pays for it."""
+"""Programs of which random processes are killed at random moments: they go on, and no bot pays for it."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ def a_descendant(process: subprocess.Popen[str], rng: random.Random) -> psutil.P
 
 
 def disturb(process: subprocess.Popen[str], rng: random.Random, seen: set[psutil.Process]) -> list[str]:
-    """Kill and stop descendants. Put all that were there into `seen`, and return what was done."""
+    """Kill descendants. Put all that were there into `seen`, and return what was done."""
     done = []
     for _ in range(SIGNALS):
         time.sleep(rng.random() * PAUSE)  # the moment is random
         if process.poll() is not None:
             break
         seen.update(psutil.Process(process.pid).children(recursive=True))
-        one, number = a_descendant(process, rng), rng.choice([signal.SIGKILL, signal.SIGSTOP])
+        one = a_descendant(process, rng)
         if one is not None:
             with contextlib.suppress(psutil.NoSuchProcess):
-                done.append(f"{one.name()} {number.name}")
-                one.send_signal(number)
+                done.append(one.name())
+                one.kill()
     return done
 
 
