@@ -134,7 +134,7 @@ class Pool:
     async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         """Return one ballot entry per trait at `deadline`, or earlier if all votes are final; see `Voters.ask`."""
         turn = self._new_turn(view, deadline, nodes)
-        hung = {one.running for one in self.workers if one.assigned and not one.helps}
+        hung = {worker.running for worker in self.workers if worker.assigned and not worker.helps}
         turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
         self._workers.log_context = contextvars.copy_context()
@@ -165,13 +165,13 @@ class Pool:
         self._rehearsal = turn.number
         traits: list[int] = []
         self._spread(range(len(self.plans)), [traits])
-        for one in self.workers:
-            self._send(one, turn, traits)
+        for worker in self.workers:
+            self._send(worker, turn, traits)
         stop = asyncio.get_running_loop().call_later(REHEARSAL_SECONDS, self._set_stop, turn)
         try:
             await self._until_idle(REHEARSAL_TIMEOUT)
-            for one in self.workers:
-                self._kill_if_hung(one, turn.number)
+            for worker in self.workers:
+                self._kill_if_hung(worker, turn.number)
             await self._until_idle(START_TIMEOUT)
         finally:
             stop.cancel()
@@ -180,7 +180,7 @@ class Pool:
         """Wait until all workers are idle, at most `seconds` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not all(one.idle for one in self.workers):
+                while not all(worker.idle for worker in self.workers):
                     self._changed.clear()
                     await self._changed.wait()
 
@@ -215,12 +215,12 @@ class Pool:
         A worker that has not answered after the grace period is killed.
         """
         turn.over = True
-        for one in [*self._working(turn), *self._helping(turn)]:
-            one.memory.stop[0] = 1
-            asyncio.get_running_loop().call_later(self.grace + KILL_AFTER, self._kill_if_hung, one, turn.number)
-        for one in self._working(turn):
-            self._collect(turn, one)
-            running = one.running
+        for worker in [*self._working(turn), *self._helping(turn)]:
+            worker.memory.stop[0] = 1
+            asyncio.get_running_loop().call_later(self.grace + KILL_AFTER, self._kill_if_hung, worker, turn.number)
+        for worker in self._working(turn):
+            self._collect(turn, worker)
+            running = worker.running
             if (
                 running is not None
                 and not turn.is_final(running)
@@ -240,17 +240,17 @@ class Pool:
 
     def _give_work(self, turn: _Turn) -> None:
         """Give the waiting traits to the idle workers. If no trait is left, the workers that are still idle become helpers."""
-        free = [one for one in self.workers if one.idle]
+        free = [worker for worker in self.workers if worker.idle]
         if turn.waiting and free:
             shares: list[list[int]] = [[] for _ in free]
             self._spread(turn.waiting, shares)
             turn.waiting = []
-            for one, share in zip(free, shares, strict=True):
+            for worker, share in zip(free, shares, strict=True):
                 if share:
-                    self._send(one, turn, share)
+                    self._send(worker, turn, share)
         if turn.waiting:
-            for one in self._helping(turn):
-                one.memory.stop[0] = 1
+            for worker in self._helping(turn):
+                worker.memory.stop[0] = 1
         elif self._split and turn.nodes is None and not turn.over:
             self._help(turn)
 
@@ -259,13 +259,13 @@ class Pool:
 
         A worker plays at most one part of a trait per turn. So no other part overwrites the statistics of a part that has ended.
         """
-        led = {trait for one in self._working(turn) for trait in one.assigned}
+        led = {trait for worker in self._working(turn) for trait in worker.assigned}
         open_traits = [trait for trait in self._split if trait in led and not turn.is_final(trait)]
-        for one in self.workers:
-            traits = [trait for trait in open_traits if (one.index, trait) not in turn.helped]
-            if traits and one.idle:
-                turn.helped.update((one.index, trait) for trait in traits)
-                self._send(one, turn, traits, helps=True)
+        for worker in self.workers:
+            traits = [trait for trait in open_traits if (worker.index, trait) not in turn.helped]
+            if traits and worker.idle:
+                turn.helped.update((worker.index, trait) for trait in traits)
+                self._send(worker, turn, traits, helps=True)
 
     def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
         """Distribute traits over `shares`, a list of traits per worker. Each trait goes to the share with the least load.
@@ -273,7 +273,7 @@ class Pool:
         Anytime traits come first, then the slowest traits. At the end, sort each share by the order in which the traits run:
         cheap traits first, anytime traits last.
         """
-        keys = [(one.anytime, one.mean_ms) for one in self.health_records]
+        keys = [(record.anytime, record.mean_ms) for record in self.health_records]
         load = [(0.0, 0)] * len(shares)  # milliseconds, traits
         for trait in sorted(traits, key=keys.__getitem__, reverse=True):
             least = load.index(min(load))
@@ -282,50 +282,50 @@ class Pool:
         for share in shares:
             share.sort(key=keys.__getitem__)
 
-    def _send(self, one: PoolWorker, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
+    def _send(self, worker: PoolWorker, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
         limit = max(0.0, turn.deadline - time.monotonic()) + self.grace
-        one.send(TurnRequest(turn.number, turn.games, turn.view.me, limit, turn.nodes, turn.view.seed, traits, helps))
+        worker.send(TurnRequest(turn.number, turn.games, turn.view.me, limit, turn.nodes, turn.view.seed, traits, helps))
 
     # -- `WorkerEvents` --
 
-    def on_ready(self, one: PoolWorker) -> None:
+    def on_ready(self, worker: PoolWorker) -> None:
         """Give work to a worker that has just built the traits."""
         self._changed.set()
         self._continue()
 
-    def on_answer(self, one: PoolWorker, printed: Sequence[tuple[int, str]]) -> None:
+    def on_answer(self, worker: PoolWorker, printed: Sequence[tuple[int, str]]) -> None:
         """Take the votes of a worker that has answered a request, and give it new work.
 
         An answer to an earlier turn changes only the health of the traits.
         """
-        if one.number != self._rehearsal:
+        if worker.number != self._rehearsal:
             for trait, text in printed:
                 self.health_records[trait].prints(text)
-            self._note_votes(one)
-        one.assigned = ()
+            self._note_votes(worker)
+        worker.assigned = ()
         self._changed.set()
         self._continue()
 
-    def _note_votes(self, one: PoolWorker) -> None:
+    def _note_votes(self, worker: PoolWorker) -> None:
         """Record the last votes of a worker in the health of its traits, and take them for the current turn."""
-        current = self._current(one)
-        for trait in one.assigned:
-            vote = one.memory.get(one.number, trait)
+        current = self._current(worker)
+        for trait in worker.assigned:
+            vote = worker.memory.get(worker.number, trait)
             if vote is None:
                 continue
-            if current is not None and not one.helps:
+            if current is not None and not worker.helps:
                 current.take(vote)
-            if vote.final and not (one.helps and vote.status == "ok"):
+            if vote.final and not (worker.helps and vote.status == "ok"):
                 self.health_records[trait].note(vote.status, vote.note, vote.ms)
 
-    def _current(self, one: PoolWorker) -> _Turn | None:
+    def _current(self, worker: PoolWorker) -> _Turn | None:
         """Return the current turn if the last request to the worker belongs to it, else None."""
-        return self._turn if self._turn is not None and one.number == self._turn.number else None
+        return self._turn if self._turn is not None and worker.number == self._turn.number else None
 
-    def _collect(self, turn: _Turn, one: PoolWorker) -> None:
+    def _collect(self, turn: _Turn, worker: PoolWorker) -> None:
         """Take the votes that a worker has published for this turn (see `_Turn.take`). A helper has no votes."""
-        for trait in () if one.helps else one.assigned:
-            vote = one.memory.get(turn.number, trait)
+        for trait in () if worker.helps else worker.assigned:
+            vote = worker.memory.get(turn.number, trait)
             if vote is not None:
                 turn.take(vote)
 
@@ -337,20 +337,20 @@ class Pool:
 
     def _rescue(self, turn: _Turn) -> None:
         """Give the traits that wait behind a slow trait to idle workers."""
-        for one in self._working(turn):
-            self._collect(turn, one)
-            queued = [trait for trait in one.assigned if not turn.is_final(trait) and trait not in turn.votes]
-            turn.waiting += [trait for trait in queued if trait != one.running and trait not in (*turn.waiting, *turn.rescued)]
+        for worker in self._working(turn):
+            self._collect(turn, worker)
+            queued = [trait for trait in worker.assigned if not turn.is_final(trait) and trait not in turn.votes]
+            turn.waiting += [trait for trait in queued if trait != worker.running and trait not in (*turn.waiting, *turn.rescued)]
         turn.rescued.update(turn.waiting)
         self._give_work(turn)
 
     def _working(self, turn: _Turn) -> list[PoolWorker]:
         """Return the workers whose votes count in a turn and that still work on it."""
-        return [one for one in self.workers if one.assigned and one.number == turn.number and not one.helps]
+        return [worker for worker in self.workers if worker.assigned and worker.number == turn.number and not worker.helps]
 
     def _helping(self, turn: _Turn) -> list[PoolWorker]:
         """Return the workers that help in a turn."""
-        return [one for one in self.workers if one.assigned and one.number == turn.number and one.helps]
+        return [worker for worker in self.workers if worker.assigned and worker.number == turn.number and worker.helps]
 
     def _check_done(self, turn: _Turn) -> None:
         """End the turn if it has no work left. If there is work but no worker, set a timer that may end the turn."""
@@ -371,30 +371,32 @@ class Pool:
     # -- time and death --
 
     def _set_stop(self, turn: _Turn) -> None:
-        for one in self.workers:
-            if one.number == turn.number:
-                one.memory.stop[0] = 1
+        for worker in self.workers:
+            if worker.number == turn.number:
+                worker.memory.stop[0] = 1
 
-    def _kill_if_hung(self, one: PoolWorker, number: int) -> None:
+    def _kill_if_hung(self, worker: PoolWorker, number: int) -> None:
         """Kill a worker that has not answered request `number`."""
-        if not one.dead and one.number == number and one.assigned:
-            one.process.kill()
+        if not worker.dead and worker.number == number and worker.assigned:
+            worker.process.kill()
 
-    def on_death(self, one: PoolWorker) -> None:
+    def on_death(self, worker: PoolWorker) -> None:
         """Handle the end of a worker: charge the trait that was running, and give its other traits to other workers.
 
         For the end of a worker in a rehearsal, no trait is charged.
         """
         self._changed.set()
-        running, current = one.running, self._current(one)
-        if one.number == self._rehearsal or not one.assigned:
+        running, current = worker.running, self._current(worker)
+        if worker.number == self._rehearsal or not worker.assigned:
             return
-        self._note_votes(one)
+        self._note_votes(worker)
         if running is not None:
-            self.health_records[running].strike(f"{LOST}, with {one.process.ending}")
-        if current is not None and not one.helps:
+            self.health_records[running].strike(f"{LOST}, with {worker.process.ending}")
+        if current is not None and not worker.helps:
             if running is not None:
                 current.failures.setdefault(running, ("killed", LOST))
-            current.waiting += [trait for trait in one.assigned if not current.is_final(trait) and trait not in current.rescued]
+            current.waiting += [
+                trait for trait in worker.assigned if not current.is_final(trait) and trait not in current.rescued
+            ]
         if self._turn is not None:
             asyncio.get_running_loop().call_soon(self._continue)  # after its replacement has been requested

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import structlog
 
 from vindibot.base.errors import VindibotError
-from vindibot.engine import forkserver, worker
+from vindibot.engine import forkserver
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.worker import TraitPlan, TurnRequest, WorkerMemory, WorkerSetup
+from vindibot.engine.worker import NO_TRAIT, WORKER, TraitPlan, TurnRequest, WorkerMemory, WorkerSetup, serve
 from vindibot.engine.worker_process import WorkerProcess
 
 log = structlog.get_logger("vindibot.engine.pool")
@@ -68,20 +68,20 @@ class PoolWorker:
     def send(self, request: TurnRequest) -> None:
         """Send a request. If the worker has just died, `WorkerEvents.on_death` follows."""
         self.number, self.assigned, self.helps = request.number, tuple(request.traits), request.helps
-        self.memory.stop[0], self.memory.running[0] = 0, worker.NO_TRAIT
+        self.memory.stop[0], self.memory.running[0] = 0, NO_TRAIT
         self.process.send(pickle.dumps(request))
 
 
 class WorkerEvents(Protocol):
     """Callbacks about workers. They run in the event loop, and log with the fields of `Workers.log_context`."""
 
-    def on_ready(self, one: PoolWorker) -> None:
+    def on_ready(self, worker: PoolWorker) -> None:
         """Handle that a worker has built the traits and waits for requests."""
 
-    def on_answer(self, one: PoolWorker, printed: Sequence[tuple[int, str]]) -> None:
+    def on_answer(self, worker: PoolWorker, printed: Sequence[tuple[int, str]]) -> None:
         """Handle the answer of a worker to its last request. `printed` has what traits have printed, as (trait, text)."""
 
-    def on_death(self, one: PoolWorker) -> None:
+    def on_death(self, worker: PoolWorker) -> None:
         """Handle the end of a worker, even if we have killed it. It is replaced afterwards."""
 
 
@@ -116,7 +116,7 @@ class Workers:
             self._add(index)
         try:
             async with asyncio.timeout(START_TIMEOUT):
-                while not all(one.ready for one in self.all) or len(self.all) < count:
+                while not all(worker.ready for worker in self.all) or len(self.all) < count:
                     if self._failure:
                         raise VindibotError(f"a worker process could not build the bot's traits: {self._failure}")
                     self._changed.clear()
@@ -128,21 +128,21 @@ class Workers:
         """End all workers, and wait for their end."""
         self._closed = True
         ended = [*self.all]
-        for one in ended:
-            self._end(one)
-        for one in ended:
-            if one.started is not None and not one.started.done():
-                await asyncio.wait((one.started,))
+        for worker in ended:
+            self._end(worker)
+        for worker in ended:
+            if worker.started is not None and not worker.started.done():
+                await asyncio.wait((worker.started,))
         loop = asyncio.get_running_loop()
-        await asyncio.gather(*(loop.run_in_executor(None, one.process.close) for one in ended))
+        await asyncio.gather(*(loop.run_in_executor(None, worker.process.close) for worker in ended))
 
     def poll(self, seconds: float) -> None:
         """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
         for descriptor, _ in self._poll.poll(seconds * 1000):
             if descriptor in self._polled:
-                one = self._polled[descriptor]
-                if (answer := one.process.answer()) is not None:
-                    self._handle(one, answer)
+                worker = self._polled[descriptor]
+                if (answer := worker.process.answer()) is not None:
+                    self._handle(worker, answer)
 
     # -- new workers --
 
@@ -150,53 +150,53 @@ class Workers:
         """Start a worker with this number, in a thread, since a new fork server must first load all kernels."""
         memory = forkserver.CONTEXT.RawArray("B", WorkerMemory.size(len(self.plans)))
         setup = WorkerSetup(self.plans, self.folders, index, memory, self._parts, self._layout)
-        process = WorkerProcess(forkserver.CONTEXT, worker.serve, setup, name=worker.WORKER)
-        one = PoolWorker(index, process, WorkerMemory(memory))
-        self.all.append(one)
+        process = WorkerProcess(forkserver.CONTEXT, serve, setup, name=WORKER)
+        worker = PoolWorker(index, process, WorkerMemory(memory))
+        self.all.append(worker)
         loop = asyncio.get_running_loop()
-        one.timeout = loop.call_later(START_TIMEOUT, self._overdue, one)
-        one.started = loop.run_in_executor(None, process.start)
-        one.started.add_done_callback(partial(self._started, one))
+        worker.timeout = loop.call_later(START_TIMEOUT, self._overdue, worker)
+        worker.started = loop.run_in_executor(None, process.start)
+        worker.started.add_done_callback(partial(self._started, worker))
 
-    def _started(self, one: PoolWorker, started: asyncio.Future[Any]) -> None:
-        if one.dead:
+    def _started(self, worker: PoolWorker, started: asyncio.Future[Any]) -> None:
+        if worker.dead:
             return
         if started.cancelled() or started.exception() is not None:
-            self._died(one)
+            self._died(worker)
             return
-        self._watch(one)
-        self._read(one)
+        self._watch(worker)
+        self._read(worker)
 
-    def _watch(self, one: PoolWorker) -> None:
+    def _watch(self, worker: PoolWorker) -> None:
         """Watch the present descriptors of a worker. `poll` watches only the one for answers."""
-        loop, wanted = asyncio.get_running_loop(), set() if one.dead else set(one.process.descriptors)
-        for descriptor in one.watched - wanted:
+        loop, wanted = asyncio.get_running_loop(), set() if worker.dead else set(worker.process.descriptors)
+        for descriptor in worker.watched - wanted:
             loop.remove_reader(descriptor)
             if self._polled.pop(descriptor, None) is not None:
                 self._poll.unregister(descriptor)
-        for descriptor in wanted - one.watched:
-            loop.add_reader(descriptor, self._read_in_context, one)
-            if descriptor == one.process.answers_fd:
+        for descriptor in wanted - worker.watched:
+            loop.add_reader(descriptor, self._read_in_context, worker)
+            if descriptor == worker.process.answers_fd:
                 self._poll.register(descriptor, select.POLLIN)
-                self._polled[descriptor] = one
-        one.watched = wanted
+                self._polled[descriptor] = worker
+        worker.watched = wanted
 
-    def _overdue(self, one: PoolWorker) -> None:
-        log.error("a worker was not ready in time", worker=one.index, timeout_s=START_TIMEOUT)
-        one.process.kill()
+    def _overdue(self, worker: PoolWorker) -> None:
+        log.error("a worker was not ready in time", worker=worker.index, timeout_s=START_TIMEOUT)
+        worker.process.kill()
 
-    def _replace(self, one: PoolWorker) -> None:
+    def _replace(self, worker: PoolWorker) -> None:
         """Replace a worker that has died. If workers repeatedly die before they are ready, pause first, longer each time."""
-        self._died_at.setdefault(one.index, time.monotonic())
-        failed = self._failed_starts[one.index] = 0 if one.ready else self._failed_starts.get(one.index, 0) + 1
+        self._died_at.setdefault(worker.index, time.monotonic())
+        failed = self._failed_starts[worker.index] = 0 if worker.ready else self._failed_starts.get(worker.index, 0) + 1
         if failed < START_ATTEMPTS:
-            self._add(one.index)
+            self._add(worker.index)
             return
-        self._failure = self._failure or f"it dies before it is ready, with {one.process.ending or 'the fork server'}"
+        self._failure = self._failure or f"it dies before it is ready, with {worker.process.ending or 'the fork server'}"
         self._changed.set()
         pause = min(30.0, 0.25 * 2 ** (failed - START_ATTEMPTS))
-        log.error("worker dies before it is ready", worker=one.index, reason=self._failure, next_try_s=pause)
-        asyncio.get_running_loop().call_later(pause, self._add_unless_closed, one.index)
+        log.error("worker dies before it is ready", worker=worker.index, reason=self._failure, next_try_s=pause)
+        asyncio.get_running_loop().call_later(pause, self._add_unless_closed, worker.index)
 
     def _add_unless_closed(self, index: int) -> None:
         if not self._closed:
@@ -204,64 +204,64 @@ class Workers:
 
     # -- answers --
 
-    def _read_in_context(self, one: PoolWorker) -> None:
+    def _read_in_context(self, worker: PoolWorker) -> None:
         """Read as `_read` does. Log lines name the current game and turn, not those in which the worker was started."""
-        self.log_context.run(self._read, one)
+        self.log_context.run(self._read, worker)
 
-    def _read(self, one: PoolWorker) -> None:
+    def _read(self, worker: PoolWorker) -> None:
         """Read what a worker has sent, and whether it has ended."""
-        answers = one.process.take()
-        self._watch(one)
+        answers = worker.process.take()
+        self._watch(worker)
         for answer in answers:
-            self._handle(one, answer)
-        if one.process.ending is not None:
-            self._died(one)
+            self._handle(worker, answer)
+        if worker.process.ending is not None:
+            self._died(worker)
 
-    def _handle(self, one: PoolWorker, data: bytes) -> None:
+    def _handle(self, worker: PoolWorker, data: bytes) -> None:
         answer = pickle.loads(data)
-        if one.dead:
+        if worker.dead:
             return
-        if not one.ready:
-            self._on_built(one, answer)
-        elif answer[0] == one.number and one.assigned:
-            self._events.on_answer(one, answer[1])
+        if not worker.ready:
+            self._on_built(worker, answer)
+        elif answer[0] == worker.number and worker.assigned:
+            self._events.on_answer(worker, answer[1])
 
-    def _on_built(self, one: PoolWorker, problem: str) -> None:
+    def _on_built(self, worker: PoolWorker, problem: str) -> None:
         self._changed.set()
         if problem:
             self._failure = problem
             return
-        one.ready = True
-        if one.timeout is not None:
-            one.timeout.cancel()
-        self._failed_starts[one.index] = 0
-        died = self._died_at.pop(one.index, None)
+        worker.ready = True
+        if worker.timeout is not None:
+            worker.timeout.cancel()
+        self._failed_starts[worker.index] = 0
+        died = self._died_at.pop(worker.index, None)
         if died is not None:
             self.replacements.append(time.monotonic() - died)
-            log.info("worker replaced", worker=one.index, ms=round(self.replacements[-1] * 1000, 1))
-        self._events.on_ready(one)
+            log.info("worker replaced", worker=worker.index, ms=round(self.replacements[-1] * 1000, 1))
+        self._events.on_ready(worker)
 
     # -- the end --
 
-    def _died(self, one: PoolWorker) -> None:
+    def _died(self, worker: PoolWorker) -> None:
         """Remove a worker that has ended, and replace it."""
-        if one.dead:
+        if worker.dead:
             return
-        ending = one.process.ending
-        self._end(one)
-        one.process.close()
+        ending = worker.process.ending
+        self._end(worker)
+        worker.process.close()
         if ending is not None and ending.kind == "stopped":
-            log.warning("worker killed", worker=one.index, reason="hung")
+            log.warning("worker killed", worker=worker.index, reason="hung")
         else:
-            log.warning("worker died", worker=one.index, reason=str(ending), exit_code=None if ending is None else ending.code)
-        self._events.on_death(one)
-        self._replace(one)
+            log.warning("worker died", worker=worker.index, reason=str(ending), exit_code=None if ending is None else ending.code)
+        self._events.on_death(worker)
+        self._replace(worker)
 
-    def _end(self, one: PoolWorker) -> None:
+    def _end(self, worker: PoolWorker) -> None:
         """Kill a worker, unless it has ended, and remove it."""
-        one.dead = True
-        if one.timeout is not None:
-            one.timeout.cancel()
-        self.all.remove(one)
-        self._watch(one)
-        one.process.kill()
+        worker.dead = True
+        if worker.timeout is not None:
+            worker.timeout.cancel()
+        self.all.remove(worker)
+        self._watch(worker)
+        worker.process.kill()
