@@ -130,6 +130,13 @@ def packed(path: Path) -> bytes:
     return target.getvalue()
 
 
+def unpack(archive: Path, folder: Path) -> None:
+    """Write the files of an archive into a folder. Raises `OSError` and `tarfile.TarError`."""
+    with tarfile.open(archive) as files:
+        files.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and earlier have none
+        files.extractall(folder)
+
+
 def archives_of(entrants: Sequence[Entrant]) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the archives of the bots' files by digest, and the paths of these files and folders with the digest as their folder.
 
@@ -226,8 +233,7 @@ def join(
     folder = Path(worker.local_directory)
     try:
         for digest in digests:
-            with tarfile.open(folder / f"{digest}.tar.xz") as archive:
-                archive.extractall(folder / digest, filter="data")
+            unpack(folder / f"{digest}.tar.xz", folder / digest)
     except (OSError, tarfile.TarError) as problem:
         problems.append(f"the files of a bot cannot be unpacked: {problem}")
     if not problems:

@@ -18,7 +18,7 @@ from tests.support.commands import invoke
 from tests.support.nets import random_network
 from tests.support.pools import ask, pool_of, statuses
 from tests.support.positions import small_positions
-from vindibot.arena.dask import archives_of, moved_task
+from vindibot.arena.dask import archives_of, moved_task, unpack
 from vindibot.arena.games import play_task
 from vindibot.config.bots import load_bot
 from vindibot.engine.worker import TraitPlan
@@ -186,6 +186,6 @@ def test_nets_travel_to_other_machines(tmp_path: Path) -> None:
     shutil.rmtree(models)
     for name, archive in archives.items():
         (tmp_path / f"{name}.tar.xz").write_bytes(archive)
-        shutil.unpack_archive(tmp_path / f"{name}.tar.xz", tmp_path / "there" / name)
+        unpack(tmp_path / f"{name}.tar.xz", tmp_path / "there" / name)
     there = [moved_task(game, lambda path: str(tmp_path / "there" / path), "") for game in games]
     assert [play_task(game).line.played for game in there] == expected
