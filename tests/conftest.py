@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     kernels.warm()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Show what a program has printed if a test has waited for its end in vain."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, subprocess.TimeoutExpired):
+        for text in (call.excinfo.value.output, call.excinfo.value.stderr):
+            if text:
+                report.sections.append(("printed so far", text if isinstance(text, str) else text.decode(errors="replace")))
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -52,9 +52,12 @@ async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Pr
 async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
     """Return the next line of output that contains a word."""
     assert process.stdout is not None
-    seen = []
+    seen: list[str] = []
     while True:
-        line = (await asyncio.wait_for(process.stdout.readline(), 100)).decode()
+        try:
+            line = (await asyncio.wait_for(process.stdout.readline(), 100)).decode()
+        except TimeoutError:
+            raise AssertionError(f"no line with {word!r} in 100 s, only {seen}") from None
         seen.append(line)
         assert line, f"the output ended without {word!r}: {seen}"
         if word in line:
@@ -63,8 +66,16 @@ async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
 
 async def ended(process: asyncio.subprocess.Process) -> str:
     """Wait for the end of the process, and return the rest of its output."""
-    out, _ = await asyncio.wait_for(process.communicate(), 100)
-    return out.decode()
+    assert process.stdout is not None
+    output = b""
+    try:
+        async with asyncio.timeout(100):
+            while piece := await process.stdout.read(1 << 16):
+                output += piece
+            await process.wait()
+    except TimeoutError:
+        raise AssertionError(f"the process has not ended in 100 s, only printed {output.decode(errors='replace')}") from None
+    return output.decode()
 
 
 def recordings(folder: Path) -> list[Path]:
