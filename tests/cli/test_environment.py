@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -68,13 +69,14 @@ def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path, variable
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("address", "words"), [("banana", "missing port number"), ("tls://127.0.0.1:1", "TLS"), ("tcp://127.0.0.1:1", "refused")]
+    ("address", "words"),
+    [("banana", "missing port number"), ("tls://127.0.0.1:1", "TLS"), ("tcp://127.0.0.1:1", "refused|TimeoutError")],
 )
 def test_an_address_without_a_scheduler_is_named(tmp_path: Path, address: str, words: str) -> None:
     done = run(tmp_path, *ARENA, "--nodes", "10", "--dask", address, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="3s")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert f"no scheduler answers at {address}" in done.stderr
-    assert words in done.stderr
+    assert re.search(words, done.stderr)
 
 
 @pytest.mark.slow

@@ -512,7 +512,7 @@ def machines(address: str, entrants: Sequence[Entrant], workers: int, notify: Ca
             while cause.__cause__ is not None:
                 cause = cause.__cause__
             words = f"no scheduler answers at {address}: start dask scheduler (docs/cluster.md)"
-            raise VindibotError(f"{words}; {cause or type(cause).__name__}", 2) from None
+            raise VindibotError(f"{words}; {str(cause) or type(cause).__name__}", 2) from None
         stack.callback(client.close, timeout=LEAVE_SECONDS)
         games = DaskGames(client, entrants, notify)
         stack.callback(games.leave)
