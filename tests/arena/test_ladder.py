@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -84,7 +85,8 @@ def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_
     for name in ("cid/main.py", "dan/src/main.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("")
-    ladder = ladder_of(tmp_path, None, *(f"stdio:python {tmp_path / name}" for name in ("cid/main.py", "dan/src/main.py")))
+    programs = (f"stdio:{sys.executable} {tmp_path / name}" for name in ("cid/main.py", "dan/src/main.py"))
+    ladder = ladder_of(tmp_path, None, *programs)
     ladder.read_bots()
     ladder.store.close()
     assert {*ladder.bots} == {"ann", "bob", "cid", "dan", "eve"}
