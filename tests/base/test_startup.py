@@ -56,7 +56,7 @@ def test_characters_that_the_encoding_lacks_are_escaped(encoding: str, tmp_path:
     assert "results: results/" in done.stdout
 
 
-@pytest.mark.parametrize("columns", ["0", "-1", "²", "1"])
+@pytest.mark.parametrize("columns", ["0", "²"])
 def test_a_terminal_size_that_is_none_is_ignored(columns: str, tmp_path: Path) -> None:
     done = shell(tmp_path, "V config", COLUMNS=columns)
     assert done.returncode == 0, done.stderr

@@ -20,33 +20,6 @@ ARENA = ("arena", "seed", "random", "stay", "--blocks", "1", "--rounds", "2", "-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("NUMBA_OPT", "foo", "supported values are 0, 1, 2, 3"),
-        ("NUMBA_NUM_THREADS", "-1", "must be > 0"),
-        ("NUMBA_DEBUG", "x", "invalid literal"),
-        ("NUMBA_CPU_NAME", "foo", "not a recognized processor"),
-        ("NUMBA_CPU_FEATURES", "+foo", "not a recognized feature"),
-        ("NUMBA_CPU_FEATURES", "foo", "must begin with + or -"),
-    ],
-)
-def test_a_setting_that_numba_cannot_use_is_named_in_one_line(name: str, value: str, words: str, tmp_path: Path) -> None:
-    done = run(tmp_path, "behaviours", **{name: value})
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.startswith(f"error: numba cannot use {name}='{value}': ")
-    assert words in done.stderr
-
-
-@pytest.mark.parametrize("text", ["a: [1", "opt: foo"])
-def test_a_file_of_settings_that_numba_cannot_use_is_named(text: str, tmp_path: Path) -> None:
-    (tmp_path / ".numba_config.yaml").write_text(text)
-    done = run(tmp_path, "behaviours")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "the file .numba_config.yaml" in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
     ("variables", "words"),
     [
         ({"DASK_CONFIG": "dask.yaml"}, "line 2, column 4"),

@@ -92,12 +92,13 @@ class Dispatcher:
         """
         remaining = iter(tasks)
         running: dict[Future[PlayedGame], GameTask] = {}
+        reported = False  # whether a line has said that games are still played
         try:
             while not self.stop.now:
                 if self.stop.soon:
                     _cancel_waiting(running)
-                    if running and self.stop.unreported:
-                        self.stop.unreported = False
+                    if running and not reported:
+                        reported = True
                         self.notify("finishing the games that are running; once more to stop at once")
                 else:
                     self._submit(remaining, running)

@@ -132,12 +132,11 @@ class Stop:
     """A request to stop a long command, such as a tournament.
 
     If `soon` is true, no more games start, but the running games are played to their end. If `now` is true, the running games end
-    at once. `unreported` says that no line has told the user yet that games are still played.
+    at once.
     """
 
     soon: bool = False
     now: bool = False
-    unreported: bool = False
 
 
 @contextmanager
@@ -155,7 +154,7 @@ def stopping(stop: Stop) -> Iterator[None]:
             signal.signal(number, before[number])
             at_once_again()
         else:
-            stop.soon = stop.unreported = True
+            stop.soon = True
 
     with _handled_by(interrupted) as before:
         yield

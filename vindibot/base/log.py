@@ -27,7 +27,7 @@ from rich.text import Text
 
 from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
-from vindibot.base.text import add_secret as add_secret, plain, printable, printable_lines
+from vindibot.base.text import SECRETS, add_secret as add_secret, printable, printable_lines
 from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -75,7 +75,7 @@ class _Output(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
         with suppress(Exception, SystemExit):
-            line = plain(_fields(record))
+            line = SECRETS.plain(_fields(record))
             self._append(line)
             if record.levelno >= self._level:
                 text = _shown(line, traces=self._level <= logging.DEBUG)
@@ -135,13 +135,11 @@ def _shown(line: Mapping[str, Any], *, traces: bool) -> Text:
 
 
 def _word(value: Any) -> str:
-    """Return a value as one line of text: a word as it is, other texts in quotes, lists and dictionaries in brackets."""
+    """Return a value as one line of text: a word as it is, other texts in quotes, lists and dictionaries as JSON."""
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{printable(name)}: {_word(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_word(inner) for inner in value) + "]"
+    if isinstance(value, dict | list):
+        return printable(json.dumps(value, ensure_ascii=False))
     text = printable(str(value))
     return text if text and " " not in text else f'"{text}"'
 

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -17,21 +18,12 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
-
-def _libc() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(None, use_errno=True)
-    except (OSError, TypeError):  # not on Linux
-        return None
-
-
-_LIBC = _libc()
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _prctl(option: int, value: int | bytes) -> None:
     if _LIBC is not None:
-        with contextlib.suppress(AttributeError):
-            _LIBC.prctl(option, value, 0, 0, 0)
+        _LIBC.prctl(option, value, 0, 0, 0)
 
 
 def die_with_parent(number: signal.Signals | None = None) -> None:
@@ -57,12 +49,12 @@ def children(process: int | None = None) -> list[int]:
 
     If a child ends during the call, another child may be missing: call again.
     """
-    found: list[int] = []
+    processes: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{process or 'self'}/task").iterdir():
             with contextlib.suppress(OSError):
-                found += map(int, (task / "children").read_text().split())
-    return found
+                processes += map(int, (task / "children").read_text().split())
+    return processes
 
 
 def end_descendants() -> None:

@@ -39,11 +39,6 @@ def allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def limit_files(number: int) -> None:
-    """Let this process open at most this number of files. It cannot raise the limit again."""
-    _limit(resource.RLIMIT_NOFILE, number)
-
-
 def limit_memory(size: int) -> None:
     """Limit the addresses of this process to `size` bytes. It cannot raise the limit again."""
     _limit(resource.RLIMIT_AS, size)

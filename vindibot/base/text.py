@@ -16,7 +16,7 @@ import re
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote_plus
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -112,20 +112,11 @@ def unseen_character(name: str) -> str | None:
 
 #: The text that replaces a secret.
 MASK = "********"
-#: Smallest number of characters of a secret. A shorter text occurs too often by chance.
-SHORTEST = 4
-#: Smallest number of characters of a token that is also masked inside words. A shorter token may be part of a number or a name by
-#: chance, so it is masked as a whole word only. The original server's tokens have four characters.
-LONG_TOKEN = 8
-#: Largest number of tokens that are stored. All keys are stored.
-MAX_TOKENS = 200
+#: Smallest number of characters of a secret: a key has 8. A shorter text occurs too often by chance.
+SHORTEST = 8
 
-# The first characters of an answer that an excerpt reads, per character of the excerpt. A mask can be so much shorter than a
-# secret (256 characters, each three in a URL), and the excerpt must not end within a secret that was cut.
-_READ_AHEAD = 100
-# Patterns of the token in a URL for moves, of words, and of keys and tokens with their names in a form, a query or JSON.
+# Patterns of the token in a URL for moves, and of keys and tokens with their names in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
-_WORD = re.compile(r"[0-9A-Za-z]+")
 _NAMED = re.compile(r"(?i)(\b(?:key|token)(?:[\"']?\s*[=:]\s*[\"']|\s*[=:]\s*))[^\s\"'&,;<>}]+")
 
 
@@ -136,94 +127,50 @@ class Redactor:
     Secrets with fewer than `SHORTEST` characters are ignored.
     """
 
-    def __init__(self, *keys: str) -> None:
-        self._keys: dict[str, None] = {}
-        self._tokens: dict[str, None] = {}
+    def __init__(self, *secrets: str) -> None:
         self._forms: list[str] = []
-        for key in keys:
-            self.add(key)
+        for secret in secrets:
+            self.add(secret)
 
-    def add(self, secret: str, *, token: bool = False) -> None:
-        """Store a secret. From now on the secret is masked, unchanged and as URLs, forms, JSON and HTML contain it.
-
-        Without `token`, the secret is a key. Keys and long tokens are masked everywhere, short tokens only as whole words. All
-        keys are stored, but only the latest `MAX_TOKENS` tokens.
-        """
-        group = self._tokens if token else self._keys
-        if len(secret) < SHORTEST or secret in group:
-            return
-        group[secret] = None
-        if len(self._tokens) > MAX_TOKENS:
-            del self._tokens[next(iter(self._tokens))]
-        secrets = [*self._keys, *(text for text in tuple(self._tokens) if not _is_short(text))]
-        self._forms = sorted({form for text in secrets for form in _encoded(text)}, key=len, reverse=True)
+    def add(self, secret: str) -> None:
+        """Store a secret. From now on it is masked, unchanged and as URLs, forms, JSON and HTML contain it."""
+        if len(secret) >= SHORTEST and secret not in self._forms:
+            forms = {secret, quote_plus(secret), html.escape(secret), html.escape(secret, quote=False), json.dumps(secret)[1:-1]}
+            self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """Return the text with `MASK` in place of each secret."""
         for form in self._forms:
             text = text.replace(form, MASK)
-        if self._tokens:
-            text = _WORD.sub(lambda word: MASK if word[0] in self._tokens else word[0], text)
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
     def plain(self, value: Any) -> Any:
-        """Return a copy of `value` as data of JSON without secrets. A number that is a secret becomes `MASK`."""
-        try:
-            return json.loads(self(json.dumps(value, ensure_ascii=False, default=_plain)))
-        except ValueError:  # it holds such a number
-            if isinstance(value, dict):
-                return {self(str(name)): self.plain(inner) for name, inner in value.items()}
-            return [self.plain(inner) for inner in value] if isinstance(value, list | tuple) else MASK
+        """Return a copy of `value` as data of JSON, without secrets in its texts."""
+        match value:
+            case None | int() | float():
+                return value
+            case str():
+                return self(value)
+            case bytes():
+                return self(value.decode("utf-8", "replace"))
+            case dict():
+                return {self(str(name)): MASK if name in ("key", "token") else self.plain(part) for name, part in value.items()}
+            case list() | tuple():
+                return [self.plain(part) for part in value]
+        return self.plain(value.tolist() if hasattr(value, "tolist") else str(value))
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
         """Return the start of the body of an HTTP message as one line without secrets, for a log or an error message. The line
         has at most `length` characters."""
-        words = " ".join(body.decode("utf-8", "replace").split())
-        text = printable(self(words[: _READ_AHEAD * length]))
+        text = printable(self(" ".join(body.decode("utf-8", "replace").split())))
         return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _is_short(token: str) -> bool:
-    return len(token) < LONG_TOKEN and token.isascii() and token.isalnum()
+#: The keys that this process knows.
+SECRETS = Redactor()
 
 
-def _encoded(secret: str) -> set[str]:
-    """Return a secret, unchanged and in the encodings of URLs, forms, JSON and HTML."""
-    texts = {secret, quote_plus(secret), quote(secret), html.escape(secret), html.escape(secret, quote=False)}
-    return texts | {json.dumps(text)[1:-1] for text in texts}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON lacks as one that it has: a list for an array of numpy, else a text."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    try:
-        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    except Exception as problem:  # a trait's own object may have a broken __str__
-        return f"<{type(value).__name__}: {type(problem).__name__} when shown>"
-
-
-def token_of(url: str) -> str:
-    """Return the token in a URL for moves, "" if there is none."""
-    match = _PLAY.search(url)
-    return url[match.end(1) : match.end()] if match is not None else ""
-
-
-#: The secrets of this process.
-_secrets = Redactor()
-
-
-def add_secret(secret: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask a secret in all later log lines (see `Redactor.add`)."""
+def add_secret(secret: str | SecretStr | None) -> None:
+    """Mask a key in all later log lines (see `Redactor.add`)."""
     if secret:
-        _secrets.add(secret if isinstance(secret, str) else secret.get_secret_value(), token=token)
-
-
-def redacted(text: str) -> str:
-    """Return a text without the secrets of this process."""
-    return _secrets(text)
-
-
-def plain(value: Any) -> Any:
-    """Return a copy of `value` as data of JSON without the secrets of this process."""
-    return _secrets.plain(value)
+        SECRETS.add(secret if isinstance(secret, str) else secret.get_secret_value())

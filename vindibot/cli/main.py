@@ -17,7 +17,7 @@ import click
 from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import VindibotError
-from vindibot.base.startup import check_environment
+from vindibot.base.startup import check_folder
 from vindibot.base.text import docstring, printable_lines
 
 #: The commands in the order of the help, with the package of each. The module of a command has its name.
@@ -72,7 +72,7 @@ class Commands(click.Group):
             sys.exit(problem.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
-        check_environment()
+        check_folder()
         interrupts.in_order()
         try:
             return super().invoke(ctx)

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from sim.game import DIRECTIONS
 from vindibot.base.address import ServerAddress
 from vindibot.base.log import add_secret
-from vindibot.base.text import Redactor, token_of
+from vindibot.base.text import Redactor
 from vindibot.client.transport import Reply, Transport, TransportError, Within, look_up
 from vindibot.games.protocol import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
@@ -256,9 +256,7 @@ class GameApi:
 
         The state in the returned verdict contains neither the key nor a token, wherever the server has put them.
         """
-        for token in (answer.token, token_of(answer.play_url)):
-            self.redact.add(token, token=True)
-            add_secret(token, token=True)
+        self.redact.add(answer.token)
         try:
             url = self.address.own_url(answer.play_url)
         except ValueError as error:

@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
-from vindibot.base.text import redacted
+from vindibot.base.text import SECRETS
 from vindibot.base.writing import LineFile, short
 from vindibot.games.ballot import Ballot, Five, VoteLine, read_number, write_entry, write_number
 from vindibot.games.files.lines import fault, is_no_json, whole_lines
@@ -146,7 +146,7 @@ class Recorder:
 
     def finish(self, outcome: Outcome, state: GameState | Mapping[str, Any] | None = None) -> None:
         """Record the outcome and, if we received it, the last state. Then close the file."""
-        line: dict[str, Any] = {"reason": outcome.reason, "message": redacted(outcome.message)}
+        line: dict[str, Any] = {"reason": outcome.reason, "message": SECRETS(outcome.message)}
         if state is not None:
             line["state"] = _raw(state)
         self._write({"outcome": line})
