@@ -27,7 +27,7 @@ LIMITS = "--limit-ms 4000 --first-limit-ms 8000 --absence-timeout 8"
 async def starter(address: str, key: str) -> asyncio.subprocess.Process:
     """Start the starter in plain Python, which plays until the league is over."""
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, str(STARTER), address, key, "1000"),
+        *(sys.executable, str(STARTER), address.removeprefix("http://"), key),
         env=environment(),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -78,7 +78,7 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
             words = ("play", "--config", "arena", "--server", address, "--games", "1000", "--bot", "seed", "--no-recording")
             clients.append(await begin(tmp_path, *words, VINDIBOT_KEY=keys["joe"]))
             kim = await starter(address, "wrongkey")
-            assert "the server says: Vindinium - Key not found" in await ended(kim)
+            assert "the server says: Vindinium - Key not found: check your slip" in await ended(kim)
             waiting = await shown(client, f"{PAGE}/projector", lambda page: "10 of 12 bots are here" in page)
             assert re.findall(r'class="absent"><th scope="row"><bdi>(\w+)<', waiting) == ["kim", "lea"]
             assert f'aria-label="QR code: {address}{PAGE}"' in waiting

@@ -42,6 +42,7 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
     assert f"VINDIBOT_KEY={key} vindibot play --config arena --server {SERVER}" in ann
     assert f"{SERVER}/leagues/spring" in ann
     assert f"{SERVER}/starters" in ann
+    assert f"python3 bot.py {SERVER} {key}" in ann
     assert "<svg" in ann
     assert f'aria-label="QR code: {SERVER}/leagues/spring"' in page, "the QR code has no key"
     assert """VINDIBOT_KEY='b$b o'"'"'bs' vindibot play""" in bob

@@ -67,7 +67,7 @@ class FaultyServer(Listener):
         self.stated_limit = stated_limit
         self.understands_turn = understands_turn
         self.host = host
-        self.turn = 0
+        self.turn = self._earlier = 0  # the number of moves in earlier games
         self.moves: list[tuple[int, str]] = []
         self.joins = self.requests = self.connections = self.questions = 0
         self.forms: list[tuple[str, dict[str, str]]] = []
@@ -158,12 +158,12 @@ class FaultyServer(Listener):
     async def _protocol(self, path: str, form: dict[str, str], host: str) -> tuple[int, str]:
         loop = asyncio.get_running_loop()
         if not path.endswith("/play"):
-            self.turn = 0
+            self.turn, self._earlier = 0, len(self.moves)
             self._handed_at = loop.time()
             return 200, self._state(host)
         if path != f"/api/{GAME}/{TOKEN}/play":
             return 404, "Vindinium - Wrong or expired token"
-        repeated = self.understands_turn and any(str(turn) == form.get("turn") for turn, _ in self.moves)
+        repeated = self.understands_turn and any(str(turn) == form.get("turn") for turn, _ in self.moves[self._earlier :])
         if repeated:
             await self._ready.wait()
         else:

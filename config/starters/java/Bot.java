@@ -1,13 +1,16 @@
 // A bot in plain Java: `java Bot.java SERVER KEY [GAMES]`. It needs Java 11 or later, and no package.
 //
 // It goes to the nearest mine that it does not own, and drinks beer when its life is low. Change `choose`.
+// It plays game after game, for a whole league, until Ctrl-C ends it. With GAMES, it plays only so many games.
 
+import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
@@ -21,7 +24,7 @@ public class Bot {
     /** Below this life, the bot goes to a tavern. */
     static final int THIRSTY = 50;
 
-    static final HttpClient CLIENT = HttpClient.newHttpClient();
+    static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
     /** The parts of the server's answer that this bot uses. Here x is the row and y the column. */
     static class State {
@@ -80,21 +83,33 @@ public class Bot {
         return "Stay";
     }
 
-    /** Send a form, and return the answer. If the server cannot be reached or is busy, try again for some seconds. */
-    static State post(String url, String form, int seconds) throws InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(url))
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .POST(HttpRequest.BodyPublishers.ofString(form)).build();
-        long end = System.nanoTime() + seconds * 1_000_000_000L;
+    /** The server refuses a request. The message is its answer. */
+    static class Refused extends Exception {
+        Refused(String answer) { super(answer); }
+    }
+
+    /** Send a form, and return the answer. If the server cannot be reached or is busy, say so, and try again for some seconds. */
+    static State post(String url, String form, int seconds) throws InterruptedException, Refused {
+        long start = System.nanoTime() / 1_000_000_000, printed = start - 30;
         while (true) {
+            String problem;
             try {
+                HttpRequest request = HttpRequest.newBuilder(URI.create(url))
+                    .header("Content-Type", "application/x-www-form-urlencoded")
+                    .POST(HttpRequest.BodyPublishers.ofString(form)).build();
                 HttpResponse<String> answer = CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
                 if (answer.statusCode() == 200) return new State(answer.body());
-                if (answer.statusCode() != 429 && answer.statusCode() < 500) fail("the server says: " + answer.body());
-            } catch (java.io.IOException problem) {
-                // the server cannot be reached
+                problem = answer.body().isEmpty() ? "status " + answer.statusCode() : answer.body();
+                if (answer.statusCode() != 429 && answer.statusCode() < 500) throw new Refused(problem);
+            } catch (IOException | IllegalArgumentException | IllegalStateException error) {
+                problem = error.getMessage() == null ? error.toString() : error.getMessage();
             }
-            if (System.nanoTime() > end) fail("the server does not answer: " + url);
+            long now = System.nanoTime() / 1_000_000_000;
+            if (now - start > seconds) throw new Refused("no answer: " + problem);
+            if (now - printed >= 30) {
+                System.out.println(url.split("/api/")[0] + " does not answer: " + problem + ". Trying again.");
+                printed = now;
+            }
             Thread.sleep(500);
         }
     }
@@ -104,16 +119,30 @@ public class Bot {
         System.exit(1);
     }
 
+    /** Play one game. If the server ends the game for us, for example because it has started anew, return as well. */
     static void play(String server, String key) throws InterruptedException {
-        State state = post(server + "/api/arena", "key=" + URLEncoder.encode(key, StandardCharsets.UTF_8), 24 * 3600);
+        State state = null;
+        try {
+            state = post(server + "/api/arena", "key=" + URLEncoder.encode(key, StandardCharsets.UTF_8), Integer.MAX_VALUE);
+        } catch (Refused problem) {
+            String answer = problem.getMessage();
+            fail("the server says: " + answer + (answer.contains("Key not found") ? ": check your slip" : ""));
+        }
         System.out.println("the game: " + state.viewUrl);
-        while (!state.finished) state = post(state.playUrl, "dir=" + choose(state) + "&turn=" + state.turn, 20);
+        try {
+            while (!state.finished) state = post(state.playUrl, "dir=" + choose(state) + "&turn=" + state.turn, 20);
+        } catch (Refused problem) {
+            System.out.println("this game is over for us: " + problem.getMessage());
+        }
     }
 
+    /** Play on a server, whose address may lack `http://`. */
     public static void main(String[] words) throws InterruptedException {
         if (words.length < 2) fail("usage: java Bot.java SERVER KEY [GAMES]");
-        for (int game = words.length > 2 ? Integer.parseInt(words[2]) : 1; game > 0; game--) {
-            play(words[0].replaceAll("/$", ""), words[1]);
+        String server = words[0].contains("://") ? words[0] : "http://" + words[0];
+        System.out.println("asking " + server + " for a game");
+        for (int game = words.length > 2 ? Integer.parseInt(words[2]) : Integer.MAX_VALUE; game > 0; game--) {
+            play(server.replaceAll("/$", ""), words[1]);
         }
     }
 }
