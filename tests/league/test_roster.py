@@ -74,3 +74,11 @@ def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None
         write_keys(entrants, keys)
     with pytest.raises(UsageError, match="the keys cannot be written"):
         write_keys(entrants, tmp_path / "class.csv" / "keys.csv")
+
+
+def test_new_keys_have_no_characters_that_look_alike_on_paper(tmp_path: Path) -> None:
+    path = tmp_path / "class.csv"
+    path.write_text("\n".join(f"pupil{number}" for number in range(200)))
+    keys = "".join(entrant.key for entrant in read_roster(path))
+    assert len(set(keys)) == 31
+    assert not set(keys) & set("il1o0")

@@ -292,7 +292,8 @@ class GameClient:
         if verdict.meaning is Meaning.LEAGUE_OVER:
             _end(Reason.LEAGUE_OVER, f"the league on {self.address} has no more games")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
-            _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
+            hint = ": check your slip" if "Key not found" in verdict.words else ""
+            _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}{hint}" if verdict.status else verdict.words)
         if repeats >= MAX_JOINS and verdict.status == 500:
             hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
             _end(Reason.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")

@@ -35,7 +35,7 @@ from vindibot.server.users import random_word
 
 #: The place of a key in the command of `play_command`.
 _PLACE = "YOUR-KEY"
-#: Number of characters of an organiser's key: 103 random bits.
+#: Number of characters of an organiser's key: 99 random bits.
 ORGANISER_KEY_LENGTH = 20
 #: The end of the name of the file with the new keys of the bots.
 KEYS_SUFFIX = "-keys.csv"

@@ -24,7 +24,7 @@ from vindibot.games.protocol import Player, encode_json, from_games
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.users import random_word
 
-#: Characters of a token: 124 random bits. A token has only letters and digits, as clients expect.
+#: Characters of a token: 118 random bits. A token has only letters and digits, as clients expect.
 TOKEN_LENGTH = 24
 #: Times with the pace "original", in seconds: the shortest time between a state and the effect of the player's move, and the
 #: time of a random bot for a move.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-import string
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -22,8 +21,8 @@ from vindibot.base.text import unseen_character
 from vindibot.base.writing import replace, short
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
-#: The characters that ids, new keys and tokens consist of.
-ALPHABET = string.digits + string.ascii_lowercase
+#: The characters that ids, new keys and tokens consist of: without those that look alike on paper (i, l, 1, o, 0).
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 #: Smallest and largest number of characters of a name.
 SHORTEST_NAME, LONGEST_NAME = 3, 20
 #: Number of characters of a key, as clients expect.
