@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,12 +26,12 @@ async def fillers(
 ) -> AsyncIterator[list[asyncio.Task[int]]]:
     """Let clients be fillers: for each name, `count` clients, which come name by name. Yield the tasks in which they play."""
     tasks = []
-    for index, name in enumerate(names):
+    for name in names:
         for _ in range(count):
             filler = Bot(bot.server, bot.server.register(name), bot.client)
             user = bot.server.lobby.users.find(filler.key)
             assert user is not None
-            director.fillers.add(user, index)
+            director.add_filler(user)
             tasks.append(asyncio.create_task(play_until_over(filler)))
             await until(lambda: len(director.fillers.claims) == len(tasks))
     try:
@@ -58,7 +59,7 @@ async def test_fillers_play_the_free_heroes(tmp_path: Path) -> None:
 async def test_the_named_bots_play_in_turn(tmp_path: Path) -> None:
     names = ("seed", "miner", "hunter")
     wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner", "sparring/hunter"), "seatings": 3, "parallel": 1}
-    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 2, names):
+    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 1, names * 2):
         assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [3, 3]
         ids = [fixture.result.game_id for fixture in director.league.fixtures if fixture.result is not None]
         fill = [sorted(set(await names_of(bots[0], game_id)) - {"ann", "bob"}) for game_id in ids]
@@ -83,12 +84,15 @@ async def test_fillers_play_for_absent_bots_which_lose(tmp_path: Path, monkeypat
         assert table_of["ann"].opponents_beaten == 1
         page = (await bots[0].client.get("/leagues/cup")).text
         assert "(<bdi>ghost</bdi> absent)" in page
+        projector = (await bots[0].client.get("/leagues/cup/projector")).text
+        row = r'<bdi>(\w+)</bdi>(?:</strong>)? <span class="gold">\d+ by a filler'
+        assert re.findall(row, projector) == ["ghost"]
         assert director.reversible() == {"ghost": 1}, "the game can still be played with the bot"
 
 
 async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 0.02)
-    monkeypatch.setattr("vindibot.league.fillers.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("vindibot.league.director.FILLER_SECONDS", 0.5)
     async with league_of(tmp_path, "ann", "bob", **WITH_FILLERS) as (director, bots), fillers(director, bots[0], 1) as [lost]:
         await until(lambda: director.fillers.claims)
         lost.cancel()

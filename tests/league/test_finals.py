@@ -124,7 +124,7 @@ async def test_a_league_is_played_to_the_winner_of_its_final(tmp_path: Path) -> 
             ("final", [4]),
         ]
         page = (await client.get("/leagues/cup/projector")).text
-        assert f"the winner is <strong><bdi>{winner}</bdi></strong>" in page
+        assert f"The winner is <strong><bdi>{winner}</bdi></strong>" in page
         assert f"The winner is <strong><bdi>{winner}</bdi></strong>" in (await client.get("/leagues/cup")).text
         games = (await client.get("/leagues/cup/games")).text
         assert games.index("<h2>Final</h2>") < games.index("<h2>Semi-final</h2>") < games.index("<h2>Day 1 of 1</h2>")

@@ -88,8 +88,8 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
             await line_with(clients[0], "the game:")
             clients[0].kill()  # ann's program crashes in its first game, and is started again
             clients += [await starter(address, keys["lea"]), await starter(address, keys["ann"])]
-            page = await shown(client, f"{PAGE}/projector", lambda page: "the winner is" in page)
-            winner = re.search(r"the winner is <strong><bdi>(\w+)<", page)
+            page = await shown(client, f"{PAGE}/projector", lambda page: "The winner is" in page)
+            winner = re.search(r"The winner is <strong><bdi>(\w+)<", page)
             assert winner is not None
             ends = await asyncio.gather(*(ended(process) for process in clients[1:]))
             assert [end for end in ends if "The league is over" not in end and "has no more games" not in end] == []

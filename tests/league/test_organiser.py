@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ import httpx
 import pytest
 import structlog
 
+from tests.league.test_fillers import fillers
 from tests.league.test_league import ORGANISER_KEY, by_name, clients, league_of, new_league, play_until_over, roster
 from tests.support.serving import Bot, rounds_of_the_loop, serving
 from tests.support.waiting import until
@@ -161,6 +163,71 @@ async def test_a_bot_with_one_of_two_clients_is_missing(tmp_path: Path) -> None:
         page = (await bots[0].client.get("/leagues/cup")).text
         assert "two clients at once" in page
         assert "--parallel 2" in page
+
+
+@pytest.mark.parametrize("fill", [False, True])
+async def test_the_day_goes_on_without_the_bots_that_are_awaited(tmp_path: Path, fill: bool) -> None:
+    wanted: dict[str, Any] = {"seatings": 1, "fillers": ("seed",) if fill else ()}
+    async with league_of(tmp_path, "ann", "bob", "cid", **wanted) as (director, bots), contextlib.AsyncExitStack() as stack:
+        if fill:
+            await stack.enter_async_context(fillers(director, bots[0], 2))
+        playing = [asyncio.create_task(play_until_over(bot)) for bot in bots[:2]]
+        await until(lambda: len(director.present()) == 2)
+        client = bots[0].client
+        await client.post(PAGE, data={"key": ORGANISER_KEY})
+        page = (await client.get(PAGE)).text
+        assert re.search(r"<h2>Waiting for <bdi>cid</bdi> \((60|59) s\)</h2>", page)
+        assert re.search(r'<p class="missing"><bdi>cid</bdi> \((60|59) s\)', (await client.get("/leagues/cup/projector")).text)
+        assert "Go on without them" in page
+        answer = await client.post(PAGE, data={"form": form_of(page), "action": "skip"})
+        assert answer.status_code == 303, answer.text
+        assert await asyncio.gather(*playing) == [int(fill)] * 2
+        [fixture] = director.league.fixtures
+        assert fixture.result is not None
+        assert (fixture.result.kind, fixture.result.absent) == ("played" if fill else "absent", (2,))
+
+
+@pytest.mark.parametrize("back", [False, True])
+async def test_a_bot_that_crashed_twice_on_a_day_is_awaited_only_once_its_client_is_back(
+    tmp_path: Path, back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vindibot.league.director.CHECK_SECONDS", 1000)
+    async with league_of(tmp_path, "ann", "bob", seatings=3, reruns=0) as (director, [ann, bob]):
+        playing = asyncio.create_task(play_until_over(ann))
+        for crashes in (1, 2):
+            assert (await bob.join("arena")).status_code == 200
+            room = bob.server.lobby.rooms[bob.game["id"]]
+            room.withdraw(room.seats[bob.state["hero"]["id"] - 1])  # its client is gone
+            await until(lambda crashes=crashes: director._bots[1].crashes == crashes)
+            assert director.awaited()["bob"] == (60 if crashes == 1 else 0)
+        if back:
+            assert await play_until_over(bob) == 1
+        else:
+            await until(lambda: director.waiting() == {"ann": 1})
+            director.check()
+        assert await playing == 2 + back
+        last = director.league.fixtures[2].result
+        assert last is not None
+        assert (last.kind, last.absent) == (("played", ()) if back else ("absent", (1,)))
+
+
+async def test_each_day_waits_for_the_organiser_if_there_are_breaks(tmp_path: Path) -> None:
+    wanted: dict[str, Any] = {"seatings": 1, "system": "swiss", "days": 2, "final": 4, "breaks": True, "start": None}
+    async with league_of(tmp_path, "ann", "bob", "cid", "dot", **wanted) as (director, bots):
+        client, playing = bots[0].client, [asyncio.create_task(play_until_over(bot)) for bot in bots]
+        await client.post(PAGE, data={"key": ORGANISER_KEY})
+        for day, name in enumerate(("the league", "day 2 of 2", "final")):
+            await until(lambda: len(director.waiting()) == 4)
+            assert director.league.state == ("paused" if day else "waiting")
+            page = (await client.get(PAGE)).text
+            assert f"<button>Start {name}</button>" in page
+            answer = (await client.post("/api/waiting", data={"key": bots[0].key})).json()
+            words = f"has a break; {name} has not started" if day else "has not started; 4 of 4 are here"
+            assert answer["waitingFor"] == f"the league cup {words}"
+            assert sum(fixture.attempts for fixture in director.league.fixtures) == day
+            await client.post(PAGE, data={"form": form_of(page), "action": "resume"})
+            await until(lambda day=day: sum(fixture.attempts for fixture in director.league.fixtures) == day + 1)
+        assert await asyncio.gather(*playing) == [3] * 4
 
 
 # ---- Undoing absences ----

@@ -94,7 +94,7 @@ async def test_the_missing_clients_of_a_private_match_are_its_open_seats() -> No
 async def test_a_question_about_missing_clients_registers_no_key() -> None:
     async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
         response = await client.post("/api/waiting", data={"key": "abcdefgh"})
-        assert (response.status_code, response.json()) == (200, {"missing": None, "botUrl": None})
+        assert (response.status_code, response.json()) == (200, {"missing": None, "waitingFor": None, "botUrl": None})
         assert len(server.lobby.users) == 0
     async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
         for key, text in (("abcdefgh", "Vindinium - Key not found"), ("a", "Vindinium - Key not found"), ("", NO_KEY)):

@@ -77,6 +77,7 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
 
         early = await play("ann")
         await shown("not started, 1 of 3 bots are here")
+        await line_with(early, "the league spring has not started; 1 of 3 are here")
         wrong, short = [await start("play", *words, VINDIBOT_KEY=key) for key in ("wrongkey", keys["bob"][:7])]
         assert "Key not found: check your slip" in await ended(wrong)
         assert "the key in VINDIBOT_KEY or in the configuration has 7 characters, but a key has 8" in await ended(short)

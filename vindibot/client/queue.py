@@ -19,6 +19,8 @@ from vindibot.client.transport import Transport, TransportError, Within
 
 #: Seconds from the request for a game to the first question, and from an answer to the next question.
 FIRST_PAUSE, PAUSE = 0.5, 2.0
+#: Largest number of characters of what we wait for.
+LONGEST = 200
 #: The time limits of a question in seconds.
 WITHIN = Within(connect=5.0, head=5.0, body=5.0)
 
@@ -27,11 +29,13 @@ WITHIN = Within(connect=5.0, head=5.0, body=5.0)
 class GameQueue:
     """The answer to a question. `missing` is the number of missing clients, None if the server does not know it.
 
-    `page` is the URL of the page with our bot's games, "" if the server names none.
+    `page` is the URL of the page with our bot's games, "" if the server names none. `waits_for` says in words what our bot waits
+    for in a league, "" outside leagues.
     """
 
     missing: int | None = None
     page: str = ""
+    waits_for: str = ""
 
 
 class QueueWatch:
@@ -72,10 +76,11 @@ class QueueWatch:
             return None
         if not isinstance(answer, dict) or "missing" not in answer:
             return None
-        missing, page = answer["missing"], answer.get("botUrl")
+        missing, page, words = answer["missing"], answer.get("botUrl"), answer.get("waitingFor")
         known = type(missing) is int and 0 <= missing < SEATS
         try:
             url = self._redact(self._address.own_url(page)) if isinstance(page, str) else ""
         except ValueError:
             url = ""
-        return GameQueue(missing if known else None, url)
+        waits_for = self._redact.excerpt(words.encode(errors="replace"), LONGEST) if isinstance(words, str) else ""
+        return GameQueue(missing if known else None, url, waits_for)

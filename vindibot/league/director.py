@@ -9,6 +9,7 @@ begins first.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,6 @@ from datetime import datetime
 import structlog
 
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.league.fillers import Fillers
 from vindibot.league.league import League, State
 from vindibot.league.standings import Fixture, FixtureResult
 from vindibot.server.lobby import RANDOM_BOT, Lobby
@@ -29,27 +29,33 @@ CHECK_SECONDS = 1.0
 #: Seconds within which a game must begin once all its bots wait. If the game does not begin, one of its bots has disconnected,
 #: and the other bots wait again.
 BEGIN_SECONDS = 5.0
+#: Seconds without any filler after which random bots of the server play instead.
+FILLER_SECONDS = 60.0
 #: Largest number of clients of one bot that may wait at the same time.
 MAX_CLAIMS = 8
+#: A bot that crashes in this number of games of a day is not awaited any more on this day, until its client is back.
+MAX_CRASHES = 2
 
 OVER = "The league is over"
 
 _log = structlog.get_logger("vindibot.league")
 
 
-@dataclass
+@dataclass(eq=False)
 class Presence:
     """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
 
     `heroes` is the number of its heroes in a game. A bot is present if it plays, or if it has as many waiting clients as heroes.
-    `last_seen` is the event loop's time at which the bot was last present. If the match day, or the league after a pause, began
-    later, `last_seen` is the time of this beginning.
+    `last_seen` is the event loop's time at which the bot was last present, or minus infinity if it is no longer awaited. If the
+    match day, or the league after a pause, began later, `last_seen` is the time of this beginning. `crashes` counts games of this
+    day. The fillers of a league together have one presence.
     """
 
-    heroes: int
+    heroes: int = 1
     claims: list[Claim] = field(default_factory=list)
     last_seen: float = 0.0
     playing: int = 0
+    crashes: int = 0
 
     @property
     def present(self) -> bool:
@@ -58,17 +64,22 @@ class Presence:
 
 
 class Director:
-    """Plays one league in a lobby, as a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
+    """Plays one league in a lobby, as a `Matchmaker`. Call `start` and `close` in the lobby's event loop.
+
+    Fillers are bots that play for missing bots, and are not in the standings. A filler is a client of the server, like the bots
+    of the league. It waits here until a game needs it.
+    """
 
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
         self.running: dict[int, Match] = {}  # by the id() of the fixture
-        self.fillers = Fillers(len(league.settings.fillers))
+        self.fillers = Presence()
         self._lobby = lobby
         self._loop = asyncio.get_running_loop()
         self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
         self._clock_day = 0  # the match day for which the clock of absence runs
         self._by_user: dict[str, int] = {}
+        self._fillers: set[str] = set()  # the ids of their users
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_check: asyncio.Handle | None = None
         self._saves: set[asyncio.Task[None]] = set()
@@ -121,41 +132,50 @@ class Director:
         """Return the index of a user's bot in the league, or None. A user is known once its bot has joined."""
         return self._by_user.get(user.id)
 
+    def add_filler(self, user: User) -> None:
+        """Let the clients of this user be fillers."""
+        self._fillers.add(user.id)
+
+    def _presence(self, user: User) -> Presence | None:
+        """Return the presence of a user's bot or of the fillers, None for a user that is not of this league."""
+        number = self._by_user.get(user.id)
+        return self._bots[number] if number is not None else self.fillers if user.id in self._fillers else None
+
     def accept(self, claim: Claim) -> bool:
         """Let a client wait here if its bot belongs to this league. Return whether it belongs to this league.
 
         Raises `Refusal` if the league is over, or if too many clients of the bot wait already.
         """
-        number = self._by_user.get(claim.user.id)
-        if number is None:
-            return self._accept_filler(claim)
-        if self.league.over:
-            raise game_error(OVER)
-        claims = self._bots[number].claims
-        if len(claims) >= MAX_CLAIMS:
-            raise game_error("Too many clients of this bot are waiting already")
-        claims.append(claim)
-        self._check_soon()
-        return True
-
-    def _accept_filler(self, claim: Claim) -> bool:
-        if not self.fillers.has(claim.user):
+        presence = self._presence(claim.user)
+        if presence is None:
             return False
         if self.league.over:
             raise game_error(OVER)
-        self.fillers.claims.append(claim)
-        self.fillers.changed = self._loop.time()
+        if len(presence.claims) >= MAX_CLAIMS and presence is not self.fillers:
+            raise game_error("Too many clients of this bot are waiting already")
+        presence.claims.append(claim)
         self._check_soon()
         return True
 
     def release(self, claim: Claim) -> None:
         """See `Matchmaker`."""
-        if claim in self.fillers.claims:
-            self.fillers.claims.remove(claim)
-        number = self._by_user.get(claim.user.id)
-        if number is not None and claim in self._bots[number].claims:
+        presence = self._presence(claim.user)
+        if presence is not None and claim in presence.claims:
             self._update_last_seen()
-            self._bots[number].claims.remove(claim)
+            presence.claims.remove(claim)
+
+    def waits_for(self, user: User) -> str:
+        """See `Matchmaker`."""
+        number, league = self._by_user.get(user.id), self.league
+        if number is None or not self._bots[number].claims:
+            return ""
+        if league.state == "waiting":
+            return f"the league {league.name} has not started; {len(self.present())} of {len(league.names)} are here"
+        if league.state == "paused":
+            following = league.after_break
+            return f"the league {league.name} {f'has a break; {following} has not started' if following else 'is paused'}"
+        awaited = ", ".join(self.awaited())
+        return f"{league.name}, {league.day_name(league.day)}: waiting for {awaited or 'games of other bots'}"
 
     # ---- State ----
 
@@ -165,8 +185,22 @@ class Director:
 
     def missing(self) -> list[str]:
         """Return the names of the bots that still have games to play, but are absent: they neither play nor can begin a game."""
-        needed = {number for fixture in self.league.pending() for number in fixture.entrants}
-        return [self.league.names[number] for number in sorted(needed) if not self._bots[number].present]
+        return [self.league.names[number] for number in self._absent(self.league.pending())]
+
+    def awaited(self) -> dict[str, int]:
+        """Return for how many seconds each absent bot is still awaited for its games of the present day, by the bot's name.
+
+        Then these games go on without the bot. If the league does not run, no bot is awaited.
+        """
+        if self.league.state != "running":
+            return {}
+        end = self.league.settings.absence_timeout_s - self._loop.time()
+        numbers = self._absent(self.league.pending_today())
+        return {self.league.names[number]: math.ceil(max(0, end + self._bots[number].last_seen)) for number in numbers}
+
+    def _absent(self, fixtures: Sequence[Fixture]) -> list[int]:
+        entrants = {number for fixture in fixtures for number in fixture.entrants}
+        return [number for number in sorted(entrants) if not self._bots[number].present]
 
     def present(self) -> list[str]:
         """Return the names of the bots that play or can begin a game, in the order of the roster."""
@@ -183,7 +217,7 @@ class Director:
         match = self.running.get(id(fixture))
         return match.room.id if match is not None and match.room is not None else ""
 
-    # ---- Starting games ----
+    # ---- Orders of the organiser ----
 
     def set_state(self, state: State) -> None:
         """Set the state of the league: "running", "paused" or "over". Running games are played to their end.
@@ -198,9 +232,19 @@ class Director:
         _log.info(f"the league is {state}", league=self.league.name)
         if self.league.over:
             self._finish()
-        self._restart_clock()
-        self._save_soon()
-        self._check_soon()
+        self._go_on()
+
+    def skip_absent(self) -> None:
+        """Let the games of this day go on without the bots that are awaited. A bot whose client comes back plays again.
+
+        Raises `UsageError` if no bot is awaited.
+        """
+        absent = [self.league.names.index(name) for name in self.awaited()]
+        if not absent:
+            raise UsageError("no bot is awaited now")
+        for number in absent:
+            self._bots[number].last_seen = -math.inf
+        self.check()
 
     def undo_absences(self, bot: str | None = None) -> None:
         """Let the games be played that were decided against absent bots, see `League.undo_absences`.
@@ -210,15 +254,19 @@ class Director:
         games = self.league.undo_absences(bot, self.running)
         _log.info("games are no longer decided against absent bots", league=self.league.name, games=len(games))
         self._take_place()
+        self._go_on()
+
+    def _go_on(self) -> None:
         self._restart_clock()
         self._save_soon()
         self._check_soon()
 
     def _restart_clock(self) -> None:
         self._clock_day = self.league.day
-        self.fillers.changed = self._loop.time()
-        for bot in self._bots:
-            bot.last_seen = self._loop.time()
+        for presence in (self.fillers, *self._bots):
+            presence.last_seen, presence.crashes = self._loop.time(), 0
+
+    # ---- Starting games ----
 
     def _check_soon(self) -> None:
         if self._next_check is None:
@@ -227,31 +275,31 @@ class Director:
     def _start_ready_games(self) -> None:
         self._next_check = None
         self._update_last_seen()
-        if self.league.state != "running":
-            return
-        free = {number: len(bot.claims) for number, bot in enumerate(self._bots) if bot.claims}
-        for fixture in self.league.pending() if free else ():
-            if len(self.running) >= self.league.settings.parallel:
-                break
-            ready = all(free.get(number, 0) >= fixture.heroes_of(number) for number in fixture.entrants)
-            if id(fixture) not in self.running and ready and self._has_fillers(fixture.seats.count(None)):
-                self._begin(fixture)
-                for number in fixture.entrants:
-                    free[number] -= fixture.heroes_of(number)
+        if self.league.state == "running" and any(bot.claims for bot in self._bots):
+            for fixture in self.league.pending_today() if self.league.settings.breaks else self.league.pending():
+                if self._can_begin(fixture):
+                    self._begin(fixture)
 
-    def _has_fillers(self, count: int) -> bool:
-        """Return whether a game that needs `count` fillers may begin: with fillers, or with random bots if there are none."""
-        return self.fillers.ready(count) or not self.fillers.expected(self._loop.time())
+    def _can_begin(self, fixture: Fixture, absent: Sequence[int] = ()) -> bool:
+        """Return whether the entrants but those in `absent` wait, and enough fillers, or random bots may play instead."""
+        needed = sum(number is None or number in absent for number in fixture.seats)
+        return (
+            len(self.running) < self.league.settings.parallel
+            and id(fixture) not in self.running
+            and all(len(self._bots[n].claims) >= fixture.heroes_of(n) for n in fixture.entrants if n not in absent)
+            and (len(self.fillers.claims) >= needed or not self._fillers_expected())
+        )
+
+    def _fillers_expected(self) -> bool:
+        """Return whether more fillers may soon wait."""
+        quiet = self._loop.time() - self.fillers.last_seen
+        return bool(self._fillers) and (self.fillers.playing > 0 or quiet < FILLER_SECONDS)
 
     def _begin(self, fixture: Fixture, absent: Sequence[int] = ()) -> None:
         """Begin a game. Fillers take the free seats and those of the entrants in `absent`, random bots if fillers are missing."""
         settings = self.league.settings
-        filled = [number is None or number in absent for number in fixture.seats]
-        fillers = iter(self.fillers.take(sum(filled)))
-        seats = [
-            next(fillers, None) if fill or number is None else self._bots[number].claims.pop(0)
-            for number, fill in zip(fixture.seats, filled, strict=True)
-        ]
+        owners = [self.fillers if n is None or n in absent else self._bots[n] for n in fixture.seats]
+        seats = [owner.claims.pop(0) if owner.claims else None for owner in owners]
         claims = [claim for claim in seats if claim is not None]
         try:
             match = self._lobby.arrange(
@@ -270,24 +318,23 @@ class Director:
             _log.error("the league is paused", league=self.league.name, reason=problem.message)
             return
         self.running[id(fixture)] = match
-        present = [number for number in fixture.entrants if number not in absent]
-        for number in present:
-            self._bots[number].playing += 1
-        its_fillers = sum(self.fillers.has(claim.user) for claim in claims)
-        self.fillers.playing += its_fillers
-        task = self._loop.create_task(self._follow(fixture, match, present, its_fillers))
+        players = {presence for claim in claims if (presence := self._presence(claim.user)) is not None}
+        for presence in players:
+            presence.playing += 1
+        task = self._loop.create_task(self._follow(fixture, match, players, tuple(absent)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _take_back(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
-            fills = self.fillers.has(claim.user)
-            (self.fillers.claims if fills else self._bots[self._by_user[claim.user.id]].claims).insert(0, claim)
+            presence = self._presence(claim.user)
+            if presence is not None:
+                presence.claims.insert(0, claim)
 
-    async def _follow(self, fixture: Fixture, match: Match, present: Sequence[int], fillers: int) -> None:
+    async def _follow(self, fixture: Fixture, match: Match, players: set[Presence], absent: tuple[int, ...]) -> None:
         """Wait for the end of a game, and store its result. If the game does not begin in time, let its clients wait again.
 
-        `present` are the entrants that play in the game, and `fillers` is the number of its fillers.
+        `players` are the presences of all who play. Fillers play for the entrants in `absent`.
         """
         result: MatchResult | None = None
         try:
@@ -299,24 +346,25 @@ class Director:
         finally:
             self._take_back(self._lobby.withdraw(match))  # if the game has not begun, some of its clients may still wait
             del self.running[id(fixture)]
-            now = self._loop.time()
-            for number in present:
-                self._bots[number].playing -= 1
-                self._bots[number].last_seen = now
-            if fillers:
-                self.fillers.playing -= fillers
-                self.fillers.changed = now
+            for presence in players:
+                presence.playing -= 1
+                presence.last_seen = self._loop.time()
         if result is not None:
-            self._note_result(fixture, result, tuple(number for number in fixture.entrants if number not in present))
+            self._note_result(fixture, result, absent)
         self._check_soon()
 
     def _note_result(self, fixture: Fixture, result: MatchResult, absent: tuple[int, ...]) -> None:
         fixture.attempts += 1
-        owners = [None if number in absent else number for number in fixture.seats]
-        seats = [(number, seat) for seat, number in enumerate(owners) if number is not None and result.crashed[seat]]
-        again = bool(seats) and fixture.attempts <= self.league.settings.reruns
-        if seats:
-            names = sorted({self.league.names[number] for number, _ in seats})
+        seats = [(n, result.crashed[seat]) for seat, n in enumerate(fixture.seats) if n is not None and n not in absent]
+        crashed = sorted({number for number, has_crashed in seats if has_crashed})
+        again = bool(crashed) and fixture.attempts <= self.league.settings.reruns
+        for number in crashed:
+            bot = self._bots[number]
+            bot.crashes += 1
+            if bot.crashes >= MAX_CRASHES and not bot.present:
+                bot.last_seen = -math.inf
+        if crashed:
+            names = [self.league.names[number] for number in crashed]
             following = "is played again" if again else "counts"
             _log.info(f"bots timed out: the game {following}", league=self.league.name, bots=names, game=result.game_id)
         if not again:
@@ -331,6 +379,9 @@ class Director:
             _log.info("the league is over", league=self.league.name)
             self._finish()
         elif self.league.day != self._clock_day:
+            if self.league.settings.breaks:
+                self.league.state = "paused"
+                _log.info(f"a break before {self.league.day_name(self.league.day)}", league=self.league.name)
             self._restart_clock()
 
     def _finish(self) -> None:
@@ -338,11 +389,11 @@ class Director:
         self._refuse_all(game_error(OVER))
 
     def _refuse_all(self, refusal: Refusal) -> None:
-        for claims in (self.fillers.claims, *(bot.claims for bot in self._bots)):
-            for claim in claims:
+        for presence in (self.fillers, *self._bots):
+            for claim in presence.claims:
                 if not claim.waiter.done():
                     claim.waiter.set_result(refusal)
-            claims.clear()
+            presence.claims.clear()
 
     # ---- Absent bots ----
 
@@ -372,26 +423,17 @@ class Director:
         """
         if self.running or self.league.state != "running" or not any(bot.claims for bot in self._bots):
             return
-        now, timeout = self._loop.time(), self.league.settings.absence_timeout_s
-        pending = self.league.pending()
-        for fixture in [fixture for fixture in pending if fixture.day == pending[0].day]:
-            absent = tuple(number for number in fixture.entrants if now - self._bots[number].last_seen >= timeout)
-            needed = sum(number is None or number in absent for number in fixture.seats)
-            if absent and len(absent) < len(fixture.entrants) and (self.fillers.ready(needed) or self.fillers.expected(now)):
-                self._begin_without(fixture, absent)
+        oldest = self._loop.time() - self.league.settings.absence_timeout_s
+        for fixture in self.league.pending_today():
+            absent = tuple(number for number in self._absent([fixture]) if self._bots[number].last_seen <= oldest)
+            if absent and len(absent) < len(fixture.entrants) and (self.fillers.claims or self._fillers_expected()):
+                if self._can_begin(fixture, absent):
+                    self._begin(fixture, absent)
             elif absent:
                 names = [self.league.names[number] for number in absent]
                 _log.info("a game is decided against absent bots", league=self.league.name, absent=names)
                 self._decide(fixture, FixtureResult(kind="absent", absent=absent))
         self._check_soon()
-
-    def _begin_without(self, fixture: Fixture, absent: Sequence[int]) -> None:
-        """Begin a game without the entrants in `absent`, as soon as the other entrants and enough fillers wait."""
-        needed = sum(number is None or number in absent for number in fixture.seats)
-        others = [number for number in fixture.entrants if number not in absent]
-        ready = all(len(self._bots[number].claims) >= fixture.heroes_of(number) for number in others)
-        if ready and self.fillers.ready(needed) and len(self.running) < self.league.settings.parallel:
-            self._begin(fixture, absent)
 
     # ---- The file ----
 

@@ -205,6 +205,17 @@ class League(BaseModel):
         """Return the games without a result, in the order in which they should be played."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
+    def pending_today(self) -> list[Fixture]:
+        """Return the games of the present match day without a result."""
+        left = self.pending()
+        return [fixture for fixture in left if fixture.day == left[0].day]
+
+    @property
+    def after_break(self) -> str:
+        """The name of the match day that begins after a break, if the league has such a break now, else ""."""
+        begun = any(fixture.attempts for fixture in self.fixtures if fixture.day == self.day)
+        return self.day_name(self.day) if self.settings.breaks and self.state == "paused" and not begun else ""
+
     def table(self) -> list[StandingsRow]:
         """Return the standings, the best bot first. Games of the final do not count."""
         return standings(self.names, self._regular)

@@ -31,9 +31,9 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site.pages import html
 
-#: The state of a league that each action sets. One more action, "undo", deletes decisions against absent bots.
+#: The state of a league that each action sets. Two more actions change absences: "skip" and "undo".
 STATES: dict[str, State] = {"start": "running", "pause": "paused", "resume": "running", "end": "over"}
-UNDO = "undo"
+SKIP, UNDO = "skip", "undo"
 COOKIE = "organiser"
 #: Largest number of browsers that are logged in. When there are more, the oldest login ends.
 MAX_SESSIONS = 1000
@@ -45,16 +45,19 @@ _WORD = {"type": "string"}
 
 
 async def act(director: Director, action: str, bot: str | None = None) -> None:
-    """Start, pause, resume or end a league ("start", ...), or undo the absences of a bot ("undo"; None for all bots).
+    """Start, pause, resume or end a league ("start", ...), let it go on without the bots that it awaits ("skip"), or undo the
+    absences of a bot ("undo"; None for all bots).
 
     Return when the new state is stored. Raises `UsageError`.
     """
     if action == UNDO:
         director.undo_absences(bot or None)
+    elif action == SKIP:
+        director.skip_absent()
     elif action in STATES:
         director.set_state(STATES[action])
     else:
-        raise UsageError(f"there is no action {action[:40]!r}: choose {', '.join(STATES)} or {UNDO}")
+        raise UsageError(f"there is no action {action[:40]!r}: choose {', '.join(STATES)}, {SKIP} or {UNDO}")
     await director.store()
 
 
@@ -99,10 +102,11 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
         openapi_extra=operation(key=_WORD, action=_WORD, bot=_WORD, form=_WORD),
     )
     async def organise(request: Request, name: str) -> Response:
-        """Log in with the key, or start, pause, resume or end the league, or undo absences.
+        """Log in with the key, or start, pause, resume or end the league, go on without absent bots, or undo absences.
 
-        Parameters: key (the organiser's or the administrator's key), action (start, pause, resume, end or undo), bot (with undo:
-        the name of a bot; without it, the absences of all bots are undone), form (instead of the key: the secret of the page).
+        Parameters: key (the organiser's or the administrator's key), action (start, pause, resume, end, skip or undo), bot (with
+        undo: the name of a bot; without it, the absences of all bots are undone), form (instead of the key: the secret of the
+        page).
         """
         parameters = await read_parameters(request)
         director = leagues.find(name)
@@ -172,10 +176,12 @@ def add_league_routes(app: FastAPI, administration: Administration, leagues: Lea
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
 
     @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
-    async def organise(name: str, action: Literal["start", "pause", "resume", "end", "undo"], bot: str | None = None) -> Response:
-        """Start, pause, resume or end a league, or undo absences. Running games are played to their end.
+    async def organise(
+        name: str, action: Literal["start", "pause", "resume", "end", "skip", "undo"], bot: str | None = None
+    ) -> Response:
+        """Start, pause, resume or end a league, go on without the bots that it awaits ("skip"), or undo absences.
 
-        The answer comes once this is stored.
+        Running games are played to their end. The answer comes once this is stored.
 
         With undo, the parameter bot is the name of a bot. Without it, the absences of all bots are undone.
         """

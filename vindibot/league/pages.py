@@ -102,6 +102,7 @@ def overview(director: Director) -> dict[str, Any]:
         "waiting": director.waiting(),
         "present": director.present(),
         "missing": director.missing(),
+        "awaited": director.awaited(),
         "absences": director.reversible(),
         "standings": [asdict(row) for row in league.table()],
         "final": [
@@ -128,6 +129,7 @@ def league_values(director: Director, request: Request) -> dict[str, Any]:
         "waiting": league.state == "waiting",
         "present": director.present(),
         "missing": [] if league.over else director.missing(),
+        "awaited": director.awaited(),
         "reversible": director.reversible(),
         "address": address,
         "join": play_command(league.settings, address),
@@ -143,7 +145,7 @@ def _state(director: Director) -> str:
     if league.state == "running":
         return f"{len(director.running)} running"
     if league.state != "waiting" or league.settings.start is None:
-        return "not started" if league.state == "waiting" else league.state
+        return "not started" if league.state == "waiting" else "break" if league.after_break else league.state
     return f"starts at {start_text(league.settings.start)}"
 
 

@@ -68,12 +68,13 @@ class LeagueSettings(Settings):
         default=1, ge=0, le=100, description="largest number of times that a game is played again because a bot timed out"
     )
     absence_timeout_s: float = Field(
-        default=600.0,
+        default=60.0,
         ge=0,
         description=(
             "seconds after which an absent bot loses its games of the day, if no game runs or can begin; each day counts anew"
         ),
     )
+    breaks: bool = Field(default=False, description="a break before each day after the first: the organiser starts the day")
     parallel: int = Field(default=16, ge=1, le=1000, description="largest number of games at once")
     fillers: tuple[str, ...] = Field(
         default=(),

@@ -112,7 +112,7 @@ def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Standin
     for index, met in enumerate(opponents(len(names), fixtures)):
         rows[index].points = round(rows[index].points, 6)
         rows[index].buchholz = round(sum(rows[other].points * times for other, times in met.items()), 6)
-    table = sorted(rows, key=lambda row: (*_sort_key(row), row.name))
+    table = sorted(rows, key=lambda row: (*_sort_key(row), row.name.casefold(), row.name))
     for place, row in enumerate(table):
         same = place and _sort_key(table[place - 1]) == _sort_key(row)
         row.rank = table[place - 1].rank if same else place + 1

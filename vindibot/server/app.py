@@ -107,13 +107,15 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     async def waiting(request: Request) -> Response:
         """How many clients are missing in the game that your bot waits for, and the page of your bot, as JSON. Parameters: key.
 
-        `missing` is null if your bot waits for no game, or for a game of a league. `botUrl` is null before your bot's first game.
+        `missing` is null if your bot waits for no game, or for a game of a league. Then `waitingFor` says in words what it waits
+        for. `botUrl` is null before your bot's first game.
         """
         parameters = await read_parameters(request)
         user = lobby.known_user(_key(parameters), client_address(request))
         if user is None:
-            return JSONResponse({"missing": None, "botUrl": None})
-        return JSONResponse({"missing": lobby.missing(user), "botUrl": f"{address_of(request)}/ai/{user.id}"})
+            return JSONResponse({"missing": None, "waitingFor": None, "botUrl": None})
+        page = f"{address_of(request)}/ai/{user.id}"
+        return JSONResponse({"missing": lobby.missing(user), "waitingFor": lobby.waits_for(user), "botUrl": page})
 
     @app.post(
         "/api/{game_id}/{token}/play",

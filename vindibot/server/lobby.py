@@ -176,6 +176,10 @@ class Lobby(RoomObserver):
         place = next((place for place, claim in enumerate(self.waiting) if claim.user is user), None)
         return None if place is None else max(0, (place // SEATS + 1) * SEATS - len(self.waiting))
 
+    def waits_for(self, user: User) -> str | None:
+        """Return in words what the user's clients wait for in a league, None if they wait in none."""
+        return next((words for matchmaker in self.matchmakers if (words := matchmaker.waits_for(user))), None)
+
     def _new_claim(self, user: User) -> Claim:
         if self._closed:
             raise closing_refusal()

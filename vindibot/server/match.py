@@ -81,6 +81,9 @@ class Matchmaker(Protocol):
     def release(self, claim: Claim) -> None:
         """Remove a client that has disconnected. Do nothing if the client does not wait in this matchmaker."""
 
+    def waits_for(self, user: User) -> str:
+        """Return in words what the user's clients wait for, "" if none of them waits in this matchmaker."""
+
 
 @dataclass(eq=False)
 class Match:

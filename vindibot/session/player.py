@@ -171,7 +171,7 @@ class GamePlayer(ClientEvents):
         self._late_turns = 0
         self._attempts: Counter[str] = Counter()  # failed attempts to join, by the problem
         self._noted_at = 0.0  # time of the last notice about them
-        self._missing = 0  # the last notice about missing clients
+        self._missing, self._waits_for = 0, ""  # the last notices about missing clients and about what a league waits for
 
     def go_on_after(self, opening: Position) -> None:
         """Let the traits see `opening`, the part of the game so far, as if the bot had played it. Call this before `play`."""
@@ -341,11 +341,14 @@ class GamePlayer(ClientEvents):
         self._notify(f"waiting for the game to begin, {seconds:.0f} s so far")
 
     def queued(self, queue: GameQueue) -> None:
-        """Notify the user of the page that shows our games, and of the number of clients for which our game waits."""
+        """Notify the user of the page that shows our games, and of what our game waits for."""
         self._notify_page(f"watch our games on {queue.page or self._client.address.url('/')}")
         if queue.missing and queue.missing != self._missing:
             self._missing = queue.missing
             self._notify(f"waiting for {counted(queue.missing, 'more client')}")
+        if queue.waits_for and queue.waits_for != self._waits_for:
+            self._waits_for = queue.waits_for
+            self._notify(queue.waits_for)
 
 
 async def start_voters(stack: AsyncExitStack, bot: Bot, pool: PoolSettings, *, workers: int, all_prints: bool = False) -> Voters:

@@ -11,7 +11,7 @@ from vindibot.cli.options import PATH, config_option, load_settings, overrides, 
 from vindibot.league.settings import LeagueSettings
 from vindibot.server.settings import COMMAND_DEFAULTS
 
-SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout"}
+SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout", "breaks": "--break"}
 
 
 @click.group(name="league", short_help="Make a league of bots for `vindibot serve`, start it, and show its standings.")
