@@ -16,8 +16,8 @@ from tests.support.commands import invoke
 from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
-from vindibot.learning.decisions import digest_number, read_games
-from vindibot.learning.value import FITTED, PositionColumns, Positions, fit_weights, positions_of, unit_of
+from vindibot.learning.decisions import Sample, digest_number, read_games
+from vindibot.learning.value import FITTED, PositionColumns, fit_weights, positions_of, unit_of
 
 WEIGHTS = Weights(leader=0.4, rivals=0.9)
 
@@ -27,12 +27,12 @@ def searched(path: Path) -> Weights:
     return next(behaviour.weights for _, behaviour in load_bot(str(path)).build() if isinstance(behaviour, Search))
 
 
-def drawn(seed: int, changes: np.ndarray, noise: float) -> Positions:
+def drawn(seed: int, changes: np.ndarray, noise: float) -> Sample:
     """Return positions with random features: `changes` (in units) is what the evaluation misses, but for the noise."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(5000, len(FITTED)))
     columns = PositionColumns(features @ changes + noise * rng.normal(size=5000), features)
-    return Positions(columns, np.arange(5000) // 500, np.arange(7, 10))
+    return Sample(columns, np.arange(5000) // 500, np.arange(7, 10))
 
 
 def test_positions_are_those_of_recorded_games(games: Path) -> None:

@@ -138,7 +138,7 @@ def test_many_games_are_a_table_of_bots(records: Path, console: Console) -> None
     assert [one.header.game for one in reviews] == ["g0", "g1", "g2"]
     assert all(len(one.turns) == PLIES for one in reviews)
     with pytest.raises(UsageError, match="has several games: choose one with --game"):
-        review(console, records, compare=True, bot="seed")
+        review(console, records, tests=Path("test_worst.py"), bot="seed")
 
 
 def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console, tmp_path: Path) -> None:
@@ -166,15 +166,6 @@ def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console,
         review(console, records, bot="stay", tests=path, worst=3, **options)
     with pytest.raises(UsageError, match="needs the name of a Python file"):
         review(console, records, bot="stay", tests=tmp_path / "worst-moves.py", worst=3, **options)
-
-
-def test_a_bot_is_asked_what_it_would_play_today(records: Path, console: Console) -> None:
-    options: dict[str, Any] = {"game": "g0", "heroes": (0,), "inaccuracy": 0.01, "errors": 0}
-    review(console, records, **options)
-    printed = review(console, records, bot="stay", compare=True, **options)
-    assert "stay mends" in printed
-    with pytest.raises(UsageError, match="name it with --bot"):
-        review(console, records, compare=True, **options)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import dumps
-from vindibot.review.suite import _digest, _expected, _is_standoff
+from vindibot.review.suite import _digest, _expected
 from vindibot.review.values import Valuer, rollout_of
 
 FAST = ("--nodes", "5000", "--rounds", "20")
@@ -95,14 +95,3 @@ def test_turned_and_mirrored_boards_count_as_one() -> None:
     hurt = board.copy()
     hurt["hero"]["life"][0, 2] = 50
     assert _digest(hurt) != _digest(board)
-
-
-def test_two_heroes_that_stay_near_each_other_are_a_standoff() -> None:
-    board = parse("@1@2    \n        \n    @3  \n      @4")
-    here = board["hero"]["pos"][0]
-    still = np.repeat(here[None], 30, axis=0)
-    assert _is_standoff(board, still, 25)
-    assert not _is_standoff(board, still, 10), "it began too late"
-    moving = still.copy()
-    moving[::2, :3] += 5 * STRIDE
-    assert not _is_standoff(board, moving, 25)

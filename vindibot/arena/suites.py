@@ -34,7 +34,7 @@ class SuitePosition(BaseModel):
     """A position of a suite, at the start of a round.
 
     - `id`: unique in the suite. `start`, `moves`: the position and its history (`vindibot.games.position`).
-    - `size`: rows of the board. `phase`: the third of the earlier game. `theme`: what is special about it, empty for nothing.
+    - `size`: rows of the board. `phase`: the third of the earlier game.
     - `gold`: the expected gold of heroes 1..4 at the end of the new game, as far as it is more than their gold now.
     - `source`: the earlier game and its turn.
     """
@@ -45,7 +45,6 @@ class SuitePosition(BaseModel):
     id: str = Field(min_length=1, max_length=100)
     size: int
     phase: str = ""
-    theme: str = ""
     gold: tuple[float, float, float, float]
     source: str = ""
     start: Annotated[str, Field(max_length=10_000)]

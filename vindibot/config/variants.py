@@ -15,6 +15,12 @@ from vindibot.base.writing import Output
 from vindibot.config.bots import LONGEST_NAME, Bot, name_to_load
 
 
+def check_ending(path: Path, ending: str, option: str) -> None:
+    """Raise `UsageError` if the name of a file that an option names has another ending."""
+    if path.suffix != ending:
+        raise UsageError(f"{option}: the name of the file must end in {ending}")
+
+
 @dataclass(frozen=True)
 class NewBot:
     """A bot file that the command `command` writes. `option` is the option of the command that names another file."""
@@ -25,8 +31,7 @@ class NewBot:
 
     def check(self) -> None:
         """Raise `UsageError` if the name has another ending than .toml, or if this command did not make the file that exists."""
-        if self.path.suffix != ".toml":
-            raise UsageError(f"{self.option}: the name of the file must end in .toml")
+        check_ending(self.path, ".toml", self.option)
         self._output.check()
 
     @property

@@ -23,6 +23,7 @@ from sim.kernel_types import int64, uintp
 from sim.kernels import inlined, kernel
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import replace, short
+from vindibot.config.variants import check_ending
 
 Floats = NDArray[np.float32]
 
@@ -206,8 +207,7 @@ class NetFile:
 
     def check(self) -> None:
         """Raise `UsageError` if the name has another ending, or if there is a folder or a file that this command did not make."""
-        if self.path.suffix != ".npz":
-            raise UsageError(f"{self.option}: the name of the file must end in .npz")
+        check_ending(self.path, ".npz", self.option)
         if self.path.is_dir():
             raise UsageError(f"{short(self.path)} is a folder: {self.option} names another file")
         if self.path.exists() and not self._is_ours():

@@ -14,33 +14,32 @@ draws all weights towards those of the bot. A cross-validation on the maps for f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import UNIT, WEIGHT_ARRAY, Weights, compiled_weights, evaluate
-from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
-from sim.game import GAMES, PLIES_PER_ROUND, SEATS, Games
-from sim.kernel_types import INT8S, INT64S, int64
-from sim.kernels import entry
-from sim.rules import play
+from behaviours.common.evaluation import UNIT, Weights, compiled_weights, score
+from behaviours.common.map_tables import map_tables_of
+from sim.game import PLIES_PER_ROUND, SEATS
 from vindibot.base.console import plain_table, say, terminal
 from vindibot.base.errors import UsageError
+from vindibot.base.text import counted
 from vindibot.base.writing import short
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
-from vindibot.games.game_record import GameRecord
+from vindibot.games.history import GameHistory
 from vindibot.learning.decisions import RecordedGames, Sample, digest_number, folds_of, read_games
 
 #: The command that fits weights. Its bots name it.
 COMMAND = "vindibot learn value"
 #: The weights that are fitted.
 FITTED = ("life", "frailty", "reach", "tavern", "loss", "danger", "prey", "dead_end", "spawn")
+_FIELDS = Weights.model_json_schema()["properties"]
+#: The smallest and the largest value of each.
+LIMITS = {name: (float(_FIELDS[name]["minimum"]), float(_FIELDS[name]["maximum"])) for name in FITTED}
 #: The ridges that are tried, per position for fitting.
 _RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -50,23 +49,16 @@ _Doubles = NDArray[np.float64]
 class PositionColumns(NamedTuple):
     """The columns of n positions, each for one hero, as the fit uses them.
 
-    - `missed`: what the evaluation misses of its value at the end of the game.
-    - `features` (n x `FITTED`): how the evaluation changes with the weights.
+    `missed` is what the evaluation misses of its value at the end of the game, `features` (n x `FITTED`) how it changes with the
+    weights.
     """
 
     missed: _Doubles
     features: _Doubles
 
-
-@dataclass(frozen=True)
-class Positions(Sample):
-    """Positions of recorded games."""
-
-    columns: PositionColumns
-
-    def error(self, changes: Sequence[float]) -> float:
-        """Return the root mean squared error of the evaluation, if its weights change by these numbers of units."""
-        return float(np.sqrt(((self.columns.missed - self.columns.features @ np.array(changes)) ** 2).mean()))
+    def errors(self, changes: _Doubles) -> _Doubles:
+        """Return what the evaluation still misses if its weights change by these numbers of units."""
+        return self.missed - self.features @ changes
 
 
 def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None, every: int, holdout: float) -> None:
@@ -89,9 +81,9 @@ def run_value(bot: str, records: Sequence[Path], *, trait: str, out: Path | None
     for name, value in fitted.items():
         table.add_row(name, f"{getattr(weights, name):g}", f"{value:g}")
     console.print(table)
-    changes = [(value - getattr(weights, name)) / unit_of(name) for name, value in fitted.items()]
-    before, after = validation.error([0.0] * len(FITTED)), validation.error(changes)
-    sizes = f"{len(games.games)} games, {len(fitting)} positions for fitting, {len(validation)} for validation"
+    changes = np.array([(value - getattr(weights, name)) / unit_of(name) for name, value in fitted.items()])
+    before, after = (np.sqrt((validation.columns.errors(units) ** 2).mean()) for units in (0 * changes, changes))
+    sizes = f"{counted(len(games.games), 'game')}, {len(fitting)} positions for fitting, {len(validation)} for validation"
     quality = f"error on other maps, in gold per round left: {before:.3f} before, {after:.3f} fitted"
     say(console, f"{sizes}\n{quality}")
     comments = [f"The weights of the trait {trait} are fitted to recorded games: {sizes};", f"{quality}."]
@@ -107,90 +99,56 @@ def weights_of(bot: Bot, trait: str) -> Weights:
     raise UsageError(f"--trait {trait}: {bot.name} has no trait {trait!r} with the weights of an evaluation, as search has")
 
 
-def _limits(name: str) -> list[float]:
-    """Return the smallest and the largest value of a weight."""
-    limits = Weights.model_fields[name].metadata
-    return [next(float(getattr(limit, side)) for limit in limits if hasattr(limit, side)) for side in ("ge", "le")]
-
-
 def unit_of(name: str) -> float:
     """Return the unit of the changes of a weight: a twentieth of its range."""
-    low, high = _limits(name)
+    low, high = LIMITS[name]
     return (high - low) / 20
 
 
-def fit_weights(positions: Positions, weights: Weights) -> dict[str, float]:
+def fit_weights(positions: Sample, weights: Weights) -> dict[str, float]:
     """Return the weights of `FITTED` that fit best to positions, which `positions_of` found with `weights`."""
-    (missed, features), folds = positions.columns, folds_of(positions.maps)
-    parts = [(features[folds == fold], missed[folds == fold]) for fold in range(folds.max() + 1)]
-    products, sums = np.array([part.T @ part for part, _ in parts]), np.array([part.T @ target for part, target in parts])
-
-    def solved(ridge: float, left_out: int = -1) -> _Doubles:
-        used = np.arange(len(parts)) != left_out
-        matrix = products[used].sum(axis=0) + ridge * len(positions) * np.eye(len(FITTED))
-        changes: _Doubles = np.linalg.solve(matrix, sums[used].sum(axis=0))
-        return changes
+    folds = folds_of(positions.maps)
 
     def loss(ridge: float) -> float:
-        return sum(float(((target - part @ solved(ridge, fold)) ** 2).sum()) for fold, (part, target) in enumerate(parts))
+        parts = [(positions.part(folds != fold), positions.part(folds == fold)) for fold in range(folds.max() + 1)]
+        return sum(float((other.columns.errors(_changes(part, ridge)) ** 2).sum()) for part, other in parts)
 
-    changes, fitted = solved(min(_RIDGES, key=loss)).tolist(), {}
-    for name, change in zip(FITTED, changes, strict=True):
-        low, high = _limits(name)
+    fitted = {}
+    for name, change in zip(FITTED, _changes(positions, min(_RIDGES, key=loss)).tolist(), strict=True):
+        low, high = LIMITS[name]
         fitted[name] = float(f"{min(max(getattr(weights, name) + change * unit_of(name), low), high):.4g}")
     return fitted
 
 
-def positions_of(games: RecordedGames, weights: Weights, every: int) -> Positions:
-    """Return positions of all games with the evaluation by `weights`. `every` is the number of rounds from one to the next.
+def _changes(positions: Sample, ridge: float) -> _Doubles:
+    """Return the changes of the weights, in units, that fit best."""
+    missed, features = positions.columns
+    changes: _Doubles = np.linalg.solve(features.T @ features + ridge * len(missed) * np.eye(len(FITTED)), features.T @ missed)
+    return changes
 
-    Each position counts for all four heroes.
+
+def positions_of(games: RecordedGames, weights: Weights, every: int) -> Sample:
+    """Return positions of all games with the evaluation by `weights`. `every` is the number of rounds from one to the next.
+    Each position
+       counts for all four heroes. A digest of the moves selects the first position of a game.
     """
     variants = [weights.model_copy(update={name: getattr(weights, name) + unit_of(name)}) for name in FITTED]
-    compiled = np.concatenate([compiled_weights(variant) for variant in (weights, *variants)])
+    compiled = [compiled_weights(variant) for variant in (weights, *variants)]
+    step = PLIES_PER_ROUND * every + 1  # one more, so that each hero is to move at times
     parts, maps = [], []
     for record, place in games.games:
-        scores, left = _scores_in(record, compiled, every)
-        if not left.size:  # a short game
+        history, tables = GameHistory.of(record), map_tables_of(record.game_map())
+        numbers = range(digest_number(bytes(record.moves)) % step, len(history), step)
+        if not numbers:  # a short game
             continue
-        missed = (scores[-1, :, 0] - scores[:-1, :, 0]) / left[:, None]
-        features = (scores[:-1, :, 1:] - scores[:-1, :, :1]) / left[:, None, None]
+        states = [history.state(number) for number in (*numbers, len(history))]
+        scores = np.array(
+            [[[score(state, 0, hero, tables, each) for each in compiled] for hero in range(SEATS)] for state in states]
+        )
+        left = np.array([[-((history.turn(number) - record.max_turns) // PLIES_PER_ROUND)] for number in numbers])
+        missed = (scores[-1, :, 0] - scores[:-1, :, 0]) / UNIT / left
+        features = (scores[:-1, :, 1:] - scores[:-1, :, :1]) / UNIT / left[:, :, None]
         columns = (missed - missed.mean(axis=0)).ravel(), (features - features.mean(axis=0)).reshape(-1, len(FITTED))
         parts.append(PositionColumns(*columns))
         maps += [place] * missed.size
-    return Positions(PositionColumns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(maps), games.held)
-
-
-def _scores_in(record: GameRecord, weights: NDArray[np.void], every: int) -> tuple[_Doubles, _Doubles]:
-    """Return evaluations in gold (float64[positions + 1, heroes, weights]), and the number of rounds left in each position.
-
-    The last evaluation is that of the end. A digest of the moves selects the first position.
-    """
-    game, moves = record.first(), np.array(record.moves, np.int8)
-    step = PLIES_PER_ROUND * every + 1  # one more, so that each hero is to move at times
-    plies = np.arange(digest_number(bytes(record.moves)) % step, len(moves), step)
-    left = -((game["turn"].item(0) + plies - game["max_turns"].item(0)) // PLIES_PER_ROUND)
-    scores = np.zeros((len(plies) + 1, SEATS, len(weights)))
-    find_scores(game, moves, np.append(plies, len(moves)), map_tables_of(record.game_map()), weights, scores)
-    return scores, left.astype(np.float64)
-
-
-@entry(types.void(GAMES, INT8S, INT64S, MAP_TABLES_ARRAY, WEIGHT_ARRAY, types.Array(types.float64, 3, "C")))
-def find_scores(
-    games: Games,
-    moves: NDArray[np.int8],
-    plies: NDArray[np.int64],
-    tables_array: NDArray[np.void],
-    weights: NDArray[np.void],
-    scores: _Doubles,
-) -> None:
-    """Play `moves` in ``games[0]``. Write the evaluations before the plies `plies` (`scores`: as `_scores_in` returns them)."""
-    game, row = games[0], int64(0)
-    for ply in range(len(moves) + 1):
-        if ply == plies[row]:
-            for hero in range(SEATS):
-                for number in range(len(weights)):
-                    scores[row, hero, number] = evaluate(game, tables_array[0], weights[number], hero) / UNIT
-            row += 1
-        if ply < len(moves):
-            play(game, moves[ply], None)
+    return Sample(PositionColumns._make(map(np.concatenate, zip(*parts, strict=True))), np.array(maps), games.held)

@@ -21,7 +21,7 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import Review, ReviewHeader, Thresholds, review_path
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
-from vindibot.review.regression import NODES_AGAIN, ask_again, compare_moves, unmended, write_tests
+from vindibot.review.regression import NODES_AGAIN, not_fixed, write_tests
 from vindibot.review.report import bots_of, many_games, show_profile, show_review
 from vindibot.review.review_run import ReviewFile, review_games, where
 from vindibot.review.turns import Reviewer
@@ -42,7 +42,6 @@ def run_review(  # noqa: PLR0913 - an argument per option
     rounds: int | None = None,
     worst: int = 10,
     tests: Path | None = None,
-    compare: bool = False,
     most: int | None = None,
     output: Path | None = None,
     again: bool = False,
@@ -51,17 +50,16 @@ def run_review(  # noqa: PLR0913 - an argument per option
 ) -> None:
     """Review the games of a file, and print the report. None stands for an option that is not given. Raises `VindibotError`.
 
-    `heroes` are 0..3, empty for the default heroes of `review_games`. `limits` are fields of `Thresholds`. With `compare` or
-    `tests`, a bot is asked what it would play instead of the worst moves. Then `bot` is this bot, and `nodes` its search budget.
+    `heroes` are 0..3, empty for the default heroes of `review_games`. `limits` are fields of `Thresholds`. With `tests`, a bot is
+    asked what it would play instead of the worst moves. Then `bot` is this bot, and `nodes` its search budget.
     """
-    asks = compare or tests is not None
     many = many_games(path, most) if game is None and (is_results(path) or _has_many(path)) else None
-    if many is not None and asks:
+    if many is not None and tests is not None:
         raise UsageError(f"{short(path)} has several games: choose one with --game")
     games = list(many.records) if many is not None else [read_game_file(path, game)]
     output = output or review_path(games_path(path))
-    asked_bot = _bot_to_ask(bot, games[0], compare) if asks else None
-    options = {"rounds": rounds} | ({} if asks else {"bot": bot, "nodes": nodes})
+    asked_bot = _bot_to_ask(bot, games[0]) if tests is not None else None
+    options = {"rounds": rounds} | ({} if tests is not None else {"bot": bot, "nodes": nodes})
     more = " without --again" if again else ""
     with (
         interrupts.saying(f"interrupted: the reviewed turns are saved; the same command{more} goes on"),
@@ -80,19 +78,16 @@ def run_review(  # noqa: PLR0913 - an argument per option
     history, review = GameHistory.of(games[0]), reviews[ids[0]]
     shown = [hero + 1 for hero in heroes] or list(review.header.heroes)
     review = Review(review.header, tuple(turn for turn in review.turns if turn.hero in shown))
-    budget = NODES_AGAIN if nodes is None else nodes
-    if compare and asked_bot is not None:
-        compare_moves(console, history, review, asked_bot, budget)
-    if tests is not None:
-        turns = review.worst(worst)
-        if asked_bot is not None:
-            turns = unmended(ask_again(console, history, turns, asked_bot, budget))
-        name = bot or (asked_bot.name if asked_bot is not None else "mybot")
-        write_tests(console, [(history, turn) for turn in turns], tests, name)
-    if not asks:
+    if tests is None:
         show_review(console, history, review, worst)
         console.print()
         say(console, where(output))
+        return
+    turns = review.worst(worst)
+    if asked_bot is not None:
+        turns = not_fixed(console, history, turns, asked_bot, NODES_AGAIN if nodes is None else nodes)
+    name = bot or (asked_bot.name if asked_bot is not None else "mybot")
+    write_tests(console, [(history, turn) for turn in turns], tests, name)
 
 
 def _has_many(path: Path) -> bool:
@@ -116,16 +111,11 @@ def _reviewer(before: ReviewHeader | None, options: Mapping[str, Any], limits: M
     return Reviewer(load_bot(chosen["bot"]), chosen["nodes"], chosen["rounds"], thresholds)
 
 
-def _bot_to_ask(name: str | None, game: Recording | GameRecord, required: bool) -> Bot | None:
-    """Return the bot that is asked what it would play: the bot with this name, else the bot of the recording.
-
-    Without such a bot, return None. Raises `UsageError` if it is `required`.
-    """
+def _bot_to_ask(name: str | None, game: Recording | GameRecord) -> Bot | None:
+    """Return the bot that is asked what it would play: the bot with this name, else the bot of the recording, else None."""
     if name is not None:
         return load_bot(name)
     if isinstance(game, Recording):
         with suppress(UsageError):
             return load_bot(game.header.bot)
-    if not required:
-        return None
-    raise UsageError("--compare asks a bot what it would play today: name it with --bot")
+    return None

@@ -202,7 +202,7 @@ def run_diff(  # noqa: PLR0913 - an argument per option
     names = (bots[0].name, bots[1].name) if bots[0].name != bots[1].name else (first, second)
     names = printable(names[0]), printable(names[1])
     say(console, f"{names[0]} and {names[1]} on {counted(len(asked_turns), 'turn')} of {counted(len(games), 'game')}")
-    say(console, f"gold: what the moves of {names[1]} bring more than those of {names[0]}, mean per different turn")
+    say(console, f"gold: how much more {names[1]}'s moves gain than {names[0]}'s, mean over the turns on which they differ")
     console.print()
     console.print(shares_table(asked_turns))
     console.print()
@@ -220,7 +220,7 @@ def run_diff(  # noqa: PLR0913 - an argument per option
             command = ["vindibot", "turn", short(games_path(path)), *choice, "--turn", str(number), "--bot", name]
             say(console, shlex.join(command), "dim")
     if tests is not None:
-        cases = [(turn.game.history, turn.review) for turn in ranked if turn.review is not None and _mends(turn, turn.review)]
+        cases = [(turn.game.history, turn.review) for turn in ranked if turn.review is not None and _fixes(turn, turn.review)]
         write_tests(console, cases[:worst], tests, first, "vindibot diff")
 
 
@@ -328,6 +328,6 @@ def _pages(path: Path, turns: Sequence[AskedTurn]) -> dict[str, Path]:
     return pages
 
 
-def _mends(turn: AskedTurn, review: ReviewedTurn) -> bool:
+def _fixes(turn: AskedTurn, review: ReviewedTurn) -> bool:
     """Return whether the first bot's move is bad, and each move of the second bot loses less than half of its loss."""
     return review.counts and {DIRECTIONS[move] for move in turn.moves[1]} <= good_moves(review)

@@ -1,4 +1,4 @@
-"""Ask a bot about reviewed turns of an earlier game: compare its moves of today with the played moves, and write tests."""
+"""Tests of reviewed turns: a pytest file that fails until a bot plays better moves on them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ import keyword
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from behaviours.base import RECENT_TURNS
 from sim.game import PLIES_PER_ROUND
-from vindibot.base.console import plain_table, say
+from vindibot.base.console import say
 from vindibot.base.errors import UsageError
 from vindibot.base.text import counted, printable
 from vindibot.base.writing import Output, short
 from vindibot.config.bots import Bot
 from vindibot.engine.asking import asking, moves_of
-from vindibot.games.files.review import Review, ReviewedTurn
+from vindibot.games.files.review import ReviewedTurn
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
@@ -35,66 +33,27 @@ NODES_AGAIN = 100_000
 TESTS_MARK, STATES_MARK = "# Made by vindibot ", '"start":'
 
 
-@dataclass(frozen=True)
-class NewMove:
-    """What a bot, as it is today, plays on a reviewed turn.
-
-    `moves` are the moves that the bot may choose; several may tie. `loss` is the mean gold that these moves lose against the best
-    move.
-    """
-
-    turn: ReviewedTurn
-    moves: frozenset[str]
-    loss: float
-
-    @property
-    def mended(self) -> bool:
-        """Whether each of the bot's moves loses less than half of the gold that the played move lost."""
-        return self.moves <= good_moves(self.turn)
-
-
 def good_moves(turn: ReviewedTurn) -> set[str]:
     """Return the moves of a reviewed turn that lose less than half of the gold that the played move lost."""
     return {value.move for value in turn.values if value.less < turn.loss / 2}
 
 
-def ask_again(console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int) -> list[NewMove]:
-    """Return what a bot plays today on reviewed turns of a game. `nodes` is the bot's search budget per turn, in nodes."""
-    by_turn = {turn.turn: turn for turn in turns}
-    heroes = {turn.hero - 1 for turn in turns}
-    answers = []
+def not_fixed(console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int) -> list[ReviewedTurn]:
+    """Return the turns with bad moves on which a bot may still play a move that is not good, the largest loss first.
+
+    `nodes` is the bot's search budget per turn, in nodes.
+    """
+    bad = {(turn.turn, turn.hero - 1): turn for turn in turns}
+    left = []
     with asking(bot) as ballot, progress_bar(console) as progress:
         task = progress.add_task(f"asking {printable(bot.name)}", total=len(turns))
-        for position in positions(history, heroes):
-            turn = by_turn.get(position.turn)
-            if turn is None or turn.hero - 1 != position.me:
-                continue
-            moves = frozenset(moves_of(ballot(position.view(nodes))))
-            known = [turn.value(move).less for move in moves]
-            answers.append(NewMove(turn, moves, sum(known) / len(known)))
-            progress.advance(task)
-    return answers
-
-
-def unmended(answers: Sequence[NewMove]) -> list[ReviewedTurn]:
-    """Return the turns on which the bot still plays badly, the largest loss first."""
-    return sorted((answer.turn for answer in answers if not answer.mended), key=lambda turn: -turn.loss)
-
-
-def compare_moves(console: Console, history: GameHistory, review: Review, bot: Bot, nodes: int) -> None:
-    """Print what a bot plays today at each bad move of a review. `nodes` is the bot's search budget per turn, in nodes."""
-    answers = ask_again(console, history, review.worst(None), bot, nodes)
-    table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))
-    for answer in sorted(answers, key=lambda answer: -answer.turn.loss):
-        turn = answer.turn
-        verdict = Text("mended", "green") if answer.mended else Text("still bad", "red")
-        cells = str(turn.turn), f"@{turn.hero}", turn.move, f"{turn.loss:.1f}", turn.best, " or ".join(sorted(answer.moves))
-        table.add_row(*cells, f"{answer.loss:.1f}", verdict)
-    if answers:
-        console.print(table)
-    then, now = sum(answer.turn.loss for answer in answers), sum(answer.loss for answer in answers)
-    mended = sum(answer.mended for answer in answers)
-    say(console, f"{printable(bot.name)} mends {mended} of {len(answers)} bad moves; they lost {then:.0f} gold, now {now:.0f}")
+        for position in positions(history, {hero for _, hero in bad}):
+            turn = bad.get((position.turn, position.me))
+            if turn is not None:
+                if not set(moves_of(ballot(position.view(nodes)))) <= good_moves(turn):
+                    left.append(turn)
+                progress.advance(task)
+    return sorted(left, key=lambda turn: -turn.loss)
 
 
 def write_tests(

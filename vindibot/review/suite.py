@@ -14,7 +14,6 @@ from rich.console import Console
 from behaviours.base import View
 from sim.board import draw
 from sim.game import RUNNING, SEATS, STRIDE, Games
-from sim.maps import map_of
 from vindibot.arena.suites import SuitePosition, suite_output, write_suite
 from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
@@ -26,13 +25,9 @@ from vindibot.games.files.review import PHASES
 from vindibot.games.game_record import GameRecord
 from vindibot.games.history import GameHistory
 from vindibot.review.report import many_games, progress_bar
-from vindibot.review.turns import NEAR_STEPS, phase_of
+from vindibot.review.turns import phase_of
 from vindibot.review.values import Valuer, rollout_of
 
-#: The themes of positions besides "": heroes that hold each other in place, and heroes that are about to fight.
-STANDOFFS, FIGHTS = "standoffs", "fights"
-#: A stand-off: for this number of rounds, two heroes within `NEAR_STEPS` steps stay in areas of `SIDE` squares per side.
-STANDOFF_ROUNDS, SIDE = 20, 5
 #: Number of positions per game and phase that are valued, in a random order, and number that may be chosen.
 TRIED, CHOSEN = 6, 1
 #: The first rounds of a game are no positions: all heroes are near their start.
@@ -64,17 +59,14 @@ def make_suite(
     margin: float,
     rounds: int,
     nodes: int,
-    theme: str | None,
     seed: int,
     most: int | None,
 ) -> None:
     """Choose `count` positions from the games of the files, at most `most` per file, and write them to two files.
 
     `output` names the files. `margin` is the largest difference of two heroes in expected gold at the end of a game of `rounds`
-    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. `theme` is the kind of positions, None for all kinds.
-    Raises `VindibotError`.
+    rounds, by playouts of the bot `reviewer` of `nodes` plies per position. Raises `VindibotError`.
     """
-    theme = theme or ""
     stem = output.with_suffix("") if output.suffix == ".jsonl" else output
     development, end = (stem.with_name(f"{stem.name}{what}.jsonl") for what in ("", "-end"))
     for path in (development, end):
@@ -86,8 +78,8 @@ def make_suite(
         raise UsageError(f"the two files need positions of different games, and there is {counted(len(records), 'game')} here")
     warm(console)
     rng = np.random.default_rng(seed)
-    groups = _groups(records, theme, rng)
-    chosen, tried = _choose(console, groups, count, lambda games: _expected(games, rounds, valuer), margin, theme)
+    groups = _groups(records, rng)
+    chosen, tried = _choose(console, groups, count, lambda games: _expected(games, rounds, valuer), margin)
     if not chosen:
         raise UsageError(f"none of {counted(tried, 'position')} is balanced within {margin:g} gold: raise --margin")
     halves = _halves(chosen)
@@ -111,21 +103,19 @@ def make_suite(
         say(console, f"fewer than {count}: give more games, or raise --margin", "yellow")
 
 
-def _groups(
-    records: Sequence[tuple[Path, GameRecord]], theme: str, rng: np.random.Generator
-) -> dict[tuple[int, str], list[Candidate]]:
+def _groups(records: Sequence[tuple[Path, GameRecord]], rng: np.random.Generator) -> dict[tuple[int, str], list[Candidate]]:
     """Return the candidates of all games, in a random order, by the size of the map and the phase."""
     groups = defaultdict[tuple[int, str], list[Candidate]](list)
     for path, record in records:
         game = f"{path.name.partition('.')[0]} {record.id}"
-        for candidate in _candidates(game, GameHistory.of(record), theme, rng):
+        for candidate in _candidates(game, GameHistory.of(record), rng):
             groups[candidate.group].append(candidate)
     for group in groups.values():
         rng.shuffle(group)
     return dict(sorted(groups.items()))
 
 
-def _candidates(game: str, history: GameHistory, theme: str, rng: np.random.Generator) -> Iterator[Candidate]:
+def _candidates(game: str, history: GameHistory, rng: np.random.Generator) -> Iterator[Candidate]:
     """Yield at most `TRIED` positions of each phase of a game, at the start of rounds. `game` names the game.
 
     All heroes of a position have the same gold: the least of their gold in the game.
@@ -133,39 +123,18 @@ def _candidates(game: str, history: GameHistory, theme: str, rng: np.random.Gene
     max_turns = int(history.first["max_turns"].item(0))
     numbers = [number for number in range(len(history)) if history.turn(number) % SEATS == 0]
     numbers = [number for number in numbers if history.turn(number) >= SEATS * FIRST_ROUND and not history.gaps]
-    squares = np.array([history.state(number)["hero"]["pos"][0] for number in numbers]) if theme == STANDOFFS else None
     tried = Counter[str]()
-    for index in rng.permutation(len(numbers)).tolist():
-        number = numbers[index]
+    for number in rng.permutation(numbers).tolist():
         phase = phase_of(history.turn(number), max_turns)
         if tried[phase] >= TRIED:
             continue
         games = history.state(number)
         if games["status"].item(0) != RUNNING or games["hero"]["crashed"].any():
             continue
-        if theme == STANDOFFS and not _is_standoff(games, squares, index):
-            continue
-        if theme == FIGHTS and not any(View(games, hero).near(NEAR_STEPS) for hero in range(SEATS)):
-            continue
         tried[phase] += 1
         # Without this, the gold so far would decide late positions, and nothing in the new games could change their result.
         games["hero"]["gold"] = games["hero"]["gold"].min()
         yield Candidate(game, history.turn(number), games, phase)
-
-
-def _is_standoff(games: Games, squares: np.ndarray | None, index: int) -> bool:
-    """Return whether two heroes near each other have both stayed in a small area. `squares` has their squares by round."""
-    if squares is None or index < STANDOFF_ROUNDS:
-        return False
-    places = np.stack(np.divmod(squares[index - STANDOFF_ROUNDS : index + 1], STRIDE), axis=-1)
-    still = [bool((np.ptp(places[:, hero], axis=0) < SIDE).all()) for hero in range(SEATS)]
-    distances = map_of(games).distances
-    spots = games["hero"]["pos"][0].tolist()
-    return any(
-        still[hero] and still[other] and int(distances[spots[hero], spots[other]]) <= NEAR_STEPS
-        for hero in range(SEATS)
-        for other in range(hero)
-    )
 
 
 def _choose(
@@ -174,7 +143,6 @@ def _choose(
     count: int,
     expected: Callable[[Games], Sequence[float]],
     margin: float,
-    theme: str,
 ) -> tuple[list[SuitePosition], int]:
     """Return `count` balanced positions, a position of each group in turn, and the number of positions that were valued.
 
@@ -202,7 +170,7 @@ def _choose(
                         continue
                     seen.add(digest)
                     per_game[candidate.game, candidate.phase] += 1
-                    chosen.append(_position(candidate, gold, theme))
+                    chosen.append(_position(candidate, gold))
                     progress.advance(task)
                     break
     return chosen, tried
@@ -218,14 +186,13 @@ def _expected(games: Games, rounds: int, valuer: Valuer) -> tuple[float, ...]:
     return tuple(round(value, 1) for value in outcomes.gold[:, best].mean(axis=0).tolist())
 
 
-def _position(candidate: Candidate, gold: Sequence[float], theme: str) -> SuitePosition:
+def _position(candidate: Candidate, gold: Sequence[float]) -> SuitePosition:
     size, board = int(candidate.games["size"].item(0)), draw(candidate.games)
     name = f"{size}-{hashlib.sha256(board.encode()).hexdigest()[:8]}"
     return SuitePosition(
         id=name,
         size=size,
         phase=candidate.phase,
-        theme=theme,
         gold=(gold[0], gold[1], gold[2], gold[3]),
         source=f"{candidate.game}, turn {candidate.turn}",
         start=board,

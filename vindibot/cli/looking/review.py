@@ -19,7 +19,7 @@ from vindibot.cli.options import PATH, RECORDING, heroes_option, number_option
     "--bot",
     metavar="BOT",
     shell_complete=complete_bots,
-    help="the bot whose playouts value the moves  [default: versions/strong-1]; with --compare and --tests: the bot to ask"
+    help="the bot whose playouts value the moves  [default: versions/strong-1]; with --tests: the bot to ask"
     "  [default: the bot of the recording]",
 )
 @number_option("--nodes", least=1000, help="play out N plies per turn  [default: 750000]")
@@ -34,7 +34,6 @@ from vindibot.cli.options import PATH, RECORDING, heroes_option, number_option
 @click.option(
     "--tests", type=PATH, metavar="FILE.py", help="write tests of the worst moves, which fail until the bot plays better"
 )
-@click.option("--compare", is_flag=True, help="show what BOT would play today at each bad move")
 @number_option("--most", help="review only the first N of many games")
 @click.option("--output", type=PATH, metavar="OUT", help="the file of the review  [default: FILE with the end .review.jsonl]")
 @number_option("--workers", help="use N processes  [default: one per core]")
@@ -53,8 +52,7 @@ def review_command(file: Path, **options: Any) -> None:
     \b
     Examples:
       vindibot review last
-      vindibot review last --tests test_worst.py
-      vindibot review last --bot mybot --compare
+      vindibot review last --bot mybot --tests test_worst.py
       vindibot review results/cup.jsonl --most 8
     """
     from vindibot.base.console import terminal

@@ -25,8 +25,6 @@ def positions_command() -> None:
 )
 @number_option("--rounds", default=80, help="length of the new games, in rounds")
 @number_option("--nodes", least=1000, default=10_000, help="plies played out per position")
-@click.option("--standoffs", "theme", flag_value="standoffs", help="only positions in which two heroes hold each other in place")
-@click.option("--fights", "theme", flag_value="fights", help="only positions with two heroes within 3 steps of each other")
 @number_option("--most", help="use only the first N games of each file")
 @number_option("--seed", least=0, default=0, help="seed of the choice")
 @click.option(
@@ -48,7 +46,6 @@ def make(output: Path, files: tuple[Path, ...], **options: Any) -> None:
     \b
     Examples:
       vindibot positions make mysuite results/cup.jsonl
-      vindibot positions make standoffs results/*.games.jsonl --standoffs --margin 100
       vindibot arena --match mybot seed --positions mysuite.jsonl --rounds 80
     """
     from vindibot.base.console import terminal
