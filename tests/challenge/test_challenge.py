@@ -14,10 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from sim.board import tile_text
-from tests.support.challenges import NASTY, hosting
+from tests.support.challenges import NASTY, Visitor, alone, hosting, request_of
 from tests.support.commands import begin, ended, line_with, recordings
 from tests.support.recorded import record, states_of
-from tests.support.serving import FINISHED
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.cli.playing.challenge import challenge_command
@@ -28,59 +27,18 @@ from vindibot.games.position import LETTERS
 from vindibot.games.protocol import Player
 
 
-async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:
-    first = (await client.get("/challenge/offers")).json()["first"]
-    return {key: first[key] for key in ("bots", "map", "rounds", "limit_ms")} | {"name": "ann"} | different
-
-
-class Person:
-    """A person that plays over HTTP, without the page."""
-
-    def __init__(self, client: httpx.AsyncClient, made: dict[str, Any]) -> None:
-        self.client, self.made = client, made
-        self.headers = {"Authorization": f"Bearer {made['secret']}"}
-        self.state: dict[str, Any] = {}
-
-    async def join(self) -> None:
-        self.state = (await self.client.post("/api/arena", data={"key": self.made["key"]})).json()
-
-    async def move(self, direction: str) -> httpx.Response:
-        turn = self.state["game"]["turn"]
-        answer = await self.client.post(self.state["playUrl"], data={"dir": direction, "turn": turn})
-        if answer.status_code == 200:
-            self.state = answer.json()
-        return answer
-
-    async def votes(self, count: int, after: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        while len(found) < count:
-            answer = await self.client.get("/challenge/game/votes", params={"after": after + len(found)}, headers=self.headers)
-            found += answer.json()["turns"]
-            assert answer.json()["turns"] or not answer.json()["over"], "there are no more"
-        return found
-
-
-async def challenging(client: httpx.AsyncClient, **different: Any) -> Person:
-    answer = await client.post("/challenge/games", json=await request_of(client, **different))
-    assert answer.status_code == 201, answer.text
-    person = Person(client, answer.json())
-    await person.join()
-    return person
-
-
 async def test_a_person_plays_to_the_end_and_gets_the_votes(tmp_path: Path) -> None:
     async with hosting(tmp_path, ("seed", "malvert")) as (host, _, client):
-        person = await challenging(client, rounds=5, hero=2, name=NASTY)
-        names = [hero["name"] for hero in person.state["game"]["heroes"]]
-        assert names == ["seed", NASTY, "malvert", "seed"] == [player["name"] for player in person.made["bundle"]["players"]]
-        assert person.state["hero"]["id"] == 2
-        while not person.state["game"]["finished"]:
-            assert (await person.move("North")).status_code == 200
+        person, state = await alone(client, rounds=5, hero=2, name=NASTY)
+        game_id, bundle = state["game"]["id"], await person.game()
+        assert [player["name"] for player in bundle["players"]] == ["seed", NASTY, "malvert", "seed"]
+        assert (state["alone"], state["organises"], state["me"], bundle["me"]) == (True, True, 1, 1)
+        await person.play(["North"] * 5)
         turns = await person.votes(15)
         await until(lambda: host.notes)
-        public = await client.get(f"/records/{person.state['game']['id']}")
+        public = await client.get(f"/records/{game_id}")
         assert public.json()["ending"] == "finished"
-    assert host.notes[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
+    assert host.notes[0].startswith(f"game {game_id}: {NASTY} came ")
     moves = public.json()["moves"]
     assert [LETTERS.index(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], (
         "what was decided was played"
@@ -106,7 +64,7 @@ async def test_a_person_goes_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -
     history = GameHistory.of(record(tmp_path, states, 2))
     history.players = tuple(Player(name) for name in ("random", "hunter", "nobody here", "malvert"))
     start = Continuation(history, history.at_turn(29), 1)
-    async with hosting(tmp_path, (), start) as (host, _, client):
+    async with hosting(tmp_path, (), start) as (host, server, client):
         assert host.offers.missing == ["nobody here"]
         offers = (await client.get("/challenge/offers")).json()
         names = {bot["id"]: bot["name"] for bot in offers["bots"]}
@@ -117,70 +75,85 @@ async def test_a_person_goes_on_from_a_turn_of_an_earlier_game(tmp_path: Path) -
         assert [hero["life"] for hero in drawn["heroes"]] == heroes["life"].tolist()
         assert [drawn["owners"].count(hero) for hero in (1, 2, 3, 4)] == heroes["mines"].tolist()
         assert drawn["rounds"] == 8
-        person = await challenging(client, hero=2)
-        game = person.state["game"]
-        assert (game["turn"], game["maxTurns"]) == (29, 60)
-        assert game["board"]["tiles"] == tile_text(states[29])
-        assert [hero["gold"] for hero in game["heroes"]] == heroes["gold"].tolist()
-        bundle = person.made["bundle"]
+        person, state = await alone(client, hero=2)
+        room = server.lobby.room(state["game"]["id"])
+        assert (state["game"]["turn"], room.games["max_turns"].item(0)) == (29, 60)
+        assert tile_text(room.history.first) == tile_text(states[29])
+        bundle = await person.game()
         assert (bundle["start"]["turn"], bundle["me"]) == (29, 1)
-        while not person.state["game"]["finished"]:
-            assert (await person.move("Stay")).status_code == 200
-        assert person.state["game"]["turn"] == 60
+        await person.play(["Stay"] * 8)
+        await person.state_with("over")
+        assert room.turn == 60
         (malvert,) = (one for one in map(read_recording, recordings(tmp_path)) if one.header.bot == "malvert")
         assert malvert.turns[0].turn == 31
 
 
 async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> None:
     async with hosting(tmp_path, limit_ms=500, your_limit_s=60) as (_, server, client):
-        person = await challenging(client, rounds=2)
-        room = server.lobby.room(person.state["game"]["id"])
-        assert [room._limit_ms(seat) for seat in room.seats] == [60_000, 500, 500, 500]
-    async with hosting(tmp_path, your_limit_s=0) as (_, server, client):
-        person = await challenging(client, hero=4)
-        room = server.lobby.room(person.state["game"]["id"])
-        assert room._limit_ms(room.seats[3]) == 86_400_000, "no limit is a day"
+        _, state = await alone(client, rounds=2)
+        assert state["game"]["limits_ms"] == [60_000, 500, 500, 500]
+        assert 50_000 < server.lobby.room(state["game"]["id"]).left_ms() <= 60_000
+    async with hosting(tmp_path, your_limit_s=0) as (_, _, client):
+        _, state = await alone(client, hero=4)
+        assert state["game"]["limits_ms"][3] == 86_400_000, "no limit is a day"
 
 
 @pytest.mark.slow
-async def test_a_late_move_crashes_the_hero_and_ends_the_game(tmp_path: Path) -> None:
+async def test_a_late_hero_stays_and_the_game_ends_when_no_page_asks_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vindibot.challenge.people.AWAY_SECONDS", 3.0)
     async with hosting(tmp_path, your_limit_s=1) as (host, server, client):
-        person = await challenging(client, rounds=50)
-        assert (await person.move("Stay")).status_code == 200
+        person, state = await alone(client, rounds=50)
+        room = server.lobby.room(state["game"]["id"])
+        await person.play(["North"])
+        await until(lambda: room.turn >= 5)
+        assert room.moves[::4][:2] == [1, 0]
+        assert not room.crashed(room.seats[0])
         await until(lambda: host.notes)
-        assert host.notes == ["ann left"]
-        room = server.lobby.room(person.state["game"]["id"])
-        await until(lambda: room.finished)
-        assert room.ending == "all-crashed"
-        assert len(room.moves) < 12
-        assert (await person.move("Stay")).text == FINISHED
-        assert not host._tasks
-        again = await challenging(client, rounds=1)
-        assert (await again.move("Stay")).json()["game"]["finished"]
+        assert host.notes == ["ann: the game was ended early"]
+        assert (await person.state_with("over"))["game"]["id"] == room.id
+        assert (await person.start()).status_code == 204
+        assert (await person.state_with("playing"))["game"]["id"] != room.id
 
 
-@pytest.mark.slow
-async def test_leaving_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_leaving_ends_the_game_at_once(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (host, server, client):
-        person = await challenging(client, rounds=50)
+        person, state = await alone(client, rounds=50)
         waiting = asyncio.create_task(person.votes(99))
-        assert (await client.delete("/challenge/game")).status_code == 404
-        assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
+        assert (await client.delete("/challenge/game")).status_code == 403
+        assert (await person.ask("DELETE", "")).status_code == 204
         await until(lambda: host.notes)
-        await until(lambda: server.lobby.room(person.state["game"]["id"]).finished)
+        await until(lambda: server.lobby.room(state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
-        wanted = await request_of(client)
-        made = (await client.post("/challenge/games", json=wanted)).json()
-        await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
-        await until(lambda: len(host.notes) == 2)
-        assert host.notes[1] == "ann did not join"
-        monkeypatch.setattr("vindibot.challenge.game.JOIN_SECONDS", 0.05)
-        made = (await client.post("/challenge/games", json=wanted)).json()
-        await until(lambda: len(host.notes) == 3)
-        assert host.notes[2] == "ann did not join", "nobody joined with the key"
-        assert (await server.join(made["key"])).match is None, "no match is left for the key"
     assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
+
+
+async def test_a_page_that_is_loaded_again_goes_on_and_a_closed_one_ends_the_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with hosting(tmp_path) as (host, server, client):
+        person, state = await alone(client)
+        await person.ask("POST", "/closed")
+        again = Visitor(client, person.token, "another page")
+        assert (await again.state())["game"]["id"] == state["game"]["id"]
+        await again.play(["North"])
+        assert server.lobby.room(state["game"]["id"]).moves[0] == 1
+        monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
+        await again.ask("POST", "/closed")
+        await until(lambda: host.notes)
+        assert host.notes == ["ann: the game was ended early"]
+
+
+async def test_a_person_gets_nothing_of_the_game_of_another_one(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (_, _, client):
+        (ann, _), (bob, _) = await alone(client), await alone(client, name="bob")
+        assert (await ann.game())["players"][0]["name"] == "ann"
+        assert (await bob.game())["players"][0]["name"] == "bob"
+        for method, path in (("GET", ""), ("GET", "/bundle"), ("GET", "/votes"), ("DELETE", ""), ("POST", "/start")):
+            for stranger in (Visitor(client), Visitor(client, "x" + ann.token[1:])):
+                assert (await stranger.ask(method, path)).status_code in (403, 404), (method, path)
 
 
 async def test_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,9 +211,9 @@ async def test_wrong_requests_are_refused(tmp_path: Path) -> None:
 
 async def test_the_number_of_games_is_limited(tmp_path: Path) -> None:
     async with hosting(tmp_path, games=1) as (_, _, client):
-        person = await challenging(client)
+        person, _ = await alone(client)
         assert (await client.post("/challenge/games", json=await request_of(client))).status_code == 400
-        await client.delete("/challenge/game", headers=person.headers)
+        await person.ask("DELETE", "")
 
 
 async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> None:
@@ -270,10 +243,9 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
     process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0", "--from", earlier, "--turn", "20")
     url = (await line_with(process, "play at")).split()[2]
     async with httpx.AsyncClient(base_url=url.removesuffix("/challenge"), timeout=60) as client:
-        person = await challenging(client)
-        assert person.state["game"]["turn"] == 20
-        for direction in ("North", "South"):
-            assert (await person.move(direction)).status_code == 200
+        person, state = await alone(client)
+        assert state["game"]["turn"] == 20
+        await person.play(["North", "South"])
         assert len(await person.votes(6)) == 6
         workers = psutil.Process(process.pid).children(recursive=True)
         assert workers
@@ -282,8 +254,7 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
     assert process.returncode == 0, out
     assert "Traceback" not in out
     assert not psutil.wait_procs(workers, timeout=10)[1]
-    secrets = (person.made["key"], person.made["secret"], person.state["token"])
-    assert not any(secret in text for secret in secrets for text in (out, url, *(p.read_text() for p in recordings(tmp_path))))
+    assert not any(person.token in text for text in (out, url, *(path.read_text() for path in recordings(tmp_path))))
 
 
 @pytest.mark.parametrize(

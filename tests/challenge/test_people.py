@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sim.game import CRASH
-from tests.support.challenges import NASTY, Visitor, hosting
+from tests.support.challenges import NASTY, Visitor, hosting, request_of
 from tests.support.commands import begin, ended, line_with, recordings
 from tests.support.recorded import record, states_of
 from tests.support.waiting import until
@@ -43,14 +43,14 @@ async def test_the_game_begins_when_all_have_come_and_each_person_steers_one_her
         organiser, people = await visitors(host, client)
         assert len({person.token for person in people}) == 3
         before = await Visitor(client).state()
-        assert (before["role"], before["me"], before["state"]) == ("spectator", None, "waiting")
+        assert (before["organises"], before["me"], before["state"]) == (False, None, "waiting")
         assert [hero["name"] for hero in before["heroes"]] == ["", "", "", "stay"]
         await come(people, "ann", NASTY)
         waiting = await organiser.state()
         assert [hero.get("here") for hero in waiting["heroes"]] == [True, True, False, None]
         await people[2].come("cid")
         state = await people[1].state_with("playing")
-        assert (state["role"], state["me"], state["game"]["people"]) == ("person", 1, [0, 1, 2])
+        assert (state["organises"], state["me"], state["game"]["people"]) == (False, 1, [0, 1, 2])
         bundles = [await one.game() for one in (*people, organiser, Visitor(client))]
         assert [bundle["me"] for bundle in bundles] == [0, 1, 2, None, None]
         assert [player["name"] for player in bundles[0]["players"]] == ["ann", NASTY, "cid", "stay"]
@@ -76,15 +76,15 @@ async def test_a_wrong_token_has_no_effect(tmp_path: Path) -> None:
             ("GET", "/links", {}),
             ("POST", "/name", {"json": {"name": "eve"}}),
             ("POST", "/start", {}),
-            ("GET", "/game", {}),
+            ("GET", "/bundle", {}),
             ("POST", "/move", {"json": {"turn": 0, "dir": "North"}}),
             ("POST", "/closed", {}),
-            ("DELETE", "/game", {}),
+            ("DELETE", "", {}),
         ]
         for method, path, options in requests:
             assert (await stranger.ask(method, path, **options)).status_code in (403, 404), (method, path)
         for visitor in (spectator, bob):
-            for method, path in (("GET", "/links"), ("POST", "/start"), ("DELETE", "/game")):
+            for method, path in (("GET", "/links"), ("POST", "/start"), ("DELETE", "")):
                 assert (await visitor.ask(method, path)).status_code == 403, (method, path)
         for path, data in (("/name", {"name": "eve"}), ("/move", {"turn": 0, "dir": "North"}), ("/closed", {})):
             assert (await spectator.ask("POST", path, json=data)).status_code == 403
@@ -93,14 +93,16 @@ async def test_a_wrong_token_has_no_effect(tmp_path: Path) -> None:
         for wrong in ({"name": ""}, {"name": "a\nb"}, {"name": "x" * 31}, {"name": "eve", "hero": 2}):
             assert (await bob.ask("POST", "/name", json=wrong)).status_code == 400
         for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
-            assert (await client.get("/challenge/people", headers=headers)).status_code == 403
+            assert (await client.get("/challenge/game", headers=headers)).status_code == 403
         after = await organiser.state()
         assert after["heroes"] == before["heroes"]
         assert after["state"] == "waiting"
-        shown = (await client.get("/challenge/people")).text
+        shown = (await client.get("/challenge/game")).text
         assert not any(token in shown for token in (organiser.token, ann.token, bob.token))
-        for path in ("/challenge/offers", "/challenge/maps/random"):
-            assert (await client.get(path)).status_code == 404, "visitors start no games of their own"
+        refused = await client.post("/challenge/games", json=await request_of(client))
+        assert (refused.status_code, "ask for a link" in refused.json()["error"]) == (400, True)
+        for visitor in (organiser, ann, spectator):
+            assert (await visitor.ask("GET", "/votes")).status_code == 403, "no votes for one of several people"
 
 
 async def test_the_second_page_with_one_link_is_told_and_the_first_keeps_the_seat(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ async def test_the_second_page_with_one_link_is_told_and_the_first_keeps_the_sea
             ("GET", "", {}),
             ("POST", "/name", {"json": {"name": "eve"}}),
             ("POST", "/closed", {}),
-            ("GET", "/game", {}),
+            ("GET", "/bundle", {}),
             ("POST", "/move", {"json": {"turn": 0, "dir": "North"}}),
         ]
         for method, path, options in requests:
@@ -145,9 +147,9 @@ async def test_the_organiser_starts_and_bots_play_for_the_others(tmp_path: Path)
         again = await organiser.state_with("playing")
         assert again["game"]["people"] == [0, 1]
         assert again["game"]["id"] != state["game"]["id"]
-        assert (await organiser.ask("DELETE", "/game")).status_code == 204
+        assert (await organiser.ask("DELETE", "")).status_code == 204
         await organiser.state_with("over")
-        assert host.notes[1] == "the game was ended early"
+        assert host.notes[1] == "ann, bob: the game was ended early"
 
 
 @pytest.mark.slow
@@ -188,6 +190,20 @@ async def test_a_game_goes_on_without_a_person_who_has_left(tmp_path: Path, monk
         await organiser.state_with("over")
         assert room.moves[1::4] == [0, 0, 3, 4]
         assert CRASH not in room.moves
+
+
+async def test_the_running_move_of_a_person_who_leaves_ends_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
+    monkeypatch.setattr("vindibot.challenge.people.AWAY_MS", 10)
+    async with hosting(tmp_path, people=2, seconds=600) as (host, server, client):
+        organiser, (ann, bob) = await visitors(host, client)
+        await come((ann, bob), "ann", "bob")
+        room = server.lobby.room((await organiser.state_with("playing"))["game"]["id"])
+        await ann.ask("POST", "/closed")
+        await until(lambda: room.turn == 1)
+        assert room.moves == [0]
+        await ann.state()
+        assert room.left_ms() > 500_000, "the others keep their time"
 
 
 async def test_without_a_bot_a_record_of_the_game_is_kept(tmp_path: Path) -> None:
@@ -261,7 +277,7 @@ async def test_the_whole_command(tmp_path: Path) -> None:
         stranger = Visitor(client, "wrong-token")
         await come((ann, bob, cid), "ann", "bob", "cid")
         game = (await organiser.state_with("playing"))["game"]
-        assert (await stranger.ask("GET", "/game")).status_code == 404
+        assert (await stranger.ask("GET", "/bundle")).status_code == 404
         assert (await stranger.move(0, "North")).status_code == 404
 
         async def reloading(person: Visitor, directions: Sequence[str]) -> None:

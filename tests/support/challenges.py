@@ -15,7 +15,6 @@ from tests.support.serving import MAP
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.people import People
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.embedded import EmbeddedServer
@@ -29,20 +28,19 @@ async def hosting(
 ) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
     """Yield a host whose bots run in this process, its server, and a client for its page. Games may go on from `start`.
 
-    The host has the notes for the terminal as `notes`, and the people of the game as `people` (None if each person plays alone).
+    The host has the notes for the terminal as `notes`.
     """
     (folder / "map.txt").write_text(MAP)
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
     notes: list[str] = []
     host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"], start), notes.append)
-    people = People(host) if host.settings.people > 1 else None
-    async with serving(host, LOOPBACK, people) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.notes, host.people = notes, people
+    async with serving(host, LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        host.notes = notes
         yield host, server, client
 
 
 class Visitor:
-    """A visitor of a game of several people, over HTTP. `token` is the token of its link, "" for a spectator.
+    """A visitor of a game, over HTTP. `token` is the token of its link, "" for a spectator.
 
     `page` is the id of its page.
     """
@@ -52,7 +50,7 @@ class Visitor:
         self.headers = {"Page-Id": page} | ({"Authorization": f"Bearer {token}"} if token else {})
 
     async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return await self.client.request(method, f"/challenge/people{path}", headers=self.headers, **options)
+        return await self.client.request(method, f"/challenge/game{path}", headers=self.headers, **options)
 
     async def state(self) -> dict[str, Any]:
         answer = await self.ask("GET", "")
@@ -68,6 +66,14 @@ class Visitor:
                     return found
                 await asyncio.sleep(0.02)
 
+    async def votes(self, count: int, after: int = 0) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while len(found) < count:
+            answer = await self.ask("GET", "/votes", params={"after": after + len(found)})
+            found += answer.json()["turns"]
+            assert answer.json()["turns"] or not answer.json()["over"], "there are no more"
+        return found
+
     async def links(self) -> list[str]:
         """Return the tokens of the people."""
         return [one["link"].partition("#")[2] for one in (await self.ask("GET", "/links")).json()]
@@ -80,7 +86,7 @@ class Visitor:
         return await self.ask("POST", "/start")
 
     async def game(self) -> dict[str, Any]:
-        return (await self.ask("GET", "/game")).json()
+        return (await self.ask("GET", "/bundle")).json()
 
     async def move(self, turn: int, direction: str) -> httpx.Response:
         return await self.ask("POST", "/move", json={"turn": turn, "dir": direction})
@@ -105,3 +111,17 @@ class Visitor:
             if not left:
                 break
         return after
+
+
+async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:
+    """Return the request for a game of a person who plays alone: the first choice of the page, with changes."""
+    first = (await client.get("/challenge/offers")).json()["first"]
+    return {key: first[key] for key in ("bots", "map", "rounds", "limit_ms")} | {"name": "ann"} | different
+
+
+async def alone(client: httpx.AsyncClient, **different: Any) -> tuple[Visitor, dict[str, Any]]:
+    """Begin the game of a person who plays alone. Return the person, and the state when the game has begun."""
+    answer = await client.post("/challenge/games", json=await request_of(client, **different))
+    assert answer.status_code == 201, answer.text
+    person = Visitor(client, answer.json()["token"], "page")
+    return person, await person.state_with("playing")

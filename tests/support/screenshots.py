@@ -35,7 +35,6 @@ from vindibot.base import log
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.people import People
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
@@ -211,8 +210,9 @@ async def shoot_people(browser: Browser, folder: Path) -> None:
         recording = RecordingSettings(enabled=False)
         settings = ChallengeSettings(map=str(board), people=3, seconds=60, seed=7, recording=recording)
         host = Host(settings, Offers([AGAINST], str(board)), lambda text: None)
-        people = People(host)
-        async with serving(host, LOOPBACK, people) as server, AsyncExitStack() as windows:
+        people = host.people
+        assert people is not None
+        async with serving(host, LOOPBACK) as server, AsyncExitStack() as windows:
 
             async def window(token: str, **options: Any) -> Page:
                 options |= {"reduced_motion": "reduce"}

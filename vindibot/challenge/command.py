@@ -15,7 +15,7 @@ from vindibot.base.console import say
 from vindibot.base.text import printable
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.people import People, check_seats
+from vindibot.challenge.people import check_seats
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.load import Config
@@ -56,7 +56,7 @@ def challenge(
             say(console, f"there is no bot {printable(player)!r:.60} here; seed takes its place{another}")
         warm(console)
         host = Host(settings, offers, lambda text: say(console, printable(text)))
-        people = People(host) if settings.people > 1 else None
+        people = host.people
 
         def show(server: EmbeddedServer) -> None:
             url = _address(server) if people is None else f"{_address(server)}#{people.token}"
@@ -75,32 +75,20 @@ def challenge(
                 say(console, "no browser could be opened: open this address yourself", "yellow")
 
         async def serve() -> None:
-            async with serving(host, ALL_INTERFACES if lan else LOOPBACK, people) as server:
+            async with serving(host, ALL_INTERFACES if lan else LOOPBACK) as server:
                 await server.until_signal(show)
 
         asyncio.run(serve())
 
 
 @contextlib.asynccontextmanager
-async def serving(host: Host, address: str, people: People | None = None) -> AsyncIterator[EmbeddedServer]:
-    """Serve the page and the games of `host` within the ``async with`` block, on the IP address `address`.
-
-    `people` are the people of one game, None if each person plays alone.
-    """
+async def serving(host: Host, address: str) -> AsyncIterator[EmbeddedServer]:
+    """Serve the page and the games of `host` within the ``async with`` block, on the IP address `address`."""
     settings = ServerSettings(host=address, port=host.settings.port, keys="registered")
-    observers = (host,) if people is None else (host, people)
-    async with (
-        EmbeddedServer(settings, observers, (lambda app: add_routes(app, host, people),)) as server,
-        host.playing_on(server),
-    ):
-        if people is None:
-            yield server
-            return
-        people.address = _address(server, lan=address == ALL_INTERFACES)
-        try:
-            yield server
-        finally:
-            await people.close()
+    async with EmbeddedServer(settings, routes=(lambda app: add_routes(app, host),)) as server, host.playing_on(server):
+        if host.people is not None:
+            host.people.address = _address(server, lan=address == ALL_INTERFACES)
+        yield server
 
 
 def _address(server: EmbeddedServer, *, lan: bool = False) -> str:

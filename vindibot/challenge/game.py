@@ -1,16 +1,14 @@
 """One game of people against bots.
 
 The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. The server does not
-know votes. So this module stores the ballots of the bots for the page; a ballot has all votes for one move. A person who plays
-alone joins with a key, like any client. Such a game ends early if the person leaves, does not join, or exceeds the time limit of
-a move. If several people play, their seats are taken from the beginning, and a hero stays for a turn if its person is late.
+know votes. So this module stores the ballots of the bots for the page; a ballot has all votes for one move. The seats of people
+are taken from the beginning, and a hero stays for a turn if its person is late.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -41,10 +39,8 @@ from vindibot.server.room import Room
 from vindibot.session.player import GameObserver, GamePlayer, Report, finish_opponents, start_voters
 from vindibot.viewer.bundle import Bundle, empty_bundle
 
-#: Seconds that the person has to join after the bots are ready. The page joins immediately.
+#: Seconds that the bots have to join after they are ready. They join immediately.
 JOIN_SECONDS = 30.0
-#: Milliseconds per move for a person who plays without a time limit: the largest limit of the server.
-UNTIMED_MS = 86_400_000
 #: Seconds that a bot waits for its next turn, in addition to the time limits of the other three heroes.
 TIMEOUT_SECONDS = 60.0
 
@@ -57,8 +53,7 @@ class GameSetup:
 
     `players` are the players of heroes 1..4: the name of a person, or a bot. `first` is the state with which the game begins, and
     `opening` the part of an earlier game before it, if the game goes on from a turn. `limit_ms` is the time limit of the bots,
-    and `person_limit_ms` that of each person, in milliseconds per move. `together` says whether several people may play: their
-    seats are taken from the beginning, and their heroes stay for a turn if they are late.
+    and `person_limit_ms` that of each person, in milliseconds per move.
     """
 
     players: tuple[str | Bot, ...]
@@ -67,7 +62,6 @@ class GameSetup:
     person_limit_ms: int
     seed: int
     opening: Position | None = None
-    together: bool = False
 
     def names(self) -> list[str]:
         """Return the names of heroes 1..4."""
@@ -82,11 +76,6 @@ class GameSetup:
     def bots(self) -> dict[int, Bot]:
         """The bots by their heroes (0..3)."""
         return {hero: player for hero, player in enumerate(self.players) if not isinstance(player, str)}
-
-    @property
-    def seat(self) -> int:
-        """The hero (0..3) of the first person."""
-        return min(self.people)
 
 
 @dataclass(frozen=True)
@@ -134,28 +123,21 @@ class Decisions(GameObserver):
 class ChallengeGame:
     """One game of people against bots.
 
-    Call `prepare`, then `run`, then `close`. `leave` ends the game early. `keys` are the keys of the people by their heroes; a
-    person who plays alone joins with this key. `secret` is known only to the page that requested the game. `closed` is set when
-    the game has ended and `close` is done. `late` says that the game ended because all people were too late.
+    Call `prepare`, then `run`, then `close`. `leave` ends the game early. `closed` is set when the game has ended and `close` is
+    done.
     """
 
     def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, setup: GameSetup) -> None:
         self.setup = setup
         self.decisions = Decisions()
-        self.secret = secrets.token_urlsafe(16)
-        self.keys = {hero: SecretStr(server.register(name)) for hero, name in setup.people.items()}
         self.result: MatchResult | None = None
         self.closed = asyncio.Event()
-        self.late = False
         self._server, self._settings = server, settings
         self._started = datetime.now(UTC)
         self._stack = AsyncExitStack()
         self._match: Match | None = None
         self._tasks: list[asyncio.Task[Report]] = []
         self._left = asyncio.Event()
-        log.add_secret(self.secret)
-        for key in self.keys.values():
-            log.add_secret(key)
 
     @property
     def room(self) -> Room | None:
@@ -178,16 +160,15 @@ class ChallengeGame:
         """Start the bots and reserve the seats. If this method raises an error, the caller must call `close`."""
         setup = self.setup
         started = {hero: await self._start(bot) for hero, bot in setup.bots.items()}
-        keys = self.keys | {hero: SecretStr(self._server.register(bot.name)) for hero, bot in setup.bots.items()}
-        for key in keys.values():
+        keys = [SecretStr(self._server.register(name)) for name in setup.names()]
+        for key in keys:
             log.add_secret(key)
-        heroes = range(SEATS)
-        limits = [setup.person_limit_ms if hero in setup.people else None for hero in heroes]
-        seats = [keys[hero].get_secret_value() for hero in heroes]
+        limits = [setup.person_limit_ms if hero in setup.people else None for hero in range(SEATS)]
+        seats = [key.get_secret_value() for key in keys]
         self._match = self._server.lobby.arrange(
             setup.first, seats, seed=setup.seed, time_limit_ms=setup.limit_ms, seat_limits_ms=limits
         )
-        for hero in setup.people if setup.together else ():
+        for hero in setup.people:
             await self._server.join(seats[hero])
         for hero, bot in setup.bots.items():
             started[hero].begin_game()
@@ -228,8 +209,7 @@ class ChallengeGame:
     async def run(self) -> None:
         """Wait until the game ends, or until somebody ends it. Then store the result in `result`, None if the game has no result.
 
-        A game with a person who plays alone also ends if the person does not join in time. If no bot records the game, store a
-        record of the game.
+        The game also ends if a bot does not join in time. If no bot records the game, store a record of the game.
         """
         match = self._match
         assert match is not None
@@ -239,7 +219,7 @@ class ChallengeGame:
             await asyncio.wait((begun, left), timeout=JOIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
                 self.leave()
-            elif self.setup.together and match.room is not None:
+            elif match.room is not None:
                 for hero in self.setup.people:
                     match.room.seats[hero].stays_when_late = True
             await asyncio.wait((ended, left), return_when=asyncio.FIRST_COMPLETED)
@@ -273,9 +253,8 @@ class ChallengeGame:
         except (OSError, GameRecordError) as problem:
             _log.warning("this game is not recorded", reason=str(problem))
 
-    def leave(self, *, late: bool = False) -> None:
-        """End the game early. `late` says that the heroes of all people have crashed."""
-        self.late |= late and not self._left.is_set()
+    def leave(self) -> None:
+        """End the game early."""
         self._left.set()
 
     async def close(self) -> None:

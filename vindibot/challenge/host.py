@@ -1,55 +1,72 @@
-"""The host of challenges: it starts the bots that play against visitors of the page, and keeps the games."""
+"""The host of challenges: it starts the bots that play against visitors of the page, and keeps the people and their games."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import AsyncIterator, Callable
 
 import structlog
 
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.text import counted
-from vindibot.challenge.game import UNTIMED_MS, ChallengeGame, GameSetup
+from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.settings import ChallengeSettings, GameRequest
-from vindibot.config.bots import Bot, load_bot
+from vindibot.challenge.people import People
+from vindibot.challenge.settings import ChallengeSettings, GameChoice, GameRequest
 from vindibot.games.outcome import result_text
 from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.room import Room, RoomObserver
 
-#: Largest number of stored games. If there are more, the oldest are removed.
-MAX_GAMES = 32
+#: Largest number of links of people who play alone. If there are more, the oldest are removed.
+MAX_LINKS = 32
 _log = structlog.get_logger("vindibot.challenge")
 
 
-class Host(RoomObserver):
+class Host:
     """The games of one command ``vindibot challenge``.
 
-    `note` is called with a line of text when a game has ended.
+    `note` is called with a line of text when a game has ended. `people` are the people of the one game that the command has, None
+    if each visitor plays alone.
     """
 
     def __init__(self, settings: ChallengeSettings, offers: Offers, note: Callable[[str], None]) -> None:
         self.settings, self.offers = settings, offers
         self._note = note
         self._server: EmbeddedServer | None = None
-        self._games: dict[str, ChallengeGame] = {}
+        self._links: dict[str, People] = {}
         self._tasks: dict[ChallengeGame, asyncio.Task[None]] = {}
         self._preparing = 0
         self._loading = asyncio.Lock()
+        self.people: People | None = None
+        if settings.people > 1:
+            choice = GameChoice(map=offers.first_map, rounds=settings.rounds, limit_ms=settings.limit_ms)
+            self.people = People(settings, offers, self._start, choice, offers.heroes_of(settings.people))
 
-    # -- games --
-
-    async def begin(self, request: GameRequest) -> ChallengeGame:
-        """Begin the game of a person who plays alone. See `start`."""
-        return await self.start(lambda: self._load(request))
-
-    async def start(self, load: Callable[[], GameSetup]) -> ChallengeGame:
-        """Start the bots of a game and reserve the seats. Return the game. `load` loads the bots and the map, in a thread.
+    async def begin(self, request: GameRequest) -> People:
+        """Begin the first game of a person who plays alone. Return this person's game.
 
         Raises `VindibotError` if too many games run already, or if a bot or the map cannot be loaded.
         """
+        if self.people is not None:
+            raise UsageError("on this server, several people play one game: ask for a link")
+        if request.limit_ms <= self.settings.margin_ms:
+            margin = f"{self.settings.margin_ms:.0f} ms"
+            raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
+        people = People(self.settings, self.offers, self._start, request, [request.hero - 1], request.name)
+        people.seen(people.people[0])
+        await people.started()
+        people.seen(people.people[0])
+        self._links[people.token] = people
+        while len(self._links) > MAX_LINKS:
+            await self._links.pop(next(iter(self._links))).close()
+        return people
+
+    def people_of(self, token: str) -> People | None:
+        """Return the people to whom a link belongs. Without a link, they are the people of the one game that the command has."""
+        return self.people or self._links.get(token)
+
+    async def _start(self, load: Callable[[], GameSetup]) -> ChallengeGame:
+        """Start the bots of a game and reserve the seats. Return the game. `load` loads the bots and the map, in a thread."""
         if len(self._tasks) + self._preparing >= self.settings.games:
             limit = counted(self.settings.games, "game")
             raise VindibotError(f"no more than {limit} can run here at once: try again when a game has ended")
@@ -61,28 +78,6 @@ class Host(RoomObserver):
         finally:
             self._preparing -= 1
 
-    def _load(self, request: GameRequest) -> GameSetup:
-        if request.limit_ms <= self.settings.margin_ms:
-            margin = f"{self.settings.margin_ms:.0f} ms"
-            raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
-        players: list[str | Bot] = [load_bot(self.offers.bot(offer).path) for offer in request.bots]
-        players.insert(request.hero - 1, request.name)
-        first, opening = self.offers.first(
-            request.map, [request.hero - 1], rounds=request.rounds, seed=request.map_seed, size=request.size
-        )
-        return GameSetup(
-            players=tuple(players),
-            first=first,
-            opening=opening,
-            limit_ms=request.limit_ms,
-            person_limit_ms=1000 * self.settings.your_limit_s or UNTIMED_MS,
-            seed=self.new_seed(),
-        )
-
-    def new_seed(self) -> int:
-        """Return the seed of the bots for a new game."""
-        return self.settings.seed if self.settings.seed is not None else secrets.randbits(48)
-
     async def _prepare(self, setup: GameSetup) -> ChallengeGame:
         assert self._server is not None
         game = ChallengeGame(self._server, self.settings, setup)
@@ -91,10 +86,7 @@ class Host(RoomObserver):
         except BaseException:
             await game.close()
             raise
-        self._games[game.secret] = game
         self._tasks[game] = asyncio.create_task(self._play(game), name="vindibot-challenge")
-        while len(self._games) > MAX_GAMES:
-            del self._games[next(iter(self._games))]
         return game
 
     async def _play(self, game: ChallengeGame) -> None:
@@ -107,18 +99,6 @@ class Host(RoomObserver):
             del self._tasks[game]
         self._note(result_line(game))
 
-    def game(self, secret: str) -> ChallengeGame | None:
-        """Return the game with this secret; None if there is no such game."""
-        return self._games.get(secret)
-
-    # -- events of the rooms --
-
-    def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`. Ends the game if the heroes of all people have crashed, because a crashed hero cannot come back."""
-        for game in self._tasks:
-            if game.room is room and all(room.crashed(room.seats[hero]) for hero in game.setup.people):
-                game.leave(late=True)
-
     @contextlib.asynccontextmanager
     async def playing_on(self, server: EmbeddedServer) -> AsyncIterator[None]:
         """Play the games on `server` within the ``async with`` block. All games end when the block ends."""
@@ -126,22 +106,21 @@ class Host(RoomObserver):
         try:
             yield
         finally:
-            for game in self._games.values():
-                game.decisions.end()
+            for people in (*self._links.values(), *([self.people] if self.people else [])):
+                await people.close()
             tasks = list(self._tasks.values())
-            for task in tasks:
+            for game, task in self._tasks.items():
+                game.decisions.end()
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def result_line(game: ChallengeGame) -> str:
-    """Return a line for the terminal about the end of a game."""
+    """Return a line for the terminal about the end of a game, from the side of a person who plays alone, or of the best hero."""
     result, people = game.result, game.setup.people
     if result is None:
-        if game.setup.together:
-            return "the game was ended early"
-        return f"{people[game.setup.seat]} left" if game.room is not None else f"{people[game.setup.seat]} did not join"
+        return f"{', '.join(people.values())}: the game was ended early"
     best = max(range(len(result.gold)), key=lambda hero: result.gold[hero])
     rivals = list(zip(result.names, result.gold, strict=True))
-    name, gold = rivals.pop(best if game.setup.together else game.setup.seat)
+    name, gold = rivals.pop(best if len(people) > 1 else min(people))
     return f"game {result.game_id}: {result_text(name, gold, rivals)}"

@@ -1,14 +1,16 @@
-"""Several people in one game: their links, who is there, the start, and the game that runs.
+"""The people of one game: their links, who is there, the start, and the game that runs.
 
-Each person has a link to one hero, and the organiser has the link to the start page. A link is the address of the page and a
-token, which the browser keeps to itself: the token is not in the path of any request. A person is there as long as its page asks
-for the state. No request waits for a change: a browser has only six connections to a server, for all of its tabs.
+Each person has a link to one hero. A link is the address of the page and a token, which the browser keeps to itself: the token is
+not in the path of any request. Several people have an organiser, with the link to the start page; a person who plays alone is the
+organiser too. A person is there as long as its page asks for the state. No request waits for a change: a browser has only six
+connections to a server, for all of its tabs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,18 +21,18 @@ from vindibot.base import log
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.text import counted
 from vindibot.challenge.game import ChallengeGame, GameSetup
-from vindibot.challenge.host import Host
+from vindibot.challenge.offers import Offers
+from vindibot.challenge.settings import LARGEST_SEED, ChallengeSettings, GameChoice
 from vindibot.config.bots import Bot, load_bot
 from vindibot.server.refusal import Refusal
-from vindibot.server.room import Room, RoomObserver
 
 #: Seconds after the last request of a page until its person counts as away, and seconds after the page was closed. A page that is
 #: loaded again takes less time.
-AWAY_SECONDS, CLOSED_SECONDS = 15.0, 4.0
+AWAY_SECONDS, CLOSED_SECONDS = 15.0, 2.0
 #: Milliseconds per move for a person who is away.
 AWAY_MS = 1000
-#: Largest seed of a random map.
-_SEEDS = 2**32
+#: Milliseconds per move for a person without a time limit: the largest limit of the server.
+UNTIMED_MS = 86_400_000
 
 _log = structlog.get_logger("vindibot.challenge")
 
@@ -48,6 +50,7 @@ class Person:
     name: str = ""
     away_at: float = float("-inf")
     page: str | None = None
+    timer: asyncio.TimerHandle | None = None
 
     @property
     def here(self) -> bool:
@@ -60,41 +63,46 @@ class Person:
             self.page = page
         return self.page == page
 
-    def seen(self) -> None:
-        """Note a request of this person's page."""
-        self.away_at = _now() + AWAY_SECONDS
 
-    def closed(self) -> None:
-        """Note that this person's page was closed."""
-        self.page = None
-        self.away_at = min(self.away_at, _now() + CLOSED_SECONDS)
+class People:
+    """The people who play the heroes `heroes` (0..3) together, and their games. `alone` is the name of a person who plays alone.
 
-
-class People(RoomObserver):
-    """The people of one command ``vindibot challenge --people N``, and their games.
-
-    `token` is the token of the organiser's link. Raises `UsageError` if the settings and the bots leave too few seats.
+    `choice` is what they play. `start` begins a game; its argument loads the bots and the map, in a thread.
     """
 
-    def __init__(self, host: Host) -> None:
-        settings, offers = host.settings, host.offers
-        self.settings = settings
-        self.people = [Person(hero, secrets.token_urlsafe(16)) for hero in offers.heroes_of(settings.people)]
-        self.token = secrets.token_urlsafe(16)
+    def __init__(
+        self,
+        settings: ChallengeSettings,
+        offers: Offers,
+        start: Callable[[Callable[[], GameSetup]], Awaitable[ChallengeGame]],
+        choice: GameChoice,
+        heroes: Sequence[int],
+        alone: str = "",
+    ) -> None:
+        self.settings, self.choice = settings, choice
+        self.people = [Person(hero, secrets.token_urlsafe(16), alone) for hero in heroes]
+        #: Whether one person plays alone, and then sees the votes of the bots.
+        self.alone = bool(alone)
+        #: The token of the organiser's link.
+        self.token = self.people[0].token if alone else secrets.token_urlsafe(16)
         for token in (self.token, *(person.token for person in self.people)):
             log.add_secret(token)
         #: The address of the page for other machines, or for this machine only.
         self.address = ""
         #: Why the last game did not begin, "" if it did.
         self.problem = ""
-        self._host = host
+        self.limit_ms = 1000 * (settings.your_limit_s if alone else settings.seconds) or UNTIMED_MS
+        self._offers, self._begin = offers, start
         self._game: ChallengeGame | None = None
         self._starting: asyncio.Task[None] | None = None
-        heroes = [person.hero for person in self.people]
         #: The heroes that no person can play.
         self._free = [hero for hero in range(SEATS) if hero not in heroes]
         names = {offer.id: offer.name for offer in offers.bots()}
-        self._bots = {hero: names[bot] for hero, bot in offers.rivals(self._free).items()}
+        self._bots = {hero: names.get(bot, "") for hero, bot in self._rivals(self._free).items()}
+
+    def _rivals(self, heroes: Sequence[int]) -> dict[int, str]:
+        """Return the ids of the bots that play `heroes` (0..3)."""
+        return dict(zip(heroes, self.choice.bots, strict=True)) if self.choice.bots else self._offers.rivals(heroes)
 
     # -- people --
 
@@ -117,9 +125,35 @@ class People(RoomObserver):
 
     def seen(self, person: Person) -> None:
         """Note a request of a person's page. Begin the first game if all people are there."""
-        person.seen()
+        # Nobody waits for a person who plays alone: as soon as a page has asked, a phone may sleep for the time of a move.
+        asleep = self.limit_ms / 1000 if self.alone and person.page is not None else 0.0
+        self._expect(person, _now() + max(AWAY_SECONDS, asleep))
         if self.state == "waiting" and not self.problem and all(other.name and other.here for other in self.people):
             self.start()
+
+    def closed(self, person: Person) -> None:
+        """Note that a person's page was closed."""
+        person.page = None
+        self._expect(person, min(person.away_at, _now() + CLOSED_SECONDS))
+
+    def _expect(self, person: Person, away_at: float) -> None:
+        """Count a person as away from the time `away_at`, unless there are more requests of its page."""
+        person.away_at = away_at
+        if person.timer is not None:
+            person.timer.cancel()
+        person.timer = asyncio.get_running_loop().call_at(max(away_at, _now()), self._away)
+        self._change_limits()
+
+    def _away(self) -> None:
+        if self.alone:
+            self.end_game()
+        self._change_limits()
+
+    def _change_limits(self) -> None:
+        """Give a person who is away less time for its moves, and a person who is back the usual time."""
+        if self.game is not None and self.game.room is not None:
+            for hero in self.game.setup.people:
+                self.game.room.change_limit(self.game.room.seats[hero], self._limit_ms(self.game, hero))
 
     # -- games --
 
@@ -152,7 +186,7 @@ class People(RoomObserver):
 
     async def _start(self, playing: dict[int, str]) -> None:
         try:
-            self._game = await self._host.start(lambda: self._load(playing))
+            self._game = await self._begin(lambda: self._load(playing))
         except VindibotError as problem:
             self.problem = problem.message
         except Exception as problem:
@@ -161,20 +195,26 @@ class People(RoomObserver):
         finally:
             self._starting = None
 
+    async def started(self) -> None:
+        """Wait until the bots of a start are ready. Raises `UsageError` if the game cannot begin."""
+        if self._starting is not None:
+            await asyncio.wait((self._starting,))
+        if self.problem:
+            raise UsageError(self.problem)
+
     def _load(self, playing: dict[int, str]) -> GameSetup:
-        settings, offers = self.settings, self._host.offers
-        absent = [person.hero for person in self.people if person.hero not in playing]
-        rivals = offers.rivals([*self._free, *absent])
-        players: dict[int, str | Bot] = {**playing, **{hero: load_bot(offers.bot(bot).path) for hero, bot in rivals.items()}}
-        first, opening = offers.first(offers.first_map, [*playing], rounds=settings.rounds, seed=secrets.randbelow(_SEEDS))
+        choice = self.choice
+        rivals = self._rivals([*self._free, *(person.hero for person in self.people if person.hero not in playing)])
+        players: dict[int, str | Bot] = {hero: load_bot(self._offers.bot(bot).path) for hero, bot in rivals.items()} | playing
+        seed = choice.map_seed if choice.map_seed is not None else secrets.randbelow(LARGEST_SEED)
+        first, opening = self._offers.first(choice.map, [*playing], rounds=choice.rounds, seed=seed, size=choice.size)
         return GameSetup(
             players=tuple(players[hero] for hero in range(SEATS)),
             first=first,
             opening=opening,
-            limit_ms=settings.limit_ms,
-            person_limit_ms=1000 * settings.seconds,
-            seed=self._host.new_seed(),
-            together=True,
+            limit_ms=choice.limit_ms,
+            person_limit_ms=self.limit_ms,
+            seed=self.settings.seed if self.settings.seed is not None else secrets.randbits(48),
         )
 
     def move(self, person: Person, direction: int, turn: int) -> None:
@@ -189,11 +229,15 @@ class People(RoomObserver):
 
     def end_game(self) -> None:
         """End the game that runs, if there is one."""
-        if self.state == "playing" and self._game is not None:
+        if self.state in ("starting", "playing") and self._game is not None:
             self._game.leave()
 
     async def close(self) -> None:
-        """Stop a start of a game."""
+        """End the game, and stop a start of a game."""
+        self.end_game()
+        for person in self.people:
+            if person.timer is not None:
+                person.timer.cancel()
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
@@ -209,10 +253,11 @@ class People(RoomObserver):
         return {
             "state": self.state,
             "problem": "the game could not begin: a bot did not join" if absent else self.problem,
+            "alone": self.alone,
             "heroes": heroes,
             "game": None if self.game is None else self._view_of(self.game),
             "seconds": self.settings.seconds,
-            "rounds": self.settings.rounds,
+            "rounds": self.choice.rounds,
         }
 
     def _view_of(self, game: ChallengeGame) -> dict[str, Any]:
@@ -232,16 +277,7 @@ class People(RoomObserver):
         person = next((person for person in self.people if person.hero == hero), None)
         if person is None or hero not in game.setup.people:
             return game.setup.limit_ms
-        return game.setup.person_limit_ms if person.here else min(AWAY_MS, game.setup.person_limit_ms)
-
-    # -- events of the rooms --
-
-    def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`. A person who is away gets less time for its next moves."""
-        game = self.game
-        if game is not None and game.room is room:
-            for hero in game.setup.people:
-                room.seats[hero].time_limit_ms = self._limit_ms(game, hero)
+        return self.limit_ms if person.here else min(AWAY_MS, self.limit_ms)
 
 
 def _now() -> float:

@@ -1,8 +1,8 @@
-"""The routes of the page of challenges: the page, its files and offers, new games, votes; for several people other routes.
+"""The routes of the page of challenges: the page, its files and offers, and the game of a link.
 
-The bearer token of a request is the secret of a game or, with several people, the token of a link
-(`vindibot.challenge.people`). Then a request without a token is from a spectator, and the header `PAGE_ID` tells two pages with
-one link apart: only the first of them has the seat, until it is closed.
+The bearer token of a request is the token of a link (`vindibot.challenge.people`). If several people play, a request without a
+token is from a spectator. The header `PAGE_ID` tells two pages with one link apart: only the first of them has the seat, until it
+is closed.
 
 The routes answer only requests from the page of challenges. They require JSON. The host in the address of the request must be an
 IP address or a name of this machine. Without these checks, another page in the same browser could start bots or read votes. The
@@ -97,7 +97,7 @@ async def read_json(request: Request, model: type[_Model]) -> _Model:
         raise UsageError(f"{where} {words}".strip()) from None
 
 
-# ---- The page, and a person who plays alone ----
+# ---- The page, and the choice of a person who plays alone ----
 
 
 def _add_page(app: FastAPI, people: int) -> None:
@@ -116,14 +116,11 @@ def _add_page(app: FastAPI, people: int) -> None:
         return response
 
 
-def add_routes(app: FastAPI, host: Host, people: People | None = None) -> None:
-    """Add the page of challenges and its routes to `app`. `host` plays the games. `people` are the people of one game, None if
-    each person plays alone."""
+def add_routes(app: FastAPI, host: Host) -> None:
+    """Add the page of challenges and its routes to `app`. `host` plays the games."""
     _add_page(app, host.settings.people)
-    if people is not None:
-        add_people_routes(app, people)
-    else:
-        _add_routes_for_one(app, host)
+    _add_choice(app, host)
+    _add_game(app, host)
 
     @app.exception_handler(VindibotError)
     async def refused(request: Request, problem: VindibotError) -> Response:
@@ -133,7 +130,7 @@ def add_routes(app: FastAPI, host: Host, people: People | None = None) -> None:
         return JSONResponse({"error": problem.message}, 400)
 
 
-def _add_routes_for_one(app: FastAPI, host: Host) -> None:
+def _add_choice(app: FastAPI, host: Host) -> None:
     @app.get("/challenge/offers", dependencies=GUARDED)
     async def offers() -> Response:
         """Return the bots and maps that can be chosen, and the initial choice."""
@@ -160,40 +157,12 @@ def _add_routes_for_one(app: FastAPI, host: Host) -> None:
 
     @app.post("/challenge/games", dependencies=GUARDED)
     async def begin(request: Request) -> Response:
-        """Begin a game. The body is a `GameRequest` in JSON.
+        """Begin the game of a person who plays alone. The body is a `GameRequest` in JSON.
 
-        The answer comes when the bots are ready. It has a key for the game server, the secret of the game, and the game's bundle
-        (docs/viewer-format.md) without id and plies.
+        The answer comes when the bots are ready. It has the token of the person's link.
         """
-        game = await host.begin(await read_json(request, GameRequest))
-        (hero,) = game.keys
-        answer = {"secret": game.secret, "key": game.keys[hero].get_secret_value(), "bundle": game.bundle(hero)}
-        return JSONResponse(answer, 201, {"Cache-Control": "no-store"})
-
-    @app.get("/challenge/game/votes", dependencies=GUARDED)
-    async def votes(request: Request, after: int = 0) -> Response:
-        """Return all decisions of the bots except the first `after`, whether the game is over, and whether the person was late.
-
-        Each decision has the form of a turn in a bundle (docs/viewer-format.md), with the bot and its hero (0..3) in addition. If
-        there is no such decision yet, wait for the next one. The bearer token is the secret of the game.
-        """
-        game = _game(host, request)
-        made = await game.decisions.after(max(0, after), WAIT_SECONDS)
-        return JSONResponse({"turns": [_turn(decision) for decision in made], "over": game.decisions.over, "late": game.late})
-
-    @app.delete("/challenge/game", dependencies=GUARDED)
-    async def leave(request: Request) -> Response:
-        """End the game, because the person leaves. The bearer token is the secret of the game."""
-        _game(host, request).leave()
-        return Response(status_code=204)
-
-
-def _game(host: Host, request: Request) -> ChallengeGame:
-    """Return the game whose secret is the bearer token of a request. Raises `Refusal`."""
-    game = host.game(bearer(request))
-    if game is None:
-        raise Refusal(404, "There is no such game")
-    return game
+        people = await host.begin(await read_json(request, GameRequest))
+        return JSONResponse({"token": people.token}, 201, _UNKEPT)
 
 
 def _turn(decision: Decision) -> dict[str, Any]:
@@ -223,99 +192,118 @@ def _map_data(board: Map) -> dict[str, Any]:
     return {"name": board.name, "size": board.size, "tiles": tiles, "spawns": spawns}
 
 
-# ---- Several people ----
+# ---- The game of a link ----
 
 
-def add_people_routes(app: FastAPI, people: People) -> None:
-    """Add the routes of a game of `people` to `app`."""
-
-    @app.get("/challenge/people", dependencies=GUARDED)
+def _add_game(app: FastAPI, host: Host) -> None:
+    @app.get("/challenge/game", dependencies=GUARDED)
     async def state(request: Request) -> Response:
-        """Return the state, and who asks: the organiser, a person (with its hero 0..3), or a spectator."""
-        person = _person(people, request)
+        """Return the state, the hero (0..3) of the person who asks, and whether the organiser asks."""
+        people, person = _visitor(host, request)
         if person is not None:
             people.seen(person)
-        role = "person" if person is not None else "organiser" if bearer(request) else "spectator"
-        return JSONResponse(people.view() | {"role": role, "me": None if person is None else person.hero}, headers=_UNKEPT)
+        about = {"me": None if person is None else person.hero, "organises": people.is_organiser(bearer(request))}
+        return JSONResponse(people.view() | about, headers=_UNKEPT)
 
-    @app.get("/challenge/people/links", dependencies=GUARDED)
+    @app.get("/challenge/game/links", dependencies=GUARDED)
     async def links(request: Request) -> Response:
         """Return the link of each person and its QR code (a data URL), in the order of the heroes. Only for the organiser."""
-        _require_organiser(people, request)
+        people = _organised(host, request)
         addresses = [people.link(person) for person in people.people]
         return JSONResponse([{"link": link, "code": qr_picture(link)} for link in addresses], headers=_UNKEPT)
 
-    @app.post("/challenge/people/name", dependencies=GUARDED)
+    @app.post("/challenge/game/name", dependencies=GUARDED)
     async def come(request: Request) -> Response:
         """Note that a person has come. The body is a `PersonName` in JSON."""
-        person = _require_person(people, request)
+        people, person = _player(host, request)
         people.come(person, (await read_json(request, PersonName)).name)
         return Response(status_code=204)
 
-    @app.post("/challenge/people/closed", dependencies=GUARDED)
+    @app.post("/challenge/game/closed", dependencies=GUARDED)
     async def closed(request: Request) -> Response:
         """Note that the page of a person was closed."""
-        _require_person(people, request).closed()
+        people, person = _player(host, request)
+        people.closed(person)
         return Response(status_code=204)
 
-    @app.post("/challenge/people/move", dependencies=GUARDED)
+    @app.post("/challenge/game/move", dependencies=GUARDED)
     async def move(request: Request) -> Response:
         """Move the hero of a person. The body is a `PersonMove` in JSON. A repeat of a move has no effect."""
-        person = _require_person(people, request)
+        people, person = _player(host, request)
         made = await read_json(request, PersonMove)
         people.move(person, DIRECTIONS.index(made.dir), made.turn)
         return Response(status_code=204)
 
-    @app.post("/challenge/people/start", dependencies=GUARDED)
+    @app.post("/challenge/game/start", dependencies=GUARDED)
     async def start(request: Request) -> Response:
         """Begin a game with the people who are there. Only for the organiser."""
-        _require_organiser(people, request)
-        people.start()
+        _organised(host, request).start()
         return Response(status_code=204)
 
-    @app.get("/challenge/people/game", dependencies=GUARDED)
-    async def game(request: Request) -> Response:
+    @app.delete("/challenge/game", dependencies=GUARDED)
+    async def end(request: Request) -> Response:
+        """End the game that runs. Only for the organiser."""
+        _organised(host, request).end_game()
+        return Response(status_code=204)
+
+    @app.get("/challenge/game/bundle", dependencies=GUARDED)
+    async def bundle(request: Request) -> Response:
         """Return the bundle (docs/viewer-format.md) of the newest game, without its plies.
 
         Its hero `me` is the hero of the person, null if the person does not play in this game.
         """
-        person, game = _person(people, request), people.game
-        if game is None:
-            raise Refusal(404, "There is no game yet")
+        people, person = _visitor(host, request)
+        game = _newest(people)
         playing = person is not None and person.hero in game.setup.people
         return JSONResponse(game.bundle(person.hero if person is not None and playing else None), headers=_UNKEPT)
 
-    @app.delete("/challenge/people/game", dependencies=GUARDED)
-    async def end(request: Request) -> Response:
-        """End the game that runs. Only for the organiser."""
-        _require_organiser(people, request)
-        people.end_game()
-        return Response(status_code=204)
+    @app.get("/challenge/game/votes", dependencies=GUARDED)
+    async def votes(request: Request, after: int = 0) -> Response:
+        """Return all decisions of the bots except the first `after`, and whether the game is over.
+
+        Only for a person who plays alone. Each decision has the form of a turn in a bundle (docs/viewer-format.md), with the bot
+        and its hero (0..3) in addition. If there is no such decision yet, wait for the next one.
+        """
+        people = _organised(host, request)
+        if not people.alone:
+            raise Refusal(403, "The votes of the bots would help one of several people")
+        decisions = _newest(people).decisions
+        made = await decisions.after(max(0, after), WAIT_SECONDS)
+        return JSONResponse({"turns": [_turn(decision) for decision in made], "over": decisions.over})
 
 
-def _person(people: People, request: Request) -> Person | None:
-    """Return the person whose token a request has. Return None for the organiser and for a spectator.
+def _visitor(host: Host, request: Request) -> tuple[People, Person | None]:
+    """Return the people of a request, and the person whose token it has: None for the organiser and for a spectator.
 
     Raises `Refusal` for a wrong token, and if another page has the seat of the person.
     """
     token = bearer(request)
-    person = people.person(token)
-    if token and person is None and not people.is_organiser(token):
+    people = host.people_of(token)
+    person = None if people is None else people.person(token)
+    if people is None or (token and person is None and not people.is_organiser(token)):
         raise Refusal(404, "This link is not valid: ask for a new one")
     if person is not None and not person.take(request.headers.get(PAGE_ID, "")):
         raise Refusal(
             409, f"Another page plays hero {person.hero + 1}. Ask for a link of your own. If that page is yours, close it"
         )
-    return person
+    return people, person
 
 
-def _require_person(people: People, request: Request) -> Person:
-    person = _person(people, request)
+def _player(host: Host, request: Request) -> tuple[People, Person]:
+    people, person = _visitor(host, request)
     if person is None:
         raise Refusal(403, "Open the link of a hero")
-    return person
+    return people, person
 
 
-def _require_organiser(people: People, request: Request) -> None:
-    if not people.is_organiser(bearer(request)):
+def _organised(host: Host, request: Request) -> People:
+    people, token = host.people_of(bearer(request)), bearer(request)
+    if people is None or not people.is_organiser(token):
         raise Refusal(403, "Only the start page can do this")
+    return people
+
+
+def _newest(people: People) -> ChallengeGame:
+    if people.game is None:
+        raise Refusal(404, "There is no game yet")
+    return people.game

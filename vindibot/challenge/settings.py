@@ -42,7 +42,7 @@ class ChallengeSettings(Settings):
         default=60,
         ge=0,
         le=86_400,
-        description="if you play alone: seconds for each move of yours; if you take longer, your hero crashes; 0: no limit",
+        description="if you play alone: seconds for each move; if you take longer, your hero stays for this turn; 0: no limit",
     )
     limit_ms: int = Field(default=1000, ge=100, le=600_000, description="milliseconds per move of the bots")
     margin_ms: float = Field(
@@ -87,18 +87,23 @@ class PersonMove(_PageRequest):
     turn: int = Field(ge=0)
 
 
-class GameRequest(PersonName):
-    """A game that a person wants to play.
+class GameChoice(_PageRequest):
+    """The choice of a game, whoever plays it.
 
-    `name` is the person's name, `hero` (1..4) the person's hero. `bots` and `map` are ids of offers
-    (`vindibot.challenge.offers`). `size` and `map_seed` apply only to a random map. Without `size`, a random map has a random
-    size. `limit_ms` is the time limit of the bots, in milliseconds per move.
+    `map` and `bots` are ids of offers (`vindibot.challenge.offers`). `bots` are the bots of the heroes without a person, in
+    order; without them, the offers decide. `size` and `map_seed` apply only to a random map: without `size`, it has a random
+    size, and without `map_seed`, each game has another map. `limit_ms` is the time limit of the bots, in milliseconds per move.
     """
 
-    hero: int = Field(default=1, ge=1, le=4)
-    bots: list[str] = Field(min_length=3, max_length=3)
     map: str = Field(max_length=200)
+    bots: list[str] = Field(default=[], min_length=3, max_length=3)
     size: int | None = Field(default=None, ge=8, le=28)
-    map_seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    map_seed: int | None = Field(default=None, ge=0, le=LARGEST_SEED)
     rounds: int = Field(ge=1, le=600)
     limit_ms: int = Field(ge=100, le=600_000)
+
+
+class GameRequest(GameChoice, PersonName):
+    """The choice of a person who plays alone, with the person's name and hero (1..4)."""
+
+    hero: int = Field(default=1, ge=1, le=4)

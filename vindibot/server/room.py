@@ -66,7 +66,7 @@ class RoomSeat:
 
     `waiters` are the open requests of the player. `moved_turn` is the turn of the seat's last move, -1 before the first move.
     `not_before` is the earliest time at which the seat may get its next state. `time_limit_ms` is this seat's own time limit for
-    a move, None for the room's limit; an observer may change it between moves. `stays_when_late` says that the hero stays for a
+    a move, None for the room's limit (see `Room.change_limit`). `stays_when_late` says that the hero stays for a
     turn if the move is late, instead of a crash. `withdrawn` says that the hero crashes on its next turn.
     """
 
@@ -278,6 +278,13 @@ class Room:
         seat.withdrawn = True
         if self._awaits(seat):
             self._play_then_advance(CRASH)
+
+    def change_limit(self, seat: RoomSeat, limit_ms: int) -> None:
+        """Set the time limit of a seat. If the seat now has less time left for the current move, its clock starts anew."""
+        shorter = self._awaits(seat) and limit_ms < self.left_ms()
+        seat.time_limit_ms = limit_ms
+        if shorter:
+            self._start_clock()
 
     def _check_turn(self, seat: RoomSeat, turn: int | None) -> None:
         if self.finished:

@@ -1,5 +1,4 @@
-// The page's requests: to its host, and to the game server, as any client sends them. A failed request throws an
-// `Error` whose message can be shown to the person.
+// The page's requests to its host. A failed request throws an `Error` whose message can be shown to the person.
 
 /** Milliseconds between two attempts to send a move, and from the first attempt to the last. */
 const RETRY_MS = 700,
@@ -18,12 +17,7 @@ async function request(path, options) {
   }
   if (answer.ok) return answer.status === 204 ? null : answer.json();
   const text = await answer.text();
-  let message = text;
-  try {
-    message = JSON.parse(text).error ?? text;
-  } catch {
-    // the game server answers with plain text
-  }
+  const message = text.startsWith('{') ? JSON.parse(text).error : text;
   throw Object.assign(new Error(message || `status ${answer.status}`), { status: answer.status });
 }
 
@@ -32,33 +26,53 @@ export const offers = () => request('/challenge/offers');
 export const mapOf = (id, seed, size) => request(
   `/challenge/maps/${encodeURIComponent(id)}?${new URLSearchParams({ seed, ...(size ? { size } : {}) })}`);
 
-export const begin = (wanted) => request('/challenge/games', { method: 'POST',
-  headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(wanted) });
+/** Begin the game of a person who plays alone; return the token of its link. */
+export const begin = (choice) => request('/challenge/games', { method: 'POST',
+  headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(choice) });
 
-const bearer = (secret) => ({ Authorization: `Bearer ${secret}` });
+// ---- The game of a link ----
+
+/** The id of this page: another page with the same link has another one. */
+const PAGE = Math.random().toString(36).slice(2);
+
+/** Return a request below /challenge/game with the token of a link, "" for a spectator. `body` is sent as JSON. */
+function ofGame(token, method, path, body, more) {
+  const bearer = token ? { Authorization: `Bearer ${token}` } : {},
+    kind = body ? { 'Content-Type': 'application/json' } : {};
+  const headers = { 'Page-Id': PAGE, ...bearer, ...kind };
+  return request(`/challenge/game${path}`, { method, headers, body: body && JSON.stringify(body), ...more });
+}
+
+/** Return the state. */
+export const state = (token) => ofGame(token, 'GET', '');
+
+/** Return the links of the people, for the organiser. */
+export const links = (token) => ofGame(token, 'GET', '/links');
+
+export const come = (token, name) => ofGame(token, 'POST', '/name', { name });
+
+/** Tell the host that our page is being closed. */
+export const closed = (token) => ofGame(token, 'POST', '/closed', undefined, { keepalive: true }).catch(() => null);
+
+export const start = (token) => ofGame(token, 'POST', '/start');
+
+/** Return the bundle of the newest game, without plies. */
+export const newestGame = (token) => ofGame(token, 'GET', '/bundle');
+
+export const endGame = (token) => ofGame(token, 'DELETE', '');
 
 /** Return the votes after the first `after`. If there are none yet, wait for them. */
-export const votes = (secret, after, signal) => request(
-  `/challenge/game/votes?after=${after}`, { headers: bearer(secret), signal });
+export const votes = (token, after, signal) => ofGame(token, 'GET', `/votes?after=${after}`, undefined, { signal });
 
-/** Leave the game. The request is sent even if the page is being closed. */
-export const leave = (secret) => request('/challenge/game', { method: 'DELETE', headers: bearer(secret),
-  keepalive: true }).catch(() => null);
-
-// ---- The game server ----
-
-/** Take the seat that is reserved for this key; return the state of our first turn. */
-export const join = (key) => request('/api/arena', { method: 'POST', body: new URLSearchParams({ key }) });
-
-/** Send a request until it is answered. `lost` is called with true when the connection is lost, and with false when
- *  it is back. */
-async function repeated(send, lost) {
+/** Send the move of a turn until it is answered: a second move for the same turn has no effect. `lost` is called with
+ *  true when the connection is lost, and with false when it is back. */
+export async function move(token, dir, turn, lost) {
   const until = performance.now() + TIMEOUT_MS;
   for (;;) {
     try {
-      const answer = await send();
+      await ofGame(token, 'POST', '/move', { dir, turn });
       lost(false);
-      return answer;
+      return;
     } catch (problem) {
       if (problem.status || performance.now() > until) throw problem;
       lost(true);
@@ -66,41 +80,3 @@ async function repeated(send, lost) {
     }
   }
 }
-
-/** Send the move of a turn to the path of our moves. The answer comes at our next turn. If the answer is lost, send
- *  the move again. The server sees by the number of the turn that it is the same move. See `repeated` for `lost`. */
-export const sendMove = (path, dir, turn, lost) => repeated(() => request(path, { method: 'POST',
-  body: new URLSearchParams({ dir, turn }) }), lost);
-
-// ---- Several people ----
-
-/** The id of this page: another page with the same link has another one. */
-const PAGE = Math.random().toString(36).slice(2);
-
-/** Return a request below /challenge/people with the token of a link, "" for a spectator. `body` is sent as JSON. */
-function ofPeople(token, method, path, body, more) {
-  const kind = body ? { 'Content-Type': 'application/json' } : {};
-  const headers = { 'Page-Id': PAGE, ...(token ? bearer(token) : {}), ...kind };
-  return request(`/challenge/people${path}`, { method, headers, body: body && JSON.stringify(body), ...more });
-}
-
-/** Return the state. */
-export const people = (token) => ofPeople(token, 'GET', '');
-
-/** Return the links of the people, for the organiser. */
-export const links = (token) => ofPeople(token, 'GET', '/links');
-
-export const come = (token, name) => ofPeople(token, 'POST', '/name', { name });
-
-/** Tell the host that our page is being closed. */
-export const closed = (token) => ofPeople(token, 'POST', '/closed', undefined, { keepalive: true }).catch(() => null);
-
-export const start = (token) => ofPeople(token, 'POST', '/start');
-
-/** Return the bundle of the newest game, without plies. */
-export const newestGame = (token) => ofPeople(token, 'GET', '/game');
-
-export const endGame = (token) => ofPeople(token, 'DELETE', '/game');
-
-/** Send the move of a turn. A second move for the same turn has no effect. See `repeated` for `lost`. */
-export const move = (token, dir, turn, lost) => repeated(() => ofPeople(token, 'POST', '/move', { dir, turn }), lost);

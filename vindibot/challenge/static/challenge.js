@@ -1,67 +1,60 @@
-// The page of challenges: the form, the game, and the next game. If several people play one game, `People` fills the
-// page.
+// The page of challenges: the form of a person who plays alone, and the game of a link.
 
 import * as api from './api.js';
-import { Choice } from './choose.js';
-import { People } from './people.js';
-import { Play } from './play.js';
+import { Choice, storedPace } from './choose.js';
+import { Session } from './session.js';
 import { button, el } from '/viewer/dom.js';
+import { store, stored } from '/viewer/storage.js';
 import { watchMotion, watchTheme } from '/viewer/theme.js';
+
+const MEMORY = 'vindibot-challenge-organiser';
 
 class Page {
   constructor(main) {
-    const theme = button('Dark or light', '◐', () => this.switchTheme(), { class: 'plain' });
+    const theme = button('Dark or light', '◐', () => switchTheme(), { class: 'plain' });
     this.body = el('div', { class: 'body' });
+    this.look = {}; // the theme, and whether the user prefers little motion
     main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }),
       el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
-    this.switchTheme = watchTheme((now) => {
-      this.theme = now;
-      this.shown?.setTheme(now);
-    });
-    watchMotion((still) => {
-      this.still = still;
-      this.shown?.setStill?.(still);
-    });
-    if (Number(main.dataset.people) > 1) this.shown = new People(this.body, { theme: this.theme, still: this.still });
+    const switchTheme = watchTheme((now) => this._look({ theme: now }));
+    watchMotion((still) => this._look({ still }));
+    this.several = Number(main.dataset.people) > 1;
+    window.addEventListener('hashchange', () => location.reload());
+    const token = location.hash.slice(1) || (this.several && stored(MEMORY, 'sessionStorage')) || '';
+    if (this.several || token) this.play(token, this.several ? 0 : storedPace());
     else this.choose();
+  }
+
+  _look(changed) {
+    Object.assign(this.look, changed);
+    this.shown?.setLook(this.look);
   }
 
   /** Show the form. */
   async choose() {
     this._clear();
+    history.replaceState(null, '', location.pathname);
+    let offers;
     try {
-      this.offers = await api.offers();
+      offers = await api.offers();
     } catch (problem) {
       this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }),
         el('button', { type: 'button', class: 'roomy', on: { click: () => this.choose() }, text: 'Try again' }));
       return;
     }
-    const choice = this._put(new Choice(this.body, this.offers, async (wanted, pace) => {
-      choice.busy('Starting the bots …');
-      const begun = await api.begin(wanted).catch((problem) => choice.fail(problem.message));
-      if (begun) this._play(begun, wanted, pace);
-    }));
+    this.shown = new Choice(this.body, offers, (token, pace) => this.play(token, pace));
+    this.shown.setLook(this.look);
   }
 
-  _play(begun, wanted, pace) {
+  /** Show the game of a link. `token` is "" for a spectator. `pace` is that of a person who plays alone. */
+  play(token, pace) {
     this._clear();
-    const again = async () => {
-      this._clear();
-      this.body.append(el('p', { class: 'said', role: 'status', text: 'Starting the bots …' }));
-      const next = await api.begin(wanted).catch(async (problem) => {
-        await this.choose();
-        this.shown?.fail?.(problem.message);
-      });
-      if (next) this._play(next, wanted, pace);
-    };
-    const options = { pace, limit: this.offers.your_limit_s, theme: this.theme, still: this.still };
-    this._put(new Play(this.body, begun, options, { again, choose: () => this.choose() })).run();
-  }
-
-  _put(shown) {
-    this.shown = shown;
-    shown.setTheme(this.theme);
-    return shown;
+    // The token of a person who plays alone is in the address, so that the game goes on when the page is loaded again.
+    // A projector shows the address of the organiser's page, so there the tab keeps the token.
+    const organises = () => store(MEMORY, token, 'sessionStorage') && history.replaceState(null, '', location.pathname);
+    const wrong = () => (this.several ? store(MEMORY, '', 'sessionStorage') : this.choose());
+    if (token) history.replaceState(null, '', `#${token}`);
+    this.shown = new Session(this.body, token, this.look, { choose: () => this.choose(), organises, wrong, pace });
   }
 
   _clear() {

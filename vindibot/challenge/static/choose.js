@@ -1,32 +1,37 @@
 // The form in which the person chooses opponents, map and pace. The browser stores the last choice. The form first
 // selects this choice, without bots and maps that no longer exist.
 
-import { mapOf } from './api.js';
+import { begin, mapOf } from './api.js';
 import { Board } from '/viewer/board.js';
 import { button, el, foreign, set } from '/viewer/dom.js';
 import { HEROES } from '/viewer/sprites.js';
 import { store, stored } from '/viewer/storage.js';
 
 const MEMORY = 'vindibot-challenge';
-const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const SIZES = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 const LIMITS = [150, 300, 500, 1000, 2000, 5000];
 /** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's
  *  limit counts. */
-export const PACES = [0, 5, 2, 1];
+const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
 const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
+const memory = () => JSON.parse(stored(MEMORY)) ?? {};
+
+/** Return the pace of the last choice: the number of seconds after which the hero stays (0: never). */
+export const storedPace = () => memory().pace ?? 0;
+
 export class Choice {
-  /** Make the form in the element `host`. When the person presses Play, call `start` with the request for a game and
-   *  the pace. */
-  constructor(host, offers, start) {
+  /** Make the form in the element `host`. When the game of the person's choice has begun, call `play` with the token of
+   *  its link, and with the pace. */
+  constructor(host, offers, play) {
     this.offers = offers;
     this.seed = Math.floor(Math.random() * offers.largest_seed);
-    this.start = start;
+    this.play = play;
     this.theme = 'dark';
-    const before = JSON.parse(stored(MEMORY)) ?? {},
+    const before = memory(),
       { first } = offers;
     const bots = this._bots(before.bots);
     this.name = el('input', { type: 'text', id: 'name', maxlength: offers.longest_name, required: true,
@@ -75,22 +80,16 @@ export class Choice {
     this._show();
   }
 
-  setTheme(theme) {
+  setLook({ theme }) {
     this.theme = theme;
     this.board?.setTheme(theme);
   }
 
   /** Disable the form while bots start, and show `text` on its button. If `text` is empty, enable the form again. */
-  busy(text) {
+  _busy(text) {
     for (const control of this.form.elements) control.disabled = Boolean(text);
     this.go.textContent = text || 'Play';
     if (!text) this._show();
-  }
-
-  fail(message) {
-    this.busy('');
-    this.problem.textContent = message;
-    this.problem.scrollIntoView({ block: 'nearest' });
   }
 
   _pace(pace) {
@@ -192,9 +191,9 @@ export class Choice {
     }
   }
 
-  _go() {
+  async _go() {
     this.problem.textContent = '';
-    const wanted = {
+    const choice = {
       name: this.name.value.trim(),
       hero: Number(this.hero.value),
       bots: this.bots.map(({ select }) => select.value),
@@ -205,9 +204,16 @@ export class Choice {
       limit_ms: Number(this.limit.value),
     };
     const pace = Number(this.pace.value);
-    const { name, hero, bots, map, rounds } = wanted;
+    const { name, hero, bots, map, rounds } = choice;
     store(MEMORY, JSON.stringify({ name, hero, bots, map, size: this.size.value, rounds, pace }));
-    this.start(wanted, pace);
+    this._busy('Starting the bots …');
+    try {
+      this.play((await begin(choice)).token, pace);
+    } catch (problem) {
+      this._busy('');
+      this.problem.textContent = problem.message;
+      this.problem.scrollIntoView({ block: 'nearest' });
+    }
   }
 
   remove() {

@@ -11,21 +11,18 @@ const MEMORY = 'vindibot-challenge-name';
 
 export class Gathering {
   /** `state` is the host's state, `links` are the links of the people in the order of their heroes, if we are the
-   *  organiser. `changed` is called when we have changed the state. */
-  constructor(token, state, links, changed) {
-    this.token = token;
-    this.changed = changed;
-    this.role = state.role;
+   *  organiser. */
+  constructor(session, state, links) {
+    this.session = session;
+    this.organises = state.organises;
     this.me = state.me;
-    this.failure = ''; // why our last action failed
     this.head = el('span', { role: 'status' });
     this.words = el('p', { class: 'words' });
-    this.problem = el('p', { class: 'problem', role: 'alert' });
     const people = state.heroes.flatMap(({ person }, hero) => (person ? [hero] : []));
     this.heroes = state.heroes.map((_, hero) => this._hero(hero, links[people.indexOf(hero)]));
     this.host = el('section', { class: 'panel gathering', 'aria-label': 'People' }, el('h2', {}, this.head),
       this.words, this._form(), this._acts(),
-      el('ul', { class: 'gathered' }, this.heroes.map(({ row }) => row)), this.problem);
+      el('ul', { class: 'gathered' }, this.heroes.map(({ row }) => row)));
   }
 
   _hero(hero, link) {
@@ -60,42 +57,32 @@ export class Gathering {
     return this.form;
   }
 
-  async _come() {
+  _come() {
     const name = this.name.value.trim();
     store(MEMORY, name);
-    await this._try(api.come(this.token, name));
+    this.session.act(api.come(this.session.token, name));
   }
 
   _acts() {
     const act = (text, press, kind) => el('button', { type: 'button', class: kind, hidden: true, on: { click: press },
       text });
-    this.start = act('Start', () => this._try(api.start(this.token)), 'go');
-    const end = () => window.confirm('End this game for all people?') && this._try(api.endGame(this.token));
+    const { session } = this, { token } = session;
+    this.start = act('Start', () => session.act(api.start(token)), 'go');
+    const end = () => window.confirm('End this game for all people?') && session.act(api.endGame(token));
     this.end = act('End the game', end, 'roomy');
     return el('div', { class: 'row' }, this.start, this.end);
-  }
-
-  async _try(request) {
-    this.failure = '';
-    try {
-      await request;
-    } catch (problem) {
-      this.failure = problem.message;
-    }
-    await this.changed().catch(() => null); // the page shows this problem itself
   }
 
   /** Show a state of the host. `beside` says whether the panel is beside a game. */
   show(state, beside) {
     const { heroes } = state, people = heroes.filter(({ person }) => person),
       here = people.filter((one) => one.name && one.here);
-    const idle = state.state === 'waiting' || state.state === 'over',
-      organises = this.role === 'organiser';
+    const idle = state.state === 'waiting' || state.state === 'over', { organises } = this;
     const text = state.state === 'starting' ? 'The game begins …' :
       `${here.length} of ${people.length} people are here`;
     if (this.head.textContent !== text) this.head.textContent = text;
     this.words.textContent = this._words(state);
-    this.form.hidden = this.role !== 'person' || Boolean(heroes[this.me].name);
+    this.form.hidden = this.me === null || Boolean(heroes[this.me].name);
     this.start.hidden = !organises || !idle;
     this.start.disabled = !here.length;
     this.start.textContent = state.game ? 'Play again' : here.length < people.length ? 'Start without the others' :
@@ -104,9 +91,6 @@ export class Gathering {
     this.host.classList.toggle('beside', beside);
     this.host.classList.toggle('asking', !this.form.hidden);
     this.host.classList.toggle('wide', organises && !beside);
-    if (!idle) this.failure = '';
-    const problem = this.failure || (idle ? state.problem : '');
-    if (this.problem.textContent !== problem) this.problem.textContent = problem;
     this.heroes.forEach((cells, hero) => this._showHero(cells, hero, heroes[hero], state, beside));
   }
 
@@ -125,14 +109,14 @@ export class Gathering {
   /** Return what the visitor can do or expect, in words. */
   _words({ state, heroes, game, seconds, rounds }) {
     const facts = `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${seconds} s for a move of a person.`;
-    if (this.role === 'organiser') {
+    if (this.organises) {
       if (game) return state === 'playing' ?
         'A person who is late stays for this turn. A person who is away can open the link again.' :
         'You can start the next game. Bots play for people who are not here.';
       return 'Each person opens one link. The game begins when all are here. ' +
         `If you start it earlier, bots play for the others. ${facts}`;
     }
-    if (this.role === 'person') {
+    if (this.me !== null) {
       const you = heroes[this.me].name,
         playing = game?.people.includes(this.me);
       if (!you) return `You play hero ${this.me + 1}. ${facts}`;

@@ -1,32 +1,34 @@
-// One game with a hero to steer.
+// The seat of the hero that we steer.
 
-import { Show } from './show.js';
 import { keys, pad, touches } from './steer.js';
 import { el } from '/viewer/dom.js';
 import { MINE, TAVERN, WOOD } from '/viewer/board.js';
 import { DIRECTIONS } from '/viewer/names.js';
 
-const PLACES = ['', 'first', 'second', 'third', 'fourth'];
-
-export class Seat extends Show {
-  constructor(host, bundle, options) {
-    super(host, bundle, options);
-    this.sends = null; // the function that sends a move, as soon as we have joined
+export class Seat {
+  /** Steer the hero of a `GameView`. If the person has not moved after `pace` seconds, the hero stays (0: never).
+   *  `send` sends a move: a direction, the turn, and a function that is called with true when the connection is lost,
+   *  and with false when it is back. */
+  constructor(view, pace, send) {
+    this.view = view;
+    this.pace = pace;
+    this.send = send;
     this.queued = null; // the direction that was chosen while the opponents moved
     this.sent = -1; // the last turn for which a move was sent
     this.pad = pad((direction) => this.move(direction, false));
     this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ',
       el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
     this.around = el('p', { class: 'unseen', role: 'status' });
-    this.stage.append(this.pad, this.hint, this.around);
+    view.stage.append(this.pad, this.hint, this.around);
     this._steer();
+    this.grown();
   }
 
   _steer() {
     this.steering = new AbortController();
     const { signal } = this.steering, move = (direction, held) => this.move(direction, held);
     keys(move, signal);
-    touches(this.board, this.game, move, signal);
+    touches(this.view.board, this.view.game, move, signal);
     // A clicked button loses the focus. Otherwise the space bar would press it again.
     let pointed = false;
     document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
@@ -36,37 +38,24 @@ export class Seat extends Show {
     }, { signal });
   }
 
-  /** Play the game with this id to the end. `sends` sends a move: a direction, the turn, and a function that is
-   *  called with true when the connection is lost, and with false when it is back. */
-  play(id, sends) {
-    this.sends = sends;
-    this.follow(id);
-    this._ask();
-  }
-
   /** Note whether it is our turn. If a direction was queued, send it. */
-  _ask() {
-    const { game } = this, now = game.turns[game.last];
-    const ours = !this.over && !game.ending && game.mover(game.last) === game.me &&
+  grown() {
+    const { view } = this, { game } = view, now = game.turns[game.last];
+    const ours = !view.over && !game.ending && game.mover(game.last) === game.me &&
       !game.hero(game.last, game.me).crashed;
-    if (!ours) this.turn = null;
-    else if (now !== this.turn && now > this.sent) {
-      this.turn = now;
-      this.asked = performance.now();
+    if (!ours) view.turn = view.until = null;
+    else if (now !== view.turn && now > this.sent) {
+      view.turn = now;
+      view.until = this.pace ? { at: performance.now() + 1000 * this.pace, seconds: this.pace } : null;
       this.around.textContent = this._surroundings();
       if (this.queued !== null) this._send(this.queued);
     }
-    this.show();
-  }
-
-  _grow(patches) {
-    super._grow(patches);
-    this._ask();
+    view.show();
   }
 
   /** Return our hero's life and gold, what happened since its last move, and what is beside it, in words. */
   _surroundings() {
-    const { game } = this, { size, me, last } = game, { square, life, gold } = game.hero(last, me);
+    const { game } = this.view, { size, me, last } = game, { square, life, gold } = game.hero(last, me);
     const column = square % size,
       row = Math.floor(square / size);
     const what = (at, inside) => {
@@ -84,52 +73,33 @@ export class Seat extends Show {
       what(square - 1, column > 0),
     ];
     const places = beside.map((place, index) => `${DIRECTIONS[index + 1]} ${place}`).join(', ');
-    return `${this._happened(last)} Your life is ${life}, your gold ${gold}. ${places}.`;
+    return `${this.view.happened(last)} Your life is ${life}, your gold ${gold}. ${places}.`;
   }
 
   /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held
    *  down. */
   move(direction, held) {
-    if (this.over) return;
-    if (this.turn !== null) this._send(direction);
+    if (this.view.over) return;
+    if (this.view.turn !== null) this._send(direction);
     else if (!held) this.queued = direction;
   }
 
+  late() {
+    this._send(0);
+  }
+
   _send(direction) {
-    const { turn } = this;
+    const { view } = this, { turn } = view;
     this.sent = turn;
-    this.turn = this.queued = null;
-    this.show();
-    this.sends(DIRECTIONS[direction], turn, (lost) => this._connected(lost ? 'Connection lost, trying again' : ''))
-      .catch((problem) => this._refused(problem));
+    view.turn = view.until = this.queued = null;
+    view.show();
+    this.send(DIRECTIONS[direction], turn, (lost) => view.connected(lost ? 'Connection lost, trying again' : ''))
+      .catch((problem) => !problem.status && view.connected(problem.message)); // else the events show how it goes on
   }
 
-  /** A move was refused. The events of the game show how it goes on. */
-  _refused() {}
-
-  // ---- The end ----
-
-  _end() {
-    const { game } = this, heroes = game.heroes(game.last), { gold } = heroes[game.me];
-    if (game.ending.kind !== 'finished') {
-      super._end();
-      return;
-    }
-    const rank = 1 + heroes.filter((hero) => hero.gold > gold).length,
-      shared = heroes.filter((hero) => hero.gold === gold).length > 1;
-    this._finish(rank === 1 && !shared ? 'You have won!' : `You came ${shared ? 'equal ' : ''}${PLACES[rank]}`,
-      `with ${gold} gold.`);
-  }
-
-  _finish(head, words, acts) {
+  finished() {
     this.pad.hidden = this.hint.hidden = true;
     this.steering.abort();
-    this.board.host.classList.remove('steered');
-    super._finish(head, words, acts);
-  }
-
-  remove() {
-    this.steering.abort();
-    super.remove();
+    this.view.board.host.classList.remove('steered');
   }
 }

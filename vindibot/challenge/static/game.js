@@ -1,5 +1,6 @@
 // One game as everybody sees it: the board, the heroes, whose turn it is, the time that is left, and the result. The
-// server sends the states as events, ply by ply. `Seat` (seat.js) adds the ways to steer a hero.
+// server sends the states as events, ply by ply. Other parts are added to it: the ways to steer a hero (seat.js), the
+// votes of the bots (votes.js).
 
 import { Board } from '/viewer/board.js';
 import { Clock } from '/viewer/clock.js';
@@ -15,27 +16,46 @@ const SPEED = 2;
 /** Milliseconds between two updates of the time that is left. */
 const TICK_MS = 100;
 
-export class Show {
+/** The server's limit in milliseconds for a move without a time limit. */
+const UNTIMED_MS = 86_400_000;
+const PLACES = ['', 'first', 'second', 'third', 'fourth'];
+
+export class GameView {
   /** Show the game of a bundle in the element `host`. */
-  constructor(host, bundle, { theme, still }) {
+  constructor(host, bundle, look) {
     this.game = new Game(bundle);
     this.id = null; // the id of the game, as soon as it is known
     this.turn = null; // the number of our turn while the page waits for our move
+    this.until = null; // the time at which the page moves for us
     this.trouble = ''; // with the connection, in words
     this.over = false;
-    this.people = null; // who plays and who is away, if several people play (see `update`)
+    this.people = null; // who plays and who is away (see `update`)
     this.since = performance.now(); // the time of the last ply
     this.heard = () => null; // called after each ply
-    this.ends = new AbortController();
+    this.acts = []; // the buttons beside the result
+    this.parts = []; // see `add`
+    this.ends = new AbortController(); // the end of this view
     this.scenes = new Scenes(this.game);
     this.clock = new Clock(() => this.game.last, () => this.show());
     this.clock.speed = SPEED;
-    this.clock.still = still;
     this.clock.grows = 'live';
     this._build(host);
-    this.board.setTheme(theme);
+    this.setLook(look);
     this.clock.follow();
     this.ticking = setInterval(() => this._tick(), TICK_MS);
+  }
+
+  /** Add a part. Its methods, all of them optional, are called after an event: `shown(state)`, `grown()` (a ply),
+   *  `late()` (`until` is over), `finished()` (also before it is removed), and `chosen(hero)` (in the table). */
+  add(part) {
+    this.parts.push(part);
+    for (const { pick } of this.table.rows) set(pick, { disabled: !this.parts.some(({ chosen }) => chosen) });
+    this.shownState = null;
+    this.show();
+  }
+
+  _tell(event, ...about) {
+    for (const part of this.parts) part[event]?.(...about);
   }
 
   _build(host) {
@@ -49,10 +69,9 @@ export class Show {
       me: game.me,
       spawns: game.spawns,
     });
-    this.table = new HeroTable(table, game, (hero) => this._choose(hero));
+    this.table = new HeroTable(table, game, (hero) => this._tell('chosen', hero));
     for (const mark of table.querySelectorAll('.ours')) mark.textContent = 'you';
-    if (!this.chooses)
-      for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
+    for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
     this.turnNow = el('p', { class: 'turn', role: 'status' });
     this.seconds = el('span', { class: 'seconds' });
     this.left = el('span', { class: 'fill' });
@@ -68,7 +87,7 @@ export class Show {
   /** Follow the game with this id to its end. */
   follow(id) {
     this.id = id;
-    this.source = new Stream(`/plies/${id}`, (patches) => this._grow(patches), ({ words }) => this._connected(words));
+    this.source = new Stream(`/plies/${id}`, (patches) => this._grow(patches), ({ words }) => this.connected(words));
   }
 
   _grow(patches) {
@@ -79,22 +98,16 @@ export class Show {
       this.heard();
     }
     if (this.game.ending && !this.over) this._end();
+    this._tell('grown');
   }
 
   /** Show what is wrong with the connection, '' for nothing. */
-  _connected(trouble) {
+  connected(trouble) {
     this.trouble = trouble;
     this.show();
   }
 
-  /** Whether the heroes of the table can be chosen. Then `_choose` is called with the hero. */
-  get chooses() {
-    return false;
-  }
-
-  _choose() {}
-
-  /** Note who plays and who is away, and the time that is left. `state` is the host's state of several people. */
+  /** Note who plays and who is away, and the time that is left. `state` is the host's state. */
   update({ heroes, game }) {
     const away = heroes.map(({ person, here }) => person && !here);
     this.people = { ...game, away, at: performance.now() };
@@ -110,7 +123,7 @@ export class Show {
       [this.shownState, this.shownEnding] = [state, game.ending];
       this.table.show(state);
       this.table.finish();
-      this.said.textContent = this._happened(state);
+      this.said.textContent = this.happened(state);
       const places = game.heroes(state).map(({ life, gold, mines, square }, i) => {
         const name = i === game.me ? 'You' : game.names[i], row = Math.floor(square / game.size) + 1;
         return `${name}: life ${life}, gold ${gold}, mines ${mines}, row ${row}, column ${(square % game.size) + 1}`;
@@ -118,10 +131,11 @@ export class Show {
       this.board.describe(`The board at turn ${game.turns[state]}. ${places.join('; ')}.`);
     }
     if (!this.over) this._status();
+    this._tell('shown', state);
   }
 
   /** Return the events of the round before a state, in words. */
-  _happened(state) {
+  happened(state) {
     const { game } = this, name = (hero) => `${hero + 1} ${game.names[hero]}`;
     const plies = game.plies.slice(Math.max(0, state - 4), state).filter((ply) => ply.e);
     const words = plies.flatMap((ply) => describe(ply, name));
@@ -146,7 +160,8 @@ export class Show {
   /** Return the time for the current move, in seconds: `left` of `whole`. Return null if no time is shown. */
   _time() {
     const { game, people } = this, hero = game.mover(game.last), now = performance.now();
-    if (!people?.people.includes(hero)) return null;
+    if (this.until) return { left: (this.until.at - now) / 1000, whole: this.until.seconds };
+    if (!people?.people.includes(hero) || people.limits_ms[hero] >= UNTIMED_MS) return null;
     const whole = people.limits_ms[hero] / 1000;
     const known = people.turn === game.turns[game.last];
     const left = known ? (people.left_ms - now + people.at) / 1000 : whole - (now - this.since) / 1000;
@@ -159,27 +174,39 @@ export class Show {
     this.left.style.width = time ? `${Math.min(100, (100 * left) / time.whole)}%` : '0';
     this.left.className = `fill ${time && left < time.whole / 3 ? 'bad' : 'good'}`;
     this.seconds.textContent = time ? `${Math.ceil(left)} s left` : '';
+    if (this.until && left <= 0) this._tell('late');
   }
 
   // ---- The end ----
 
   /** The game has ended on the server. */
   _end() {
-    const { ending, results, names } = this.game, best = (results ?? []).filter(({ rank }) => rank === 1);
-    const won = best.length === 1 ? [foreign(names[best[0].hero]), ' has won!'] : 'No winner: the best are equal';
-    this._finish(ending.kind === 'finished' && best.length ? won : 'The game has ended', '');
+    const { ending, results, names, me } = this.game, best = (results ?? []).filter(({ rank }) => rank === 1);
+    const ours = results?.find(({ hero }) => hero === me);
+    if (ending.kind !== 'finished' || !best.length) this.finish('The game has ended', 'It was ended early.');
+    else if (ours) this.finish(this._place(ours.rank), `with ${this.game.hero(this.game.last, me).gold} gold.`);
+    else this.finish(best.length > 1 ? 'No winner: the best are equal' :
+      [foreign(names[best[0].hero]), ' has won!'], '');
   }
 
-  /** Show the result. `head` has the parts of the heading, `words` a sentence, `acts` further buttons. */
-  _finish(head, words, acts = []) {
+  /** Return how we ended, in words. */
+  _place(rank) {
+    const shared = this.game.results.filter((result) => result.rank === rank).length > 1;
+    if (shared) return `You tied for ${PLACES[rank]} place`;
+    return rank === 1 ? 'You have won!' : `You came ${PLACES[rank]}`;
+  }
+
+  /** Show the result. `head` has the parts of the heading, `words` a sentence. */
+  finish(head, words) {
     if (this.over) return;
     this.over = true;
-    this.turn = null;
+    this.turn = this.until = null;
+    this._tell('finished');
     this._tick();
     const link = this.id && el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener' });
     link?.append('View the game');
     this.result.replaceChildren(el('h2', { tabindex: -1 }, head), words ? el('p', { text: words }) : '',
-      el('p', { class: 'row' }, acts, link));
+      el('p', { class: 'row' }, this.acts, link));
     this.result.hidden = false;
     this.turnNow.textContent = this.game.ending?.kind === 'finished' ? 'The game is over.' : 'The game has ended.';
     this.turnNow.classList.remove('ours-now');
@@ -189,16 +216,14 @@ export class Show {
     this.show();
   }
 
-  setTheme(theme) {
+  setLook({ theme, still }) {
     this.board.setTheme(theme);
-  }
-
-  setStill(still) {
     this.clock.still = still;
   }
 
   remove() {
     this.over = true;
+    this._tell('finished');
     clearInterval(this.ticking);
     this.ends.abort();
     this.source?.close();
