@@ -269,7 +269,8 @@ async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_p
         await play(page)
         await our_turn(page, 8)
         heroes = states[29]["hero"][0]
-        shown = "(({ game }) => game.heroes(game.last).map(({ life, gold, mines }) => [life, gold, mines]))(vindibotChallenge.shown.view)"
+        values = "game.heroes(game.last).map(({ life, gold, mines }) => [life, gold, mines])"
+        shown = f"(({{ game }}) => {values})(vindibotChallenge.shown.view)"
         assert await page.evaluate(shown) == [list(hero) for hero in heroes[["life", "gold", "mines"]].tolist()]
         await page.keyboard.press("Space")
         await our_turn(page, 9)
