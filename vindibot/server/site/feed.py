@@ -4,7 +4,8 @@ An encoder makes the data of an event: a whole state, as players get it, or a pa
 
 Each ply is an event, which is encoded once for all readers. The event's number is the number of plies played. This number may
 differ from the turn, since a crash that ends the game does not advance the turn. Fast readers share a buffer of the latest
-events. For a reader that is slow or comes late, the events are recomputed from the moves.
+events. For a reader that is slow or comes late, the events are recomputed from the moves; for the page, several plies are then
+one event.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from vindibot.games.history import GameHistory, Ply
 from vindibot.games.protocol import encode_json, from_games
@@ -42,6 +43,10 @@ class Encoder(ABC):
         """Return the data of the event for the newest ply in a room."""
         return self.ply(room.history[-1])
 
+    def past(self, plies: Sequence[Ply]) -> bytes:
+        """Return the events for consecutive plies."""
+        return b"".join(event(ply.number + 1 if self.numbered else None, self.ply(ply)) for ply in plies)
+
     def end(self) -> bytes | None:
         """Return the data of the event that ends a finished game, or None if there is no such event."""
         return None
@@ -66,7 +71,7 @@ class PlainEncoder(WireEncoder):
 
 
 class PageEncoder(Encoder):
-    """Encodes each ply as a patch (the changes of this ply) for the game's page."""
+    """Encodes each ply as a patch (the changes of this ply) for the game's page, and several past plies as one patch."""
 
     prelude = retry(1000)
 
@@ -76,7 +81,14 @@ class PageEncoder(Encoder):
 
     def ply(self, ply: Ply) -> bytes:
         """See `Encoder`."""
-        return encode_json({"from": ply.number, "plies": [self._writer.ply(ply)]})
+        return self._patch([ply])
+
+    def past(self, plies: Sequence[Ply]) -> bytes:
+        """See `Encoder`. The number of the event is that of the last ply."""
+        return event(plies[-1].number + 1, self._patch(plies))
+
+    def _patch(self, plies: Sequence[Ply]) -> bytes:
+        return encode_json({"from": plies[0].number, "plies": [self._writer.ply(ply) for ply in plies]})
 
     def end(self) -> bytes | None:
         """See `Encoder`."""
@@ -100,17 +112,21 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncG
     Each item is a tuple: the number of the piece's last event, and the piece. Plies that are played during the call are included,
     so the last piece ends with the newest event.
     """
+    plies: list[Ply] = []
     pieces: list[bytes] = []
     size = 0
     for ply in history.plies(after):
+        plies.append(ply)
         number = ply.number + 1
-        pieces.append(event(number if encoder.numbered else None, encoder.ply(ply)))
+        if len(plies) < PLIES_AT_ONCE and number < len(history):
+            continue
+        pieces.append(encoder.past(plies))
         size += len(pieces[-1])
-        if number % PLIES_AT_ONCE == 0:
-            await asyncio.sleep(0)
+        plies = []
         if size > PIECE_BYTES or number == len(history):
             yield number, b"".join(pieces)
             pieces, size = [], 0
+        await asyncio.sleep(0)
 
 
 async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
