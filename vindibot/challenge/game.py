@@ -168,7 +168,7 @@ class ChallengeGame:
         self._match = self._server.lobby.arrange(
             setup.first, seats, seed=setup.seed, time_limit_ms=setup.limit_ms, seat_limits_ms=limits
         )
-        for hero in setup.people:
+        for hero in tuple(setup.people):
             await self._server.join(seats[hero])
         for hero, bot in setup.bots.items():
             started[hero].begin_game()
