@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -74,6 +75,14 @@ def test_a_bot_that_does_not_exist_is_an_error_of_the_user() -> None:
     run = check("nobody")
     assert run.exit_code == 2
     assert "nobody" in run.output
+
+
+def test_a_file_of_a_program_says_how_to_name_a_program(tmp_path: Path) -> None:
+    (tmp_path / "greedy.js").write_text("console.log('WAIT');\n")
+    with contextlib.chdir(tmp_path):
+        done = check("greedy.js")
+    assert done.exit_code == 2
+    assert "a program is named by its protocol and its command: 'stdio:node greedy.js' or 'http:node greedy.js'" in done.output
 
 
 def test_built_in_bots_have_nothing_to_check() -> None:

@@ -119,7 +119,7 @@ def test_a_bot_is_looked_up_beside_then_here_then_among_the_shipped(folder: Path
 
 def test_a_folder_stands_for_the_bot_file_in_it(folder: Path) -> None:
     (folder / "project").mkdir()
-    with pytest.raises(UsageError, match=r'^there is no bot "project": the folder project has no bot\.toml$'):
+    with pytest.raises(UsageError, match=r'^there is no bot or file named "project": the folder project has no bot\.toml$'):
         load_bot("project")
     (folder / "project" / "bot.toml").write_text("[traits.stay]\nweight = 3")
     expected = load_bot("project/bot.toml")
@@ -182,7 +182,7 @@ def test_bots_that_extend_each_other() -> None:
 SLIPS = [
     ("", ["mine.toml: this bot has no enabled trait"]),
     ("[traits.stay]\nenabled = false", ["this bot has no enabled trait"]),
-    ("[trait.stay]", ["line 1: trait is no known key (did you mean 'traits'?)"]),
+    ("[trait.stay]", ["line 1: trait is an unknown key (did you mean 'traits'?)"]),
     ("traits = 3", ["line 1: traits must be a table, not 3"]),
     ("[traits]\nstay = 2", ["line 2: traits.stay must be a table with the key weight, not 2"]),
     ("name = 3\n[traits.stay]", ["line 1: name must be text, not 3"]),
@@ -204,11 +204,11 @@ SLIPS = [
     ("[traits.stay]\nweight = -1e7", ["not -10000000.0"]),
     ("[traits.stay]\nweight = true", ["not true"]),
     ("[traits.stay]\nenabled = 1", ["line 2: traits.stay.enabled must be true or false, not 1"]),
-    ("[traits.stay]\nwieght = 1", ["line 2: traits.stay.wieght is no known key (did you mean 'weight'?)"]),
+    ("[traits.stay]\nwieght = 1", ["line 2: traits.stay.wieght is an unknown key (did you mean 'weight'?)"]),
 ]
 BAD_PARAMETERS = [
-    ("feer = 1", "traits.a.feer is no known key (did you mean 'fear'?)"),
-    ("xyzzy = 1", "traits.a.xyzzy is no known key here (there are: fear, steps, style, ways, use, weight, enabled)"),
+    ("feer = 1", "traits.a.feer is an unknown key (did you mean 'fear'?)"),
+    ("xyzzy = 1", "traits.a.xyzzy is an unknown key here (there are: fear, steps, style, ways, use, weight, enabled)"),
     ("fear = 11", "traits.a.fear must be at most 10, not 11"),
     ("fear = nan", "traits.a.fear must be finite, not nan"),
     ("fear = true", "traits.a.fear must be a number, not true"),
@@ -245,14 +245,24 @@ def test_a_bad_parameter_names_the_file_it_stands_in() -> None:
 
 
 def test_an_unknown_bot() -> None:
-    with pytest.raises(UsageError, match=r"""^there is no bot "sed" \(did you mean 'seed'\?\); looked in """):
+    with pytest.raises(UsageError, match=r"""^there is no bot or file named "sed" \(did you mean 'seed'\?\); looked in """):
         load_bot("sed")
-    with pytest.raises(UsageError, match=r"""there is no bot "sparring/huntr" \(did you mean 'sparring/hunter'\?\)"""):
+    with pytest.raises(UsageError, match=r"""no bot or file named "sparring/huntr" \(did you mean 'sparring/hunter'\?\)"""):
         load_bot("sparring/huntr")
-    with pytest.raises(UsageError, match=r"""^there is no bot "sparring/nobody"; looked in """):
+    with pytest.raises(UsageError, match=r"""^there is no bot or file named "sparring/nobody"; looked in """):
         load_bot("sparring/nobody")
     with pytest.raises(UsageError, match=r"^there is no bot file /nowhere/seed\.toml$"):
         load_bot("/nowhere/seed.toml")
+    with pytest.raises(UsageError, match=r"""named "hunter" \(did you mean 'sparring/hunter'\?\)"""):
+        load_bot("hunter")
+
+
+def test_a_bot_is_found_by_the_name_that_its_file_states() -> None:
+    Path("bot.toml").write_text('name = "mine-at-home"\nextends = "seed"')
+    assert load_bot("mine-at-home").path == str(Path("bot.toml").resolve())
+    Path("bot.toml").write_text('name = "mine-at-home"\nextends = "mine-at-home"')
+    with pytest.raises(UsageError, match=r"""^bot\.toml, line 2: there is no bot or file named "mine-at-home";"""):
+        load_bot("bot")
 
 
 # Importing

@@ -231,10 +231,10 @@ def test_the_old_domain_is_refused_unless_forced() -> None:
 # What is said of slips
 
 SLIPS = [
-    ("rouns = 3", ["mine.toml, line 1: rouns is no known key (did you mean 'rounds'?)"]),
-    ("\n[time]\nmargn_ms = 3", ["mine.toml, line 3: time.margn_ms is no known key (did you mean 'margin_ms'?)"]),
-    ("[recordings]\nenabled = true", ["line 1: recordings is no known key (did you mean 'recording'?)"]),
-    ("xyzzy = 1", ["xyzzy is no known key here (there are: mode, server, "]),
+    ("rouns = 3", ["mine.toml, line 1: rouns is an unknown key (did you mean 'rounds'?)"]),
+    ("\n[time]\nmargn_ms = 3", ["mine.toml, line 3: time.margn_ms is an unknown key (did you mean 'margin_ms'?)"]),
+    ("[recordings]\nenabled = true", ["line 1: recordings is an unknown key (did you mean 'recording'?)"]),
+    ("xyzzy = 1", ["xyzzy is an unknown key here (there are: mode, server, "]),
     ('mode = "training"\nmode = "arena"', ["mine.toml: this is not TOML: cannot overwrite a value"]),
     ("rounds = x", ["mine.toml: this is not TOML: invalid value (at line 1, column 10)"]),
     ("rounds = 0", ["line 1: rounds must be at least 1, not 0"]),
@@ -252,17 +252,17 @@ SLIPS = [
     ('[pool]\nworkers = "many"', ['pool.workers must be a whole number or "cores", not "many"']),
     ("[recording]\nenabled = 1", ["recording.enabled must be true or false, not 1"]),
     ('[recording]\nfolder = ""', ["line 2: recording.folder must be a path, not empty"]),
-    ('bot = "sed"', ["line 1: bot names no file: there is no bot \"sed\" (did you mean 'seed'?); looked in "]),
+    ('bot = "sed"', ["line 1: there is no bot or file named \"sed\" (did you mean 'seed'?); looked in "]),
     ("key_file = 3", ["key_file must be a path in quotes, not 3"]),
     ('server = "ftp://x"', ["server is refused: 'ftp://x' is not the address of a server"]),
     ('server = "http://me:pw@x"', ["server is refused", "must not hold a user name"]),
     ("rounds = 0\ngames = 0", ["line 1: rounds must be at least 1", "line 2: games must be at least 1"]),
     (
         'extends = "trainin"',
-        ["mine.toml, line 1: extends names no file: there is no configuration \"trainin\" (did you mean 'training'?)"],
+        ["mine.toml, line 1: there is no configuration or file named \"trainin\" (did you mean 'training'?)"],
     ),
     ("extends = 3", ["line 1: extends must be the name of a configuration file, not 3"]),
-    ('extends = "mine.toml"', ["extends names no file"]),
+    ('extends = "mine.toml"', ['there is no configuration or file named "mine.toml"']),
     (
         'against = "random"\nserver = "http://x:1"',
         ["line 1: against works on the embedded server only", "mine.toml, line 2"],
@@ -294,9 +294,7 @@ def test_slips_in_variables() -> None:
 def test_slips_in_options() -> None:
     assert refusal(None, {"time.margin": 3}) == "there is no setting \"time.margin\" (did you mean 'time.margin_ms'?)"
     assert refusal(None, {"time.margin_ms": -3}).startswith("option --time-margin-ms: time.margin_ms must be at least 0")
-    assert refusal(None, {"against": "malver"}).startswith(
-        'option --against: against names no file: there is no bot "malver" (did'
-    )
+    assert refusal(None, {"against": "malver"}).startswith('option --against: there is no bot or file named "malver" (did')
     with pytest.raises(UsageError, match=r"^option --margin: time\.margin_ms must be at least 0, not -3$"):
         load_play(None, {"time.margin_ms": -3}, environ={}, option_names={"time.margin_ms": "--margin"})
 
@@ -313,7 +311,7 @@ def test_files_that_cannot_be_read(folder: Path) -> None:
     (folder / "deep.toml").write_text("a = " + "[" * 100_000)
     (folder / "bom.toml").write_bytes(b"\xef\xbb\xbfrounds = 4")
     for name, words in (
-        ("nowhere", 'there is no configuration "nowhere"; looked in '),
+        ("nowhere", 'there is no configuration or file named "nowhere"; looked in '),
         ("trainin", "did you mean 'training'"),
         ("/nowhere/x.toml", "there is no configuration file /nowhere/x.toml"),
         ("x" * 5000, "there is no configuration"),

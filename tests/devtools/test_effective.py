@@ -89,7 +89,7 @@ def test_a_bot_is_shown_with_all_it_inherits(here: Path) -> None:
     [
         (["nothing"], "there is no configuration"),
         (["seed", "--bot", "seed"], "give one of them"),
-        (["--for", "play", "bad.toml"], "roundz is no known key (did you mean 'rounds'?)"),
+        (["--for", "play", "bad.toml"], "roundz is an unknown key (did you mean 'rounds'?)"),
         (["--schema", "cake"], "Invalid value"),
     ],
 )

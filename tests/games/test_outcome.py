@@ -37,4 +37,4 @@ def test_exit_codes(reason: Reason, code: int) -> None:
 
 def test_a_result_in_words_says_who_shares_its_place() -> None:
     assert result_text("a", 5, [("b", 3), ("c", 3), ("d", 9)]) == "a came second with 5 gold (d 9, b 3, c 3)"
-    assert result_text("a", 3, [("b", 3), ("c", 5), ("d", 9)]) == "a came equal third with 3 gold (d 9, c 5, b 3)"
+    assert result_text("a", 3, [("b", 3), ("c", 5), ("d", 9)]) == "a tied for third with 3 gold (d 9, c 5, b 3)"

@@ -143,7 +143,7 @@ async def test_a_match_that_is_called_off() -> None:
         ({"seats": ["random"] * 4, "map": "??"}, "the map of the match: line 1, column 1"),
         ({"seats": ["random"] * 4, "map": "m9"}, "no map named 'm9'"),
         ({"seats": ["random"] * 4, "rounds": 0}, "rounds must be at least 1"),
-        ({"seats": ["random"] * 4, "colour": 1}, "colour is no known key"),
+        ({"seats": ["random"] * 4, "colour": 1}, "colour is an unknown key"),
         ([], "must be"),
     ],
 )

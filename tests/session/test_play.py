@@ -88,6 +88,14 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
+def test_several_games_print_their_numbers_and_no_turns(tmp_path: Path) -> None:
+    done = run(tmp_path, "play", "--bot", "stay", "--games", "2", "--rounds", "2", "--map", "m1", "--in-process")
+    assert done.returncode == 0, done.stderr
+    assert "game 1 of 2: finished" in done.stdout
+    assert "game 2 of 2: finished" in done.stdout
+    assert "round 1/2" not in done.stdout
+
+
 @pytest.mark.slow
 def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
     """In each game, each hero makes other moves than in the other games."""

@@ -49,7 +49,7 @@ def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
         assert turn <= first + 12
         terminal.press("e")
         terminal.until(r"turn 240  finished")
-        terminal.until(r"seed came (equal )?\w+ with")
+        terminal.until(r"seed (came|tied for) \w+ with")
         terminal.until(r"votes of turn 236: ")
         terminal.until(r"sum ")
         terminal.until(r"game 1: finished: seed came")
@@ -62,9 +62,25 @@ def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_summary_of_several_games_is_below_the_last_board(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, "--rounds", "3", "--games", "2", "--display", "board", folder=tmp_path) as terminal:
+        assert terminal.end() == 0
+        below = terminal.text[terminal.text.rindex("sum ") :]
+    assert "game 2 of 2: finished" in below
+    assert "finished  first  second" in below
+
+
+@pytest.mark.slow
+def test_several_games_show_their_numbers_and_no_board(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, "--rounds", "3", "--games", "2", folder=tmp_path) as terminal:
+        assert "trait" not in terminal.until(r"(?s).* game 2 of 2.*game 2 of 2: finished").group()
+
+
+@pytest.mark.slow
 def test_votes_stay_from_one_turn_to_the_next(tmp_path: Path) -> None:
     with TerminalProgram(*GAME, "--rounds", "30", folder=tmp_path) as terminal:
         terminal.until(SHOWN)
+        terminal.until(r"tavern .* mines of heroes")
         terminal.press(" ")
         terminal.until(r"paused")
         for _ in range(9):

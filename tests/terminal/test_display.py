@@ -83,14 +83,13 @@ def test_the_panel_is_beside_the_board() -> None:
         "           2  [red]two[/red]    crashed     15      9      0",
         "           3  三三三三三三三三  ━━━━━━━━━━ 100      0      0",
         "           4  four\\x1b[2J\\r\\n   ━━━━━━━━━━ 100   1234      1",
+        "          [] tavern  $- free mine  $1$2$3$4 mines of heroes ",
         "                                                            ",
         "          trait        times stay    N    S    E    W     ms",
-        "          tavern-finder  0.9    0  .90    0    -    -    0.2",
+        "          tavern-finder  0.9 -.90    0 -.90    -    -    0.2",
         "          combat         0.6                             1.5",
-        "          search           2    0 -2.0 1.00    -    -   late",
-        "          sum                   0 -1.1 1.00    -    -       ",
-        "                                                            ",
-        "          [] tavern  $- free mine  $1$2$3$4 mines of heroes ",
+        "          search           2 -1.0 -3.0    0    -    -   late",
+        "          sum                -1.0 -2.1    0    -    -       ",
     ]
 
 
@@ -101,11 +100,11 @@ def test_the_squares_are_named_if_there_is_space() -> None:
     assert "   tavern     free mine           mines of heroes" in text_of(small, 80)
     assert small is not None
     colours = {segment.style.color.name for line in small[:14] for segment in line if segment.style and segment.style.color}
-    legend = [line for line in small if any("tavern" in segment.text for segment in line)][-1]
-    shown = [segment.style.bgcolor.name for segment in legend if segment.style and segment.style.bgcolor]
+    (legend,) = [line for line in small if any(segment.text == " tavern  " for segment in line)]
+    shown = [segment.style.bgcolor.name for segment in legend if segment.text == "  " and segment.style and segment.style.bgcolor]
     assert shown[0] in colours, "a tavern has the colour of the legend"
     assert len(set(shown)) == 6, "a tavern, a free mine and the mines of four heroes"
-    assert "tavern" not in text_of(layout(frame(), 60, 8), 60).replace("tavern-finder", "")
+    assert "tavern" not in text_of(layout(frame(), 60, 7), 60).replace("tavern-finder", "")
 
 
 def test_the_board_is_the_one_that_sim_draws() -> None:
@@ -196,12 +195,12 @@ def test_without_colours_the_part_around_our_hero_is_shown(size: int, hero: int)
 def test_votes_of_an_earlier_turn_say_so() -> None:
     text = text_of(layout(Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, move="@4 West", voted=209), 60, 24)).splitlines()
     assert text[0][10:].rstrip() == "round 54/300  turn 212  @4 West"
-    assert text[7].strip() == "votes of turn 209: South  212 ms left"
+    assert text[8].strip() == "votes of turn 209: South  212 ms left"
     ended = Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, ending="finished", message="hooray", voted=209)
     text = text_of(layout(ended, 60, 24)).splitlines()
     assert text[0][10:].rstrip() == "round 54/300  turn 212  finished"
     assert text[1][10:].rstrip() == "hooray"
-    assert "votes of turn 209" in text[7]
+    assert "votes of turn 209" in text[8]
 
 
 def test_many_traits_are_cut_to_the_height() -> None:
@@ -224,20 +223,18 @@ def test_names_are_made_printable(name: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.9, ".90"),
+        (0, "0"),
         (-0.3, "-.30"),
         (-1, "-1.0"),
-        (10.5, "10.5"),
-        (250, "250"),
-        (12720, "13k"),
+        (-250, "-250"),
         (-2000, "-2k"),
-        (2.5e7, "25M"),
+        (-2.5e7, "-25M"),
         (-1e300, "-big"),
-        (0.001, ".00"),
     ],
 )
-def test_numbers_stay_in_their_column(value: float, text: str) -> None:
-    ballot = Ballot([BallotEntry("x", 1, [value, 0, 0, 0, 0])], [value, 0, 0, 0, 0], (0, 1), 1)
+def test_votes_are_differences_to_the_best(value: float, text: str) -> None:
+    votes = [41_000 + value, 41_000, 0, 0, 0]
+    ballot = Ballot([BallotEntry("x", 1, votes)], votes, (0, 1), 1)
     line = next(line for line in text_of(layout(frame(ballot=ballot), 60, 24)).splitlines() if line[10:12] == "x ")
     assert line[10 + 18 : 10 + 23].strip() == text
 

@@ -72,7 +72,7 @@ def challenge(
             elif people is not None:
                 say(console, "the links work on this machine only; with --lan also on other devices in this network", "yellow")
             if open_page and not webbrowser.open(url):
-                say(console, "no browser could be opened: open this address yourself", "yellow")
+                say(console, "found no browser: open this address yourself", "yellow")
 
         async def serve() -> None:
             async with serving(host, ALL_INTERFACES if lan else LOOPBACK) as server:

@@ -53,7 +53,8 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
     """Return the file that `name` means, or None if there is none.
 
     ``name.toml`` is tried before ``name``. With `folder` (``bots``), the subfolder of this name in each place is searched after
-    the place itself. With `folder`, a folder called `name` stands for the file ``bot.toml`` in it. The file `not_this` is
+    the place itself. With `folder`, a folder called `name` stands for the file ``bot.toml`` in it, and at last `name` is the name
+    that a bot file beside or in the current folder states. The file `not_this` is
     skipped, so that a file can extend a built-in file of the same name. For built-in files, a leading ``config/`` in `name` is
     ignored, because ``config/`` is their folder in a checkout.
     """
@@ -69,6 +70,18 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
             path = path if path.is_absolute() else place / path
             if holds(path.is_file) and not (not_this and path.samefile(not_this)):
                 return path
+    return _named(name, places(beside)[:-1], folder, not_this) if folder and name else None
+
+
+def _named(name: str, folders: Sequence[Path], folder: str, not_this: Path | None) -> Path | None:
+    """Return the bot file in one of `folders`, or in the subfolder `folder` of one, that states this name, or None."""
+    for path in (path for place in folders for part in ("", folder) for path in sorted((place / part).glob("*.toml"))):
+        try:
+            data = tomllib.loads(path.read_text("utf-8-sig"))
+        except (OSError, ValueError):
+            continue
+        if path != not_this and data.get("name") == name and not {"traits", "extends"}.isdisjoint(data):
+            return path
     return None
 
 
@@ -94,7 +107,7 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     there = [place / sub for place in places(beside) for sub in dict.fromkeys(("", folder))]
     project = next((place / name for place in there if folder and name and holds((place / name).is_dir)), None)
     if project is not None:
-        raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
+        raise UsageError(f"there is no {kind} or file named {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
     wanted = Path(name)
     if wanted.is_absolute() or given_path(name) != wanted:
         raise UsageError(f"there is no {kind} file {name}")
@@ -102,8 +115,9 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     folders = [place / wanted.parent for place in there if holds((place / wanted.parent).is_dir)]
     stems = sorted({path.stem for parent in folders for path in parent.glob("*.toml")})
     prefix = "" if wanted.parent == Path() else f"{wanted.parent.as_posix()}/"
-    hint = nearest(wanted.stem, stems, prefix=prefix)
-    raise UsageError(f"there is no {kind} {shown(name)}{hint}; looked in {looked}")
+    deeper = [path for place in there if folder for path in place.glob("*/*.toml") if path.stem == name]
+    hint = f" (did you mean '{deeper[-1].parent.name}/{name}'?)" if deeper else nearest(wanted.stem, stems, prefix=prefix)
+    raise UsageError(f"there is no {kind} or file named {shown(name)}{hint}; looked in {looked}")
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
@@ -242,7 +256,7 @@ def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
         try:
             base_path = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
         except UsageError as problem:
-            raise last.refuse(["extends"], f"names no file: {problem.message}") from None
+            raise UsageError(f"{last.at(['extends'])}: {problem.message}") from None
         if (identity := _identity(base_path)) in seen:
             names = " -> ".join(short(file.path) for file in chain)
             raise last.refuse(["extends"], f"makes a circle: {names} -> {short(base_path)}")

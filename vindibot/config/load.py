@@ -156,7 +156,7 @@ def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
             try:
                 paths[key] = str(find(value, kind="bot", beside=origin.folder, folder="bots"))
             except UsageError as problem:
-                raise loaded.refuse(key, f"names no file: {problem.message}") from None
+                raise UsageError(f"{origin}: {problem.message}") from None
         elif origin.folder is not None and (path := look_up(value, beside=origin.folder)):
             paths[key] = path if key == "key_file" else str(path)
     return paths
@@ -314,7 +314,7 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
             known, secret, word = _surroundings(model, path)
             words = explain(slip, secret=secret, known=known, word=word)
             if slip["type"] == "extra_forbidden" and (tables := _tables_with(model, path[-1])):
-                words = f"is no known key here; move it {' or '.join(tables)}"
+                words = f"is an unknown key here; move it {' or '.join(tables)}"
             lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
         raise UsageError(listed(lines)) from None
 

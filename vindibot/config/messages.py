@@ -105,5 +105,5 @@ def unknown(word: str, known: Sequence[str]) -> str:
     """Return the message about an unknown key. It names the most similar known key, or all known keys if none is similar."""
     hint = nearest(word, known)
     if hint or not known:
-        return f"is no known key{hint}"
-    return f"is no known key here (there are: {', '.join(known)})"
+        return f"is an unknown key{hint}"
+    return f"is an unknown key here (there are: {', '.join(known)})"

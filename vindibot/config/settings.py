@@ -223,7 +223,9 @@ class PlaySettings(Settings):
         default=60.0, ge=0, le=86_400, description="seconds to retry while the server refuses connections"
     )
     display: Literal["auto", "board", "lines", "none"] = Field(
-        default="auto", description="board: live in the terminal; lines: one line per move of ours; auto: board in a terminal"
+        default="auto",
+        description="board: live in the terminal; lines: one line per move of ours; auto: board in a terminal, and none for"
+        " several games",
     )
     open: bool = Field(default=False, description="show the games live in the browser, with our votes")
     time: TimeSettings = TimeSettings()
@@ -235,6 +237,11 @@ class PlaySettings(Settings):
     def embedded(self) -> bool:
         """Whether the command starts its own server."""
         return not self.server
+
+    @property
+    def shown(self) -> Literal["auto", "board", "lines", "none"]:
+        """How a running game is shown: `display`, and "none" instead of "auto" for several games without a pace for people."""
+        return "none" if self.display == "auto" and self.games > 1 and self.pace in ("auto", "none") else self.display
 
     def paced(self, terminal: bool) -> bool:
         """Return whether the games are slowed down so that a person can watch them.

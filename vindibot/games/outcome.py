@@ -101,6 +101,6 @@ def result_text(name: str, gold: int, rivals: Sequence[tuple[str, int]]) -> str:
     """
     places = ranks([gold, *(other for _, other in rivals)])
     place = _ORDINALS[places[0] - 1]
-    came = f"came equal {place}" if places.count(places[0]) > 1 else f"came {place}"
+    came = f"tied for {place}" if places.count(places[0]) > 1 else f"came {place}"
     others = ", ".join(f"{rival} {other}" for rival, other in sorted(rivals, key=lambda rival: -rival[1]))
     return f"{name} {came} with {gold} gold ({others})"

@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import SecretStr
 from rich.console import Console, Group, RenderableType
 from rich.segment import SegmentLines
+from rich.status import Status
 
 from sim import generator
 from sim.game import PLIES_PER_ROUND, SEATS
@@ -92,6 +93,7 @@ class Session:
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
+    _progress: Status | None = None  # the number of the running game, if no game is shown
     _has_keys: bool = False
     _main: asyncio.Task[None] | None = None
     refused: bool = False  # a game could not be joined, so further games are not tried
@@ -116,6 +118,8 @@ class Session:
         problem: BaseExceptionGroup[VindibotError] | None = None
         async with AsyncExitStack() as stack:
             stack.enter_context(self._interruptible())
+            if settings.games > 1 and settings.shown == "none" and self.console.is_terminal:
+                self._progress = stack.enter_context(self.console.status(self._name(1), refresh_per_second=4))
             paced = settings.paced(self.console.is_terminal)
             if settings.embedded:
                 pace: Literal["original", "none"] = "original" if settings.pace == "original" else "none"
@@ -146,7 +150,12 @@ class Session:
             for number in self._numbers:
                 if self.interrupted or self.refused:
                     break
+                if self._progress is not None:
+                    self._progress.update(self._name(number))
                 await self._game(number, participants)
+
+    def _name(self, number: int) -> str:
+        return f"game {number} of {self.settings.games}" if self.settings.games > 1 else f"game {number}"
 
     @asynccontextmanager
     async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
@@ -182,6 +191,8 @@ class Session:
                 player.stop_after_turn()
             await finish_opponents(tasks)
             self._playing.difference_update(players)
+        if not self._playing:
+            self.leave_board()  # so that the report is below the last board
         if report.outcome.reason is Reason.LEAGUE_OVER:
             self.refused = True
             self._note(report.outcome.message)
@@ -190,8 +201,6 @@ class Session:
         invalid = report.last is None and report.outcome.reason is Reason.PROTOCOL_ERROR
         self._invalid_joins = self._invalid_joins + 1 if invalid else 0
         self.refused |= self._invalid_joins >= MAX_INVALID_JOINS if invalid else report.last is None
-        if self.settings.games == 1:
-            self._leave_board()  # so that the report is below the last board
         self._print_report(number, report)
 
     def _player(self, participant: Participant, seat: int, number: int) -> GamePlayer:
@@ -251,7 +260,7 @@ class Session:
 
     def preview(self) -> Preview | None:
         """Return the first board, which a person sees while kernels are compiled. None if it is not known, or not shown."""
-        on_board = self.console.is_terminal and not self.console.is_dumb_terminal and self.settings.display in ("auto", "board")
+        on_board = self.console.is_terminal and not self.console.is_dumb_terminal and self.settings.shown in ("auto", "board")
         return Preview(generator, self._draw_first) if on_board and self.settings.embedded and self.start is None else None
 
     def _draw_first(self) -> RenderableType:
@@ -299,7 +308,7 @@ class Session:
 
     async def _open_in_browser(self, page: str) -> None:
         if not await asyncio.to_thread(webbrowser.open, page):
-            self._note(f"no browser could be opened: open {page} yourself")
+            self._note(f"found no browser: open {page} yourself")
 
     # -- The pace --
 
@@ -310,12 +319,13 @@ class Session:
         pace = GamePace(rounds, self._show_pace, self._interrupt)
         with ExitStack() as stack:
             if self.console.is_terminal:
-                self._has_keys = stack.enter_context(keyboard(pace.press, lambda: pace.rest(self._leave_board), pace.go_on))
+                self._has_keys = stack.enter_context(keyboard(pace.press, lambda: pace.rest(self.leave_board), pace.go_on))
             if self._has_keys and not (self.display is not None and self.display.live_board):
                 self._note(f"keys: {pace.status}")
             yield pace
 
-    def _leave_board(self) -> None:
+    def leave_board(self) -> None:
+        """End the live board, so that further output is below it."""
         if self.display is not None:
             self.display.leave_board()
 
@@ -362,7 +372,7 @@ class Session:
         if report.benched:
             text += f"; benched: {', '.join(report.benched)}"
         style = "bold green" if outcome.finished else "bold red"
-        line = printable(f"game {number}: {outcome.reason}: {text}")
+        line = printable(f"{self._name(number)}: {outcome.reason}: {text}")
         self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         if report.recording is not None:
             self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -429,8 +439,8 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
         # From now on, the garbage collector does not visit the objects of all modules. It would take a part of a turn.
         gc.collect()
         gc.freeze()
-        if settings.display != "none":
-            session.display = stack.enter_context(Display(live=settings.display != "lines", below=LINES_BELOW))
+        if settings.shown != "none":
+            session.display = stack.enter_context(Display(live=settings.shown != "lines", below=LINES_BELOW))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
         interrupts.at_once_again()  # an interrupt may come before or after the time in which the session handles interrupts
@@ -438,6 +448,7 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
             asyncio.run(session.run())
         except (KeyboardInterrupt, asyncio.CancelledError):
             session.interrupted = True
+        session.leave_board()
         _summary(session)
         if len(session.reports) == 1 and not session.interrupted and (recording := session.reports[0].recording):
             for line in next_steps(recording):

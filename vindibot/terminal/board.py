@@ -259,24 +259,23 @@ def _amount(value: float, width: int) -> str:
 
 
 def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
-    """Return a number per direction, each `column` characters wide.
+    """Return a number per direction, each `column` characters wide: how much less its value is than the best one, so 0 or less.
 
     A direction that is no candidate has "-". The number of the chosen move has the style `chosen`.
     """
     pieces = []
+    best = max((values[direction] for direction in ballot.candidates), default=0.0)
     for direction, value in enumerate(values):
-        style = chosen if direction == ballot.direction else _AGAINST if value < 0 else _PLAIN
         if direction not in ballot.candidates:
             pieces.append(("-".rjust(column), _DIM))
-        elif not value:
-            pieces.append(("0".rjust(column), _DIM if direction != ballot.direction else chosen + _DIM))
-        else:
-            pieces.append((_amount(value, column), style))
+            continue
+        style = chosen if direction == ballot.direction else _PLAIN if value == best else _AGAINST
+        pieces.append(("0".rjust(column) if value == best else _amount(value - best, column), style))
     return pieces
 
 
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
-    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status."""
+    """Return a line of the table of votes: label, weight, differences of weighted votes, and milliseconds or status."""
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
     weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
@@ -288,7 +287,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[
 
 
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
-    """Return the table of weighted votes in at most `height` lines, [] if the table does not fit.
+    """Return the table of weighted votes (see `_numbers`) in at most `height` lines, [] if the table does not fit.
 
     If the votes are those of an earlier turn, the first line says so. Otherwise the first line is empty.
     """
@@ -309,8 +308,8 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     return [_fit(row, width) for row in rows]
 
 
-def _legend(width: int, small: bool) -> list[Line]:
-    """Return an empty line, and a line that names the squares of the board, or of the small board."""
+def _legend(width: int, small: bool) -> Line:
+    """Return a line that names the squares of the board, or of the small board."""
 
     def sample(tile: int) -> tuple[str, Style]:
         text, style, colour = _tile(tile)
@@ -318,7 +317,7 @@ def _legend(width: int, small: bool) -> list[Line]:
 
     mines = [*(sample(MINE + hero) for hero in range(1, 5)), (" mines of heroes", _DIM)]
     row = [sample(TAVERN), (" tavern  ", _DIM), sample(MINE), (" free mine  ", _DIM), *mines]
-    return [_fit([], width), _fit(row, width)]
+    return _fit(row, width)
 
 
 # ---- The layout ----
@@ -327,7 +326,7 @@ def _legend(width: int, small: bool) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    The panel beside the board shows the heroes and the votes. If there are lines left, it names the squares of the board. The
+    The panel beside the board shows the heroes and the votes. If a line is left, it also names the squares of the board. The
     board is the first of these that fits:
 
     - with two characters per square;
@@ -351,10 +350,10 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     board_width = Segment.get_line_length(board[0])
     panel_width = min(_WIDEST, width - board_width - 2)
     panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, "=" if ascii_only else "━")]
-    panel += _votes(frame, panel_width, height - len(panel))
-    legend = _legend(panel_width, small)
-    if len(panel) + len(legend) <= height:
-        panel += legend
+    votes = _votes(frame, panel_width, height - len(panel))
+    if len(panel) + len(votes) < height:
+        panel.append(_legend(panel_width, small))
+    panel += votes
     blank, empty = _fit([], board_width), _fit([], panel_width)
     lines = [[*(left or blank), _GAP, *(right or empty)] for left, right in zip_longest(board, panel)]
     status = printable(frame.status)

@@ -115,9 +115,17 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
                 entrant = _read(name, table, settings.limits, folders)
             unique = unique_label(default or entrant.label, [other.label for other in entrants], given=bool(label))
         except UsageError as problem:
-            raise UsageError(f"bot {text!r}: {problem.message}") from None
+            raise UsageError(f"bot {text!r}: {problem.message}{_advice(name)}") from None
         entrants.append(replace(entrant, label=unique))
     return entrants
+
+
+def _advice(name: str) -> str:
+    """Return how to name a program, if `name` is a file that may be one, else ""."""
+    if name.endswith(".toml") or not holds(Path(name).is_file):
+        return ""
+    program = {".py": "python ", ".js": "node ", ".java": "java "}.get(Path(name).suffix, "./") + name
+    return f"\na program is named by its protocol and its command: 'stdio:{program}' or 'http:{program}'"
 
 
 def entrant_of(bot: Path, limits: LimitSettings) -> Entrant:

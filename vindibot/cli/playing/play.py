@@ -64,7 +64,7 @@ def play_command(
       vindibot play --against sparring/hunter              seed against three bots that attack weaker heroes
       vindibot play -c arena --server http://HOST:9000     an arena game on a server
       vindibot play --open                                 in the browser, with the votes
-      vindibot play --games 20 --parallel 2 --display none
+      vindibot play --games 20 --parallel 2
       vindibot play --from last --turn 212 --bot mybot --games 10
     """
     from vindibot.base.console import terminal
