@@ -1,15 +1,12 @@
-"""The search: nodes per second compared with the C engine, the cost of the evaluation, and the depth within a move's time."""
+"""The search: nodes per second, the cost of the evaluation, and the depth within a move's time."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -25,15 +22,10 @@ from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
 from sim.rules import step
-from tests.support.plain_search import PlainSearch
-from tests.support.yardstick import SOURCE, Yardstick
 from vindibot.config.maps import standard_maps
 
 from . import Row, best, sized
 
-SEED, ROUNDS = 7, sized(5, 1)
-#: Smallest number of seconds of a measured search of the C engine.
-LEAST = sized(0.3, 0.01)
 #: Seconds of a move, and the nodes with which speed is measured.
 TIMES, NODES = sized((0.1, 0.9), (0.02, 0.05)), sized(200_000, 5_000)
 #: Number of standard maps.
@@ -45,44 +37,8 @@ PLIES, STRAY = 400, 0.15
 def rows() -> list[Row]:
     """Return all measurements of this part."""
     kernels.warm()
-    table: list[Row] = []
-    if SOURCE.exists() and shutil.which("gcc"):
-        with tempfile.TemporaryDirectory() as folder:
-            yardstick = Yardstick.build(SOURCE, Path(folder))
-            table += [_plain(yardstick, size, active) for size in (10, 18, 28) for active in (2, 4)]
-    else:
-        table.append(Row("plain alpha-beta", "", "", "no yardstick at hand"))
     positions = [middle_game(number) for number in range(MAPS)]
-    return [*table, *_costs(positions), *_real(positions), *_depths(positions)]
-
-
-# ---- Beside the yardstick ----
-
-
-def _plain(yardstick: Yardstick, size: int, active: int) -> Row:
-    games = yardstick.position(SEED, size)
-    depth = 10
-    while yardstick.search(depth, SEED, active, size).seconds < LEAST:
-        depth += 1
-    plain = PlainSearch()
-    ours, theirs, equal = [], [], True
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        score, nodes = plain(games, 0, (1 << active) - 1, depth)
-        ours.append(time.process_time() - start)
-        told = yardstick.search(depth, SEED, active, size)
-        theirs.append(told.seconds)
-        equal = equal and (told.score, told.nodes) == (score, nodes)
-    note = f"depth {depth}, {nodes / 1e6:.0f} M nodes; " + ("wanted 0.90; equal results" if equal else "THE RESULTS DIFFER")
-    return Row(
-        f"plain alpha-beta, {size}x{size}, {active} active",
-        f"{nodes / min(ours) / 1e6:.0f} M nodes/s",
-        f"{min(theirs) / min(ours):.2f} of C",
-        note,
-    )
-
-
-# ---- The real one ----
+    return [*_costs(positions), *_speed(positions), *_depths(positions)]
 
 
 def middle_game(number: int) -> Games:
@@ -157,27 +113,13 @@ def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
     return Run(params.active.bit_count(), depths, seconds)
 
 
-def _plain_speed(games: Games, plain: PlainSearch) -> float:
-    """Return the nodes per second of the plain search. The active heroes are those that our search would search."""
-    view = View(games, mover(games))
-    params = Search().params(view)
-    for depth in range(8, 80, 2):
-        start = time.process_time()
-        _, nodes = plain(games, params.me, params.active, depth)
-        if nodes >= NODES:
-            break
-    return nodes / (time.process_time() - start)
-
-
-def _real(positions: Sequence[Games]) -> Iterator[Row]:
-    stop, search = np.zeros(1, np.int64), PlainSearch()
+def _speed(positions: Sequence[Games]) -> Iterator[Row]:
+    stop = np.zeros(1, np.int64)
     for games in positions:
         _run(games, 100, stop)  # the tables of the maps are made once per game
-    plain = np.array([max(_plain_speed(games, search) for _ in range(3)) for games in positions])
     spent = np.array([min(_run(games, NODES, stop).seconds[-1] for _ in range(3)) for games in positions])
-    speed = NODES / spent
-    ratio = f"{np.median(speed / plain):.2f} of plain"
-    yield Row("search of a game, standard maps", f"{np.median(speed) / 1e6:.1f} M nodes/s", ratio, _spread(speed / 1e6))
+    speed = NODES / spent / 1e6
+    yield Row("search of a game, standard maps", f"{np.median(speed):.1f} M nodes/s", "", _spread(speed))
 
 
 @contextmanager

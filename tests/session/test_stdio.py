@@ -13,9 +13,9 @@ import pytest
 
 from sim.generator import generate
 from tests.games.test_line_protocol import OPENING, STATE
+from tests.session.line_referee import WORDS, play
 from tests.session.test_play import slow_bot
 from tests.support.commands import command, environment, run
-from tests.support.line_referee import LineReferee
 from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.arena.seats.entrants import Limits
 from vindibot.config.bots import load_bot
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(300)
 
 #: A limit that no machine exceeds: with a budget of nodes it changes no move.
 UNHURRIED = ("--limit-ms", "20000", "--first-ms", "60000")
-WORDS = {"WAIT", "NORTH", "SOUTH", "EAST", "WEST"}
+MAP = generate(3, size=10)
 
 
 def answer_line(process: subprocess.Popen[bytes]) -> bytes:
@@ -59,40 +59,33 @@ def started(folder: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVN
 @pytest.mark.slow
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     slow_bot(tmp_path)
-    referee = LineReferee(generate(3, size=10), 0, 6)
-    referee.play(command("stdio", "slow.toml", "--limit-ms", "1000", "--first-ms", "1000", "--workers", "2"), tmp_path)
-    assert referee.exit_code == 0, referee.errors
-    assert len(referee.answers) == 6
-    assert "failed" not in referee.errors
-    assert "late" not in referee.errors
+    game = play(command("stdio", "slow.toml", "--limit-ms", "1000", "--first-ms", "1000", "--workers", "2"), tmp_path, MAP, 0, 6)
+    assert len(game.answers) == 6
+    assert "failed" not in game.errors
+    assert "late" not in game.errors
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), ("malvert", 0, 60)])
 def test_it_plays_as_in_the_arena(tmp_path: Path, bot: str, seat: int, rounds: int) -> None:
     """With a budget of nodes and a seed, the moves are those of the same bot in the process of the arena."""
-    referee = LineReferee(generate(3, size=10), seat, rounds)
     words = ("stdio", bot, "--nodes", "200", "--seed", "5", "--rounds", str(rounds), "--workers", "1", *UNHURRIED)
-    referee.play(command(*words), tmp_path)
-    assert referee.exit_code == 0, referee.errors
-    assert len(referee.answers) == rounds
-    assert {line.partition(" ")[0] for line in referee.answers} <= WORDS
-    assert [number for number, line in enumerate(referee.answers) if "EXPERT_INPUT" in line] == [0]
+    game = play(command(*words), tmp_path, MAP, seat, rounds)
+    assert len(game.answers) == rounds
+    assert [number for number, line in enumerate(game.answers) if "EXPERT_INPUT" in line] == [0]
     local = InProcessSeat(load_bot(bot), Limits(nodes=200), 5)
-    local.start(referee.states[0], seat)
-    assert [local.move(games) for games in referee.states] == referee.moves
+    local.start(game.states[0], seat)
+    assert [local.move(games) for games in game.states] == game.moves
     local.close()
-    assert len(set(referee.moves)) > 2
+    assert len(set(game.moves)) > 2
 
 
 @pytest.mark.slow
 def test_without_expert_input(tmp_path: Path) -> None:
-    referee = LineReferee(generate(3, size=10), 1, 20)
-    referee.play(command("stdio", "seed", "--no-expert", "--nodes", "100", *UNHURRIED), tmp_path)
-    assert referee.exit_code == 0, referee.errors
-    assert set(referee.answers) <= WORDS
-    assert "seed is ready: 60000 ms for the first move, then 20000 ms, 150 rounds" in referee.errors
-    assert "late" not in referee.errors
+    game = play(command("stdio", "seed", "--no-expert", "--nodes", "100", *UNHURRIED), tmp_path, MAP, 1, 20)
+    assert set(game.answers) <= set(WORDS)
+    assert "seed is ready: 60000 ms for the first move, then 20000 ms, 150 rounds" in game.errors
+    assert "late" not in game.errors
 
 
 PRINTS = '''
@@ -129,13 +122,10 @@ def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
     (tmp_path / "prints.py").write_text(PRINTS)
     tables = [f'[traits.{name}]\nuse = "prints:{name.capitalize()}"\n' for name in ("prints", "raises")]
     (tmp_path / "prints.toml").write_text("\n".join(tables))
-    referee = LineReferee(generate(3, size=10), 1, 20)
-    referee.play(command("stdio", "prints.toml", *UNHURRIED), tmp_path, turns=5)
-    assert referee.exit_code == 0, referee.errors
-    assert len(referee.answers) == 5
+    game = play(command("stdio", "prints.toml", *UNHURRIED), tmp_path, MAP, 1, 5)
     for text in ("imported", "written", "shouted", "input: empty", "voting"):
-        assert text in referee.errors
-    assert referee.errors.count("the trait raises failed on turn 1: ValueError: no idea") == 1
+        assert text in game.errors
+    assert game.errors.count("the trait raises failed on turn 1: ValueError: no idea") == 1
 
 
 @pytest.mark.slow
@@ -229,8 +219,7 @@ def test_a_trait_that_hangs_costs_no_turn(tmp_path: Path) -> None:
         "class Hangs(Behaviour):\n    def vote(self, view):\n        while True:\n            pass\n"
     )
     (tmp_path / "hangs.toml").write_text('[traits.hangs]\nuse = "hangs:Hangs"\n[traits.mine-finder]\n')
-    referee = LineReferee(generate(3, size=10), 1, 20)
-    referee.play(command("stdio", "hangs.toml", "--limit-ms", "500", "--first-ms", "500", "--no-expert"), tmp_path, turns=6)
-    assert referee.exit_code == 0, referee.errors
-    assert len(referee.answers) == 6
-    assert "the trait hangs failed on turn 1" in referee.errors
+    words = ("stdio", "hangs.toml", "--limit-ms", "500", "--first-ms", "500", "--no-expert")
+    game = play(command(*words), tmp_path, MAP, 1, 6)
+    assert len(game.answers) == 6
+    assert "the trait hangs failed on turn 1" in game.errors

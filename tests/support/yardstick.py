@@ -13,7 +13,7 @@ import numpy as np
 from sim.board import read_tiles
 from sim.game import GAME, HERO_SHIFT, RUNNING, STRIDE, TILE_BITS, Games, mirrored, new_game
 from sim.playout import below, next_random, random_state
-from sim.rules import play, step
+from sim.rules import play
 from tests.support.paths import SHARED
 
 SOURCE = SHARED / "yardstick" / "limit.c"
@@ -31,15 +31,6 @@ class Playouts:
     plies: int
     seconds: float
     state_hash: str
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The result of a search of the yardstick."""
-
-    score: int
-    nodes: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -63,24 +54,6 @@ class Yardstick:
         """Play whole games of random moves. The yardstick measures its own processor time."""
         told = json.loads(self._run("playout", seed, games, size))
         return Playouts(told["plies"], told["seconds"], told["hash"])
-
-    def search(self, depth: int, seed: int, active: int, size: int) -> Searched:
-        """Run alpha-beta to a fixed depth from ply 400 of a game of random moves on its first map, hero 1 to move.
-
-        The first `active` heroes move, the others stand still.
-        """
-        told = json.loads(self._run("search", depth, seed, active, size))
-        return Searched(told["score"], told["nodes"], told["seconds"])
-
-    def position(self, seed: int, size: int) -> Games:
-        """Return the position that `search` searches: after 400 random moves on the first map, with separate random numbers."""
-        games = np.frombuffer(bytearray(self.maps(seed, size)[:1].tobytes()), GAME)
-        with np.errstate(over="ignore"):
-            state = random_state.py_func(seed, 999)
-            for _ in range(400):
-                state = next_random.py_func(state)
-                step(games, 0, int(ORDERS[below.py_func(state, 5)]))
-        return games
 
     def maps(self, seed: int, size: int) -> Games:
         """Return the first states of the games that `playouts` plays one after another, as an array."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, permutations
 from math import comb, factorial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,15 +19,14 @@ from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, INFINITE, PARANOID
 from behaviours.search.trait import MODES, active_enemies
 from sim.board import draw, parse
-from sim.game import ABSENT, STAY, TAVERN, Games, mover
+from sim.game import ABSENT, STAY, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from tests.support.placements import World, placements, random_position, turned
-from tests.support.plain_search import PlainSearch
 from tests.support.reference_evaluation import net_worth_only
-from tests.support.worlds import YARDSTICK, odd_games
+from tests.support.worlds import odd_games
 
 #: A distance below the best score so large that all scores are exact.
 WHOLE = INFINITE >> 1
@@ -389,53 +386,3 @@ def test_max_n_of_two_opposed_heroes_is_minimax() -> None:
 
 
 # ---- The plain search of the benchmark ----
-
-
-def plain_minimax(line: Line, me: int, active: int, depth: int, nodes: list[int]) -> int:
-    """Return the score of `PlainSearch` by definition: idle heroes stand still, taverns are tried without gold, too."""
-    nodes[0] += 1
-    if depth == 0 or not line.running:
-        heroes = line.games[0]["hero"]
-        worth = [int(hero["gold"]) + 25 * int(hero["mines"]) + int(hero["life"]) for hero in heroes]
-        return worth[me] - max((worth[hero] for hero in range(4) if hero != me and active >> hero & 1), default=0)
-    hero = line.hero
-    moves: Sequence[int] = [STAY]
-    if hero == me or active >> hero & 1:
-        near = [int(line.games[0]["cell"][int(line.games[0]["hero"][hero]["pos"]) + way]) for way in (-32, 32, 1, -1)]
-        moves = sorted({*moves_of(line.games, hero), *(way for way, cell in enumerate(near, 1) if cell == TAVERN)})
-    values = []
-    for move in moves:
-        line.play(move)
-        values.append(plain_minimax(line, me, active, depth - 1, nodes))
-        line.take_back()
-    return max(values) if hero == me else min(values)
-
-
-def test_the_plain_search_is_minimax_too() -> None:
-    rng = np.random.default_rng(29)
-    search = PlainSearch()
-    fewer = 0
-    for _ in range(200):
-        games = random_position(rng)
-        me, active, depth, nodes = mover(games), enemies(games), int(rng.integers(1, 5)), [0]
-        before = games.tobytes()
-        value, looked_at = search(games, me, active, depth)
-        assert games.tobytes() == before
-        assert value == plain_minimax(Line(games), me, active, depth, nodes), draw(games)
-        assert looked_at <= nodes[0]
-        fewer += int(looked_at < nodes[0])
-    assert fewer > 50
-
-
-@pytest.mark.skipif(not YARDSTICK.exists() or shutil.which("gcc") is None, reason="no yardstick, or no compiler for it")
-def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
-    from tests.support.yardstick import Yardstick
-
-    yardstick = Yardstick.build(YARDSTICK, tmp_path)
-    search = PlainSearch()
-    for size, active, depth in [(10, 1, 30), (10, 2, 16), (18, 3, 12), (28, 4, 9)]:
-        games = yardstick.position(7, size)
-        score, nodes = search(games, 0, (1 << active) - 1, depth)
-        other = yardstick.search(depth, 7, active, size)
-        assert (score, nodes) == (other.score, other.nodes)
-        assert other.nodes > 1000
