@@ -28,23 +28,25 @@ class LineGame(NamedTuple):
 
 def play(command: Sequence[str], folder: Path, where: Map, seat: int, rounds: int) -> LineGame:
     """Return a whole game in which a program has one seat and the other heroes move at random. It must end with exit code 0."""
-    states, answers, moves, targets, rng = [], [], [], [0, 0, 0, 0], np.random.default_rng(1)
+    game, targets, rng = LineGame([], [], [], ""), [0, 0, 0, 0], np.random.default_rng(1)
     games = where.new_game(4 * rounds)
     with (folder / "errors").open("w") as errors:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors, "text": True, "bufsize": 1}
-        process = subprocess.Popen(command, cwd=folder, env=environment(), **pipes)
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdin=pipe, stdout=pipe, stderr=errors, text=True, bufsize=1
+        )
     try:
         while games["status"].item(0) == RUNNING:
             mover = games["turn"].item(0) % 4
             move = int(rng.integers(0, 5))
             if mover == seat:
-                expert = any("EXPERT_INPUT" in answer for answer in answers)
+                expert = any("EXPERT_INPUT" in answer for answer in game.answers)
                 others = [f"{hero} {_xy(targets[hero])}" for hero in range(4) if expert and hero != seat]
-                lines = [*([] if answers else [_opening(where, seat)]), *others, *_entities(games)]
+                lines = [*([] if game.answers else [_opening(where, seat)]), *others, *_entities(games)]
                 process.stdin.write("".join(f"{line}\n" for line in lines))
-                answers.append(process.stdout.readline().rstrip("\n"))
-                states.append(copy_of(games))
-                moves.append(move := WORDS[answers[-1].split()[0]])
+                game.answers.append(process.stdout.readline().rstrip("\n"))
+                game.states.append(copy_of(games))
+                game.moves.append(move := WORDS[game.answers[-1].split()[0]])
             targets[mover] = games["hero"]["pos"].item(mover) + int(OFFSET[move])
             step(games, 0, move)
         rest = process.communicate(timeout=60)[0]
@@ -53,7 +55,7 @@ def play(command: Sequence[str], folder: Path, where: Map, seat: int, rounds: in
         process.communicate()
     text = (folder / "errors").read_text()
     assert (process.returncode, rest) == (0, ""), text
-    return LineGame(states, answers, moves, text)
+    return game._replace(errors=text)
 
 
 def _opening(where: Map, seat: int) -> str:
