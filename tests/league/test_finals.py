@@ -89,7 +89,7 @@ def test_an_absence_can_be_undone_until_the_final_has_begun() -> None:
     assert [fixture.day for fixture in cup.fixtures] == [1], "the final is paired again"
     cup.decide(cup.pending()[0], FixtureResult(kind="absent", absent=(1,)))
     decide_day(cup)
-    with pytest.raises(UsageError, match="no absence to undo"):
+    with pytest.raises(UsageError, match="no absence to undo: only until"):
         cup.undo_absences()
 
 

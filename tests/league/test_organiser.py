@@ -248,7 +248,7 @@ async def test_an_absence_is_undone_and_its_games_are_played(tmp_path: Path) -> 
             director.undo_absences("nobody")
         director.undo_absences(late)
         assert first.result is None
-        await director._save()
+        await director.store()
         assert League.load(tmp_path / "cup.league.json").fixtures[0].result is None
         assert await asyncio.gather(*(play_until_over(bot) for bot in clients(bots, 2))) == [2] * 6
         assert {fixture.result.kind for fixture in league.fixtures if fixture.result} == {"played"}
@@ -281,22 +281,6 @@ async def test_the_organisers_end_is_not_undone(tmp_path: Path) -> None:
 
 
 PLAYED = {"kind": "played", "gold": (4, 3, 2, 1), "crashed": (False,) * 4}
-
-
-def test_an_absence_can_be_undone_until_the_next_day_has_been_played() -> None:
-    league = League.create("cup", LeagueSettings(table="duel", seatings=1), roster("ann", "bob", "cid", "dot"))
-    days = {day: [fixture for fixture in league.fixtures if fixture.day == day] for day in (1, 2, 3)}
-    absent = days[1][0]
-    league.decide(absent, FixtureResult(kind="absent", absent=absent.entrants[:1]))
-    league.decide(days[1][1], FixtureResult(**PLAYED))
-    league.decide(days[2][0], FixtureResult(**PLAYED))
-    assert league.reversible() == [absent]
-    league.decide(days[2][1], FixtureResult(**PLAYED))
-    assert league.reversible() == []
-    with pytest.raises(UsageError, match="until the next match day has been played"):
-        league.undo_absences()
-    league.decide(days[3][0], FixtureResult(kind="absent", absent=days[3][0].entrants))
-    assert league.undo_absences() == [days[3][0]]
 
 
 def test_days_on_which_nobody_played_are_undone_together() -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vindibot.league.pairing import SEATINGS, most_fixtures, next_fixtures, swiss_days, table_sizes
+from vindibot.league.pairing import SEATINGS, next_fixtures, swiss_days, table_sizes
 from vindibot.league.settings import LeagueSettings
 from vindibot.league.standings import Fixture, FixtureResult, as_csv, standings
 
@@ -35,7 +35,6 @@ def test_a_round_robin_of_duels_is_complete_and_fair(count: int, seatings: int) 
     found = next_fixtures(wanted, names(count), [])
     met = Counter(frozenset(one.entrants) for one in found)
     assert met == {frozenset(pair): seatings for pair in combinations(range(count), 2)}
-    assert len(found) <= most_fixtures(wanted, count)
     for one in found:
         assert all(one.heroes_of(entrant) == 2 for entrant in one.entrants)
     for day in {one.day for one in found}:
@@ -71,7 +70,6 @@ def test_at_tables_of_four_everybody_meets_everybody(count: int, seatings: int, 
         for entrants in {one.entrants for one in found}:
             seats = [one.seats for one in found if one.entrants == entrants]
             assert all(Counter(line)[entrant] == len(seats) / 4 for line in zip(*seats, strict=True) for entrant in entrants)
-    assert len(found) <= most_fixtures(wanted, count)
     assert next_fixtures(wanted, names(count), []) == found
 
 

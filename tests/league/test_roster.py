@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import invoke
 from vindibot.base.errors import UsageError
-from vindibot.league.command import write_keys
 from vindibot.server.admin.roster import MAX_BYTES, read_roster
 
 
@@ -63,17 +63,16 @@ def test_a_roster_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None:
     (tmp_path / "class.csv").write_text("name\nfirst\nJürgen\n")
-    entrants, keys = read_roster(tmp_path / "class.csv"), tmp_path / "keys.csv"
-    write_keys(entrants, keys)
-    assert keys.stat().st_mode & 0o777 == 0o600
+    code, _ = invoke(tmp_path, "league", "new", "spring", "class.csv")
+    keys = tmp_path / "spring-keys.csv"
+    assert (code, keys.stat().st_mode & 0o777) == (0, 0o600)
     assert b"\r" not in keys.read_bytes()  # a shell would take it for a part of the key
     assert keys.read_text(encoding="utf-8-sig").startswith("name,key\nfirst,")
     assert keys.read_bytes().startswith(BOM_UTF8), "a spreadsheet shows the umlaut"
-    assert [(entry.name, entry.key) for entry in read_roster(keys)] == [(entry.name, entry.key) for entry in entrants]
-    with pytest.raises(UsageError, match="exists: it may"):
-        write_keys(entrants, keys)
-    with pytest.raises(UsageError, match="the keys cannot be written"):
-        write_keys(entrants, tmp_path / "class.csv" / "keys.csv")
+    assert [entry.name for entry in read_roster(keys)] == ["first", "Jürgen"]
+    (tmp_path / "spring.league.json").unlink()
+    code, output = invoke(tmp_path, "league", "new", "spring", "class.csv")
+    assert (code, "already exists" in output) == (2, True)
 
 
 def test_new_keys_have_no_characters_that_look_alike_on_paper(tmp_path: Path) -> None:

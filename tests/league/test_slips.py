@@ -46,6 +46,7 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
     assert "<svg" in ann
     assert f'aria-label="QR code: {SERVER}/leagues/spring"' in page, "the QR code has no key"
     assert """VINDIBOT_KEY='b$b o'"'"'bs' vindibot play""" in bob
+    assert f"""python3 bot.py {SERVER} 'b$b o'"'"'bs'""" in bob
     (spring / "bobs.csv").write_text("name,key\nbob,b$b o'bs\n")
     again = run(spring, "league", "slips", "spring.league.json", "--keys", "bobs.csv", "--server", "https://host.example/vin")
     assert again.returncode == 0, again.stderr

@@ -197,10 +197,6 @@ async def test_a_league_made_paused_and_ended_over_http(tmp_path: Path) -> None:
         ({"name": "../cup"}, "name"),
         ({"settings": {"seatings": 7}}, "settings.seatings must be at most 6"),
         ({"settings": {"maps": ["@1"]}}, "map 1 of the league: line 1"),
-        (
-            {"settings": {"days": 1000, "table": "duel", "rounds": 1, "seatings": 6}, "roster": [f"b{n}" for n in range(40)]},
-            "games",
-        ),
     ],
 )
 async def test_leagues_that_cannot_be(change: dict[str, Any], says: str) -> None:

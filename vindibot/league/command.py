@@ -8,7 +8,7 @@ import io
 import json
 import shlex
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -49,18 +49,16 @@ def make_league(console: Console, name: str, roster: Path, folder: Path, setting
     settings = settings.model_copy(update={"maps": tuple(map_text(choice) or choice for choice in settings.maps)})
     entrants = _read_roster(roster, console)
     path, keys, organiser = (folder / f"{name}{suffix}" for suffix in (SUFFIX, KEYS_SUFFIX, ORGANISER_SUFFIX))
-    organiser_key = _new_organiser_key()
+    organiser_key = random_word(ORGANISER_KEY_LENGTH)
     league = League.create(name, settings, entrants, path, organiser_key)
-    writers: dict[Path, Callable[[], None]] = {organiser: lambda: _write_organiser_key(organiser_key, organiser)}
-    if any(entrant.made for entrant in entrants):
-        writers[keys] = lambda: write_keys(entrants, keys)
-    for file in (path, league.secret_path, *writers):
+    files = {organiser: f"{organiser_key}\n"} | ({keys: keys_table(entrants)} if any(bot.made for bot in entrants) else {})
+    for file in (path, league.secret_path, *files):
         if file.exists():
             raise UsageError(f"{file} already exists: choose another name, or move the file away")
     written: list[Path] = []
     try:
-        for file, write in writers.items():
-            write()
+        for file, text in files.items():
+            _write(file, text)
             written.append(file)
         league.save(new=True)
     except VindibotError:
@@ -69,7 +67,7 @@ def make_league(console: Console, name: str, roster: Path, folder: Path, setting
         raise
     when = f"on day 1 of {league.days}" if settings.system == "swiss" else f"on {counted(league.days, 'day')}"
     say(console, f"{path}: {counted(len(entrants), 'bot')}, {counted(len(league.fixtures), 'game')} {when}")
-    if keys in written:
+    if keys in files:
         say(console, f"{keys}: the keys for the bots; this is the only copy")
     say(console, f"{organiser}: the key of the organiser; this is the only copy")
     say(console, f"to print a slip with all of this for each bot: {_typed('league', 'slips', path)}")
@@ -153,8 +151,8 @@ def make_slips(console: Console, file: Path, *, server: str | None, keys: Path |
     league = League.load(file)
     address = ServerAddress.parse(server or f"http://{lan_address()}:{COMMAND_DEFAULTS['port']}")
     page = slips_page(league, _read_roster(keys or file.parent / f"{league.name}{KEYS_SUFFIX}", console), address)
-    path = out or file.parent / f"{league.name}-slips.html"
-    _write_slips(page, league.name, path)
+    path, made_by = out or file.parent / f"{league.name}-slips.html", f"vindibot league slips {league.name}"
+    Output(path, f'<meta name="generator" content="{made_by}">', made_by, "--out names another file", mode=0o600).write(page)
     say(console, f"{path}: {counted(len(league.names), 'slip')} for the server {address}; the keys on them are secret")
     if show and not webbrowser.open(path.resolve().as_uri()):
         say(console, "found no browser: open this file yourself")
@@ -175,7 +173,8 @@ def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAdd
             raise UsageError(f"the key of {name!r:.60} is not its key in the league {league.name}: take the file of its keys")
     page = address.url(f"/leagues/{league.name}")
     command = play_command(league.settings, str(address))
-    slips = [(name, keys.get(name), command.replace(_PLACE, shlex.quote(keys.get(name, _PLACE)))) for name in league.names]
+    words = {name: shlex.quote(keys.get(name, _PLACE)) for name in league.names}
+    slips = [(name, keys.get(name), command.replace(_PLACE, word), word) for name, word in words.items()]
     return render(
         "league/slips.html",
         league=league.name,
@@ -187,46 +186,18 @@ def slips_page(league: League, roster: Sequence[RosterEntry], address: ServerAdd
     )
 
 
-def _write_slips(page: str, league: str, path: Path) -> None:
-    """Write the page to a file that only its owner may read. An older page with slips of this league is replaced.
-
-    Raises `UsageError` if there is another file, and `VindibotError` if the disk refuses the page.
-    """
-    command = "vindibot league slips"
-    made_by = f"{command} {league}"
-    Output(path, f'<meta name="generator" content="{made_by}">', made_by, "--out names another file", mode=0o600).write(page)
-
-
-def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
-    """Write the names and keys of `entrants` to a new CSV file that only the owner of the file may read.
-
-    Raises `UsageError` if the file exists or cannot be written.
-    """
+def keys_table(entrants: Sequence[RosterEntry]) -> str:
+    """Return the names and keys of `entrants` as CSV with a heading, which begins with `BOM`."""
     text = io.StringIO()
-    text.write(BOM)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", "key"])
     writer.writerows([entrant.name, entrant.key] for entrant in entrants)
-    _write(path, text.getvalue())
-
-
-def _new_organiser_key() -> str:
-    """Return a new key for the organiser of a league: a random word with more than 100 random bits."""
-    return random_word(ORGANISER_KEY_LENGTH)
-
-
-def _write_organiser_key(key: str, path: Path) -> None:
-    """Write the key of a league's organiser to a new file that only the owner of the file may read.
-
-    Raises `UsageError` if the file exists or cannot be written.
-    """
-    _write(path, f"{key}\n")
+    return BOM + text.getvalue()
 
 
 def _write(path: Path, text: str) -> None:
+    """Write keys to a new file that only its owner may read. Raises `UsageError` if the file exists or cannot be written."""
     try:
         create(path, text.encode(), mode=0o600)
-    except FileExistsError:
-        raise UsageError(f"{path} exists: it may have keys that are in use; move it away first") from None
     except OSError as error:
         raise UsageError(f"the keys cannot be written to {path}: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -82,8 +83,7 @@ class Director:
         self._fillers: set[str] = set()  # the ids of their users
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_check: asyncio.Handle | None = None
-        self._saves: set[asyncio.Task[None]] = set()
-        self._save_lock = asyncio.Lock()
+        self._saving: asyncio.Task[None] | None = None
         self._dirty = False
 
     def start(self) -> None:
@@ -112,8 +112,8 @@ class Director:
         if self._next_check is not None:
             self._next_check.cancel()
         self._refuse_all(closing_refusal())
-        await asyncio.gather(*self._saves)
-        await self._save()
+        with suppress(VindibotError):  # the log has it
+            await self.store()
 
     # ---- The matchmaker ----
 
@@ -439,23 +439,24 @@ class Director:
 
     def _save_soon(self) -> None:
         self._dirty = True
-        task = self._loop.create_task(self._save())
-        self._saves.add(task)
-        task.add_done_callback(self._saves.discard)
+        if self._saving is None or self._saving.done():
+            self._saving = self._loop.create_task(self._save())
 
     async def store(self) -> None:
         """Write the state of the league to its file now. Raises `VindibotError` if the file cannot be written."""
-        await self._save()
+        if self._dirty:
+            self._save_soon()
+        if self._saving is not None:
+            await asyncio.shield(self._saving)
         if self._dirty:
             raise VindibotError("the league goes on with the new state, but it cannot be stored: see the log of the server")
 
     async def _save(self) -> None:
-        async with self._save_lock:
-            if not self._dirty:
-                return
+        while self._dirty:
             self._dirty = False
             try:
                 await asyncio.to_thread(self.league.save, self.league.text())
             except VindibotError as problem:
                 self._dirty = True
                 _log.error("the league goes on, but cannot be stored", league=self.league.name, reason=problem.message)
+                return

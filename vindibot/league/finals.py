@@ -52,11 +52,6 @@ def number_of_rounds(settings: LeagueSettings) -> int:
     return 0 if settings.final is None else (settings.final // heat_size(settings)).bit_length()
 
 
-def most_final_fixtures(settings: LeagueSettings) -> int:
-    """Return an upper bound for the number of games in the final."""
-    return 0 if settings.final is None else settings.final * settings.seatings
-
-
 def round_name(settings: LeagueSettings, number: int) -> str:
     """Return the name of round `number` (1, 2, ...) of the final."""
     left = number_of_rounds(settings) - number

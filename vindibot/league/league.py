@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sim.maps import MapError, UnknownMapError, read_map
 from vindibot.base.errors import UsageError, VindibotError
@@ -25,32 +25,23 @@ from vindibot.config.messages import dotted, explain
 from vindibot.league.finals import (
     FinalRound,
     final_rounds,
-    most_final_fixtures,
     next_final_fixtures,
     number_of_rounds,
     round_name,
 )
-from vindibot.league.pairing import most_fixtures, next_fixtures, number_of_days
+from vindibot.league.pairing import next_fixtures, number_of_days
 from vindibot.league.settings import LeagueSettings
 from vindibot.league.standings import Fixture, FixtureResult, StandingsRow, standings
 from vindibot.server.admin.roster import RosterEntry
-from vindibot.server.users import SECRET_BYTES, key_digest, name_problem, read_secret, write_secret
+from vindibot.server.users import SECRET_BYTES, key_digest, read_secret, write_secret
 
 #: The suffix of the name of a league's file, and of the file with the organiser's key.
 SUFFIX = ".league.json"
 ORGANISER_SUFFIX = "-organiser.key"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
-MAX_FIXTURES = 100_000
 
 #: A league waits until it is started.
 State = Literal["waiting", "running", "paused", "over"]
-
-
-def _check_name(name: str) -> str:
-    problem = name_problem(name, shortest=1)
-    if problem is not None:
-        raise ValueError(problem)
-    return name
 
 
 class Member(BaseModel):
@@ -58,7 +49,7 @@ class Member(BaseModel):
 
     model_config = ConfigDict(allow_inf_nan=False, extra="forbid", frozen=True)
 
-    name: Annotated[str, AfterValidator(_check_name)]
+    name: str
     digest: str = Field(repr=False)
     made: bool = False
 
@@ -97,7 +88,7 @@ class League(BaseModel):
         """Return a new league, whose file is `path` (None: no file). Do not write the file. The league waits for its start.
 
         The owner of `organiser_key` (see `league.command`) may start and pause the league. Raises `UsageError` for an invalid
-        name or map, for a roster with fewer than two bots or fewer bots than the final, and for more than `MAX_FIXTURES` games.
+        name or map, and for a roster with fewer than two bots or fewer bots than the final.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -105,9 +96,6 @@ class League(BaseModel):
             raise UsageError("a league needs at least two bots")
         if settings.final is not None and len(roster) < settings.final:
             raise UsageError(f"a final of {settings.final} needs {settings.final} bots; the roster has {len(roster)}")
-        games = most_fixtures(settings, len(roster)) + most_final_fixtures(settings)
-        if games > MAX_FIXTURES:
-            raise UsageError(f"the league has up to {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
         _check_maps(settings)
         secret = secrets.token_bytes(SECRET_BYTES)
         members = [Member(name=bot.name, digest=key_digest(secret, bot.key).hex(), made=bot.made) for bot in roster]
@@ -285,23 +273,16 @@ class League(BaseModel):
         absences = [fixture for fixture in self.fixtures if fixture.result is not None and fixture.result.absent]
         if self.over and self.pending():
             return []  # the organiser has ended the league
-        return [fixture for fixture in absences if not self._next_day_played(fixture.day, running)]
-
-    def _next_day_played(self, day: int, running: Collection[int]) -> bool:
         # The pairings of a Swiss league and of a final follow from the results of earlier days.
-        later = [fixture for fixture in self.fixtures if fixture.day > day and (self.settings.system == "swiss" or fixture.final)]
-        if any(fixture.played or fixture.attempts or id(fixture) in running for fixture in later):
-            return True
-        if self.settings.system == "swiss":
-            return False
-        following = [fixture for fixture in self.fixtures if fixture.day == day + 1]
-        return any(fixture.played for fixture in following) and all(fixture.result is not None for fixture in following)
+        paired = [fixture for fixture in self.fixtures if self.settings.system == "swiss" or fixture.final]
+        begun = max((game.day for game in paired if game.attempts or game.played or id(game) in running), default=0)
+        return [fixture for fixture in absences if fixture.day >= begun]
 
     def undo_absences(self, bot: str | None = None, running: Collection[int] = ()) -> list[Fixture]:
         """Delete the results of games that were decided against absent bots, so that these games are played. Return these games.
 
-        If `bot` is given, only games against which this bot was absent are changed. A result can be deleted until the next match
-        day has been played: in a Swiss league until the first game of the next day begins, otherwise until the next day is over.
+        If `bot` is given, only games against which this bot was absent are changed. A result can be deleted until the first game
+        begins whose pairing follows from it: in a Swiss league a game of the next day, otherwise a game of the final.
         In a Swiss league the following days are paired again, and so is a final. A league that was over is paused, because its
         clients have ended. `running` has the id() of each running fixture. Raises `UsageError` if there is nothing to undo.
         """
@@ -312,7 +293,7 @@ class League(BaseModel):
         ]
         if not games:
             whose = "no absence" if bot is None else f"no absence of a bot named {bot!r:.40}"
-            raise UsageError(f"there is {whose} to undo: an absence can be undone until the next match day has been played")
+            raise UsageError(f"there is {whose} to undo: only until the next day of a Swiss league, or the final, begins")
         for fixture in games:
             fixture.result = None
         first = min(fixture.day for fixture in games)

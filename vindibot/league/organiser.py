@@ -61,31 +61,27 @@ async def act(director: Director, action: str, bot: str | None = None) -> None:
     await director.store()
 
 
-class _Sessions:
-    """The browsers of organisers. Each has a secret in a cookie and a second secret in its forms."""
-
-    def __init__(self) -> None:
-        self._forms: OrderedDict[tuple[str, str], str] = OrderedDict()
-
-    def begin(self, league: str) -> str:
-        """Return the secret for the cookie of a new session for this league."""
-        cookie = secrets.token_urlsafe(SECRET_BYTES)
-        self._forms[league, cookie] = secrets.token_urlsafe(SECRET_BYTES)
-        if len(self._forms) > MAX_SESSIONS:
-            self._forms.popitem(last=False)
-        return cookie
-
-    def form(self, league: str, request: Request) -> str | None:
-        """Return the secret for the forms of the browser that sends this request, None if it is not logged in."""
-        return self._forms.get((league, request.cookies.get(COOKIE, "")))
-
-
 def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSettings, administration: Administration | None) -> None:
     """Add the route ``/leagues/NAME/organiser``. `administration` checks the administrator's key."""
-    sessions = _Sessions()
+    sessions: OrderedDict[tuple[str, str], str] = (
+        OrderedDict()
+    )  # the secret for forms, by the league and the secret in the cookie
+
+    def form_of(request: Request, name: str) -> str | None:
+        """Return the secret for the forms of the browser that sends this request, None if it is not logged in."""
+        return sessions.get((name, request.cookies.get(COOKIE, "")))
+
+    def log_in(request: Request, name: str) -> Response:
+        cookie, path, secure = secrets.token_urlsafe(SECRET_BYTES), request.url.path, request.url.scheme == "https"
+        sessions[name, cookie] = secrets.token_urlsafe(SECRET_BYTES)
+        if len(sessions) > MAX_SESSIONS:
+            sessions.popitem(last=False)
+        answer = RedirectResponse(path, 303, _PRIVATE)
+        answer.set_cookie(COOKIE, cookie, path=path, secure=secure, httponly=True, samesite="strict")
+        return answer
 
     def page(request: Request, director: Director, status: int = 200, message: str = "") -> Response:
-        form = sessions.form(director.league.name, request)
+        form = form_of(request, director.league.name)
         if form is None:
             keyless = director.league.organiser is None and settings.admin_key is None
             return html("league/organiser_login.html", status, _PRIVATE, league=director.league, message=message, keyless=keyless)
@@ -122,8 +118,8 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
                 except UsageError as problem:
                     raise Refusal(400, problem.message) from None
                 return JSONResponse(overview(director), headers=_PRIVATE)
-            return _logged_in(request, sessions.begin(name))
-        form = sessions.form(name, request)
+            return log_in(request, name)
+        form = form_of(request, name)
         if form is None or not hmac.compare_digest(form.encode(), parameters.get("form", "").encode()):
             return page(request, director, 401, "Send the form of this page, or log in again")
         try:
@@ -131,13 +127,6 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
         except UsageError as problem:
             return page(request, director, 400, problem.message)
         return RedirectResponse(request.url.path, 303, _PRIVATE)
-
-
-def _logged_in(request: Request, cookie: str) -> Response:
-    path, secure = request.url.path, request.url.scheme == "https"
-    answer = RedirectResponse(path, 303, _PRIVATE)
-    answer.set_cookie(COOKIE, cookie, path=path, secure=secure, httponly=True, samesite="strict")
-    return answer
 
 
 # ---- The administrator ----
@@ -171,7 +160,7 @@ def add_league_routes(app: FastAPI, administration: Administration, leagues: Lea
     @app.get("/api/admin/leagues/{name}", dependencies=allowed)
     async def league(name: str) -> Response:
         """The state and the standings of a league, and all its games."""
-        director = _director(leagues, name)
+        director = leagues.find(name)
         fixtures = [fixture.model_dump(mode="json") for fixture in director.league.fixtures]
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
 
@@ -185,12 +174,6 @@ def add_league_routes(app: FastAPI, administration: Administration, leagues: Lea
 
         With undo, the parameter bot is the name of a bot. Without it, the absences of all bots are undone.
         """
-        director = _director(leagues, name)
+        director = leagues.find(name)
         await act(director, action, bot)
         return JSONResponse(overview(director))
-
-
-def _director(leagues: LeagueRegistry, name: str) -> Director:
-    if name not in leagues.directors:
-        raise Refusal(404, "There is no such league")
-    return leagues.directors[name]

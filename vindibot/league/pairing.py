@@ -53,12 +53,6 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
     return list(fixtures_of_day(settings, day, swiss(settings, order, fixtures)))
 
 
-def most_fixtures(settings: LeagueSettings, count: int) -> int:
-    """Return an upper bound for the number of games in a league with `count` entrants."""
-    days = settings.days or (count if settings.system == "round-robin" else swiss_days(count))
-    return days * ceil(count / (2 if settings.table == "duel" else SEATS)) * settings.seatings
-
-
 def number_of_days(settings: LeagueSettings, count: int, fixtures: Sequence[Fixture]) -> int:
     """Return the number of days of a league with `count` entrants and these `fixtures`. The fixtures are those made so far."""
     if settings.system == "swiss":

@@ -16,8 +16,6 @@ from vindibot.league.settings import LeagueSettings
 from vindibot.server.admin.roster import RosterEntry
 from vindibot.server.lobby import Lobby
 
-MAX_LEAGUES = 100
-
 
 class LeagueRegistry:
     """All leagues of a server. `directors` has the director of each league, by the league's name.
@@ -29,7 +27,6 @@ class LeagueRegistry:
     def __init__(self, lobby: Lobby, path: Path | None = None) -> None:
         self.lobby = lobby
         self.directors: dict[str, Director] = {}
-        self._closed = False
         self._path = path
         self._locks = ExitStack()
 
@@ -72,21 +69,16 @@ class LeagueRegistry:
 
     async def close(self) -> None:
         """Stop all leagues and store them."""
-        self._closed = True
         for director in list(self.directors.values()):
             await director.close()
         self._locks.close()
 
     def _check_free(self, name: str) -> None:
-        if self._closed:
-            raise UsageError("the server is closing")
         if name in self.directors:
             raise UsageError(f"there is already a league named {name}")
 
     def _start(self, league: League) -> Director:
         self._check_free(league.name)
-        if len(self.directors) >= MAX_LEAGUES:
-            raise UsageError(f"a server plays at most {MAX_LEAGUES} leagues")
         director = self.directors[league.name] = Director(league, self.lobby)
         director.start()
         return director

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import shlex
-from datetime import UTC, datetime, time, timedelta
-from pathlib import Path, PurePosixPath
+from contextlib import suppress
+from datetime import datetime, time, timedelta
+from pathlib import PurePosixPath
 from typing import Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import ConfigDict, Field, field_validator
 
@@ -41,7 +40,7 @@ class LeagueSettings(Settings):
     system: Literal["round-robin", "swiss"] = Field(
         default="round-robin", description="round-robin: all bots meet; swiss: bots of similar rank meet"
     )
-    days: int | None = Field(default=None, ge=1, le=1000, description="number of days; if missing, the system sets it")
+    days: int | None = Field(default=None, ge=1, le=100, description="number of days; if missing, the system sets it")
     seatings: int = Field(
         default=2,
         ge=1,
@@ -124,8 +123,6 @@ class LeagueSettings(Settings):
         now = datetime.now().astimezone()
         if isinstance(value, str):
             value = now if value.strip().lower() == "now" else _parse(value.strip())
-        if isinstance(value, time | datetime) and value.tzinfo is None and (unknown := unknown_zone()):
-            raise ValueError(f"is in the time zone of this machine, but the variable TZ names an unknown one: {unknown!r:.60}")
         if isinstance(value, time):
             today, tomorrow = (datetime.combine(day, value).astimezone(value.tzinfo) for day in (now, now + timedelta(days=1)))
             value = today if today >= now else tomorrow
@@ -138,43 +135,22 @@ class LeagueSettings(Settings):
 _START = 'a time (14:30), a date and a time (2030-05-31 14:30), or "now"'
 #: A part of the name of a bot that comes with vindibot.
 _BOT = re.compile(r"[a-z0-9][a-z0-9-]*")
-_TIME = re.compile(r"\d?\d:\d\d")
-#: The beginning of a time zone that needs no database, such as ``CET-1CEST,M3.5.0,M10.5.0/3``.
-_POSIX_ZONE = re.compile(r"(<[\w+-]+>|[A-Za-z]{3,})[+-]?\d")
 
 
 def _parse(text: str) -> datetime | time:
     """Return the time, or the date and time, in a text. Raises `ValueError`."""
-    try:
-        if _TIME.fullmatch(text):
-            return time.fromisoformat(text.zfill(len("14:30")))
+    with suppress(ValueError):
         if ":" in text:
-            return datetime.fromisoformat(text)
-    except ValueError:
-        pass
+            return datetime.fromisoformat(text) if len(text) > len("14:30") else time.fromisoformat(text.zfill(len("14:30")))
     raise ValueError(f"must be {_START}, not {text!r:.60}")
-
-
-def unknown_zone() -> str:
-    """Return the time zone in the variable TZ if this machine does not know it, else "". The system then takes UTC for it."""
-    zone = os.environ.get("TZ", "").removeprefix(":")
-    if zone in ("", "UTC", "GMT") or Path(zone).is_absolute() or _POSIX_ZONE.match(zone):
-        return ""
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return zone
-    return ""
 
 
 def start_text(start: datetime) -> str:
     """Return the start of a league in the time zone of this machine, and how long it takes: ``14:30 UTC, in 2 h 10 min``."""
-    unknown = unknown_zone()
-    start = start.astimezone(UTC if unknown else None)
+    start = start.astimezone()
     now = datetime.now(start.tzinfo)
     day = "" if start.date() == now.date() else f"{start:%Y-%m-%d} "
-    zone = f"{start:%Z} (the time zone {unknown} is unknown)" if unknown else f"{start:%Z}"
-    return f"{day}{start:%H:%M} {zone}, {_distance(start - now)}"
+    return f"{day}{start:%H:%M %Z}, {_distance(start - now)}"
 
 
 def _distance(left: timedelta) -> str:

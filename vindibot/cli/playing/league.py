@@ -113,8 +113,7 @@ def resume(file: Path, **options: Any) -> None:
 def undo(file: Path, **options: Any) -> None:
     """Let BOT play the games that it lost because it was absent. Without BOT, undo the absences of all bots.
 
-    This is possible until the next match day has been played. In a Swiss league, it is possible until the first game of the next
-    match day begins.
+    This is possible until the first game of the final begins, or in a Swiss league the first game of the next match day.
     """
     _organise(file, "undo", **options)
 
