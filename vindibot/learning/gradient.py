@@ -33,9 +33,8 @@ from vindibot.learning.network import (
     value_output,
 )
 
-#: The errors that `ppo_gradient` adds up: the clipped objective, the squared error of the value, the number of clipped decisions,
-#: and an estimate of the divergence from the net that made the decisions.
-ERRORS = ("objective", "value", "clipped", "divergence")
+#: What `ppo_gradient` adds up: the squared error of the value, and the number of clipped decisions.
+ERRORS = ("value", "clipped")
 #: The sums that `cross_entropy` adds up: the logarithms of the probabilities of the recorded moves, and the number of decisions
 #: in which the recorded move is the likeliest one.
 SUMS = ("logarithm", "predicted")
@@ -149,8 +148,7 @@ def ppo_gradient(
         state, moves, chosen = piece.state[number], piece.moves[number], int64(piece.chosen[number])
         move_scores(parameters, state, moves, units, hidden, scores)
         probabilities(scores, odds)
-        change = np.log(odds[chosen]) - piece.logarithm[number]
-        ratio, advantage = np.exp(change), piece.advantage[number]
+        ratio, advantage = np.exp(np.log(odds[chosen]) - piece.logarithm[number]), piece.advantage[number]
         clipped = (advantage > 0 and ratio > 1 + loss.clip) or (advantage < 0 and ratio < 1 - loss.clip)
         pull = 0.0 if clipped else -advantage * ratio
         entropy = 0.0
@@ -172,10 +170,8 @@ def ppo_gradient(
         miss = value - piece.target[number]
         add_value(parameters, base, gradient, state, moves, units, hidden, loss.value * miss)
 
-        errors[0] -= min(ratio * advantage, min(max(ratio, 1 - loss.clip), 1 + loss.clip) * advantage)
-        errors[1] += miss * miss
-        errors[2] += int64(clipped)
-        errors[3] += ratio - 1 - change
+        errors[0] += miss * miss
+        errors[1] += int64(clipped)
 
 
 @kernel

@@ -52,22 +52,20 @@ class NetMatch:
     """The result of a match. Each array has a number per block.
 
     - `won`: the share (0..1) of the games in which the net had more gold than every rival.
-    - `ahead`: the share of its rivals that had less gold; a rival with as much gold counts half.
     - `deaths`: the deaths of the net per game.
 
     `each` is the number of games in a block.
     """
 
     won: NDArray[np.float64]
-    ahead: NDArray[np.float64]
     deaths: NDArray[np.float64]
     each: int = SEATS
 
     @classmethod
     def of_all(cls, matches: Sequence[NetMatch]) -> NetMatch:
         """Return matches on the same maps as one match: all games on a map are one block."""
-        won, ahead, deaths = (np.mean([getattr(match, name) for match in matches], axis=0) for name in ("won", "ahead", "deaths"))
-        return cls(won, ahead, deaths, SEATS * len(matches))
+        won, deaths = (np.mean([getattr(match, name) for match in matches], axis=0) for name in ("won", "deaths"))
+        return cls(won, deaths, SEATS * len(matches))
 
     @property
     def games(self) -> int:
@@ -96,12 +94,11 @@ def _deaths(where: Map, moves: Moves, seat: int) -> int:
 
 
 def _result(games: list[Game], deaths: list[int]) -> NetMatch:
-    gold = np.array([game["hero"]["gold"][0] for game in games]).reshape(-1, SEATS, SEATS).astype(np.float64)
-    seats = np.arange(SEATS)
-    own = gold[:, seats, seats][:, :, None]
-    behind = (own > gold).sum(axis=2) + ((own == gold).sum(axis=2) - 1) / 2
+    """Return the result of games in which the net has seat 0, 1, 2, 3, 0, ..."""
+    gold = np.array([game["hero"]["gold"][0] for game in games]).reshape(-1, SEATS, SEATS)
+    own = np.diagonal(gold, axis1=1, axis2=2)[:, :, None]
     won = ((own > gold).sum(axis=2) == SEATS - 1).mean(axis=1)
-    return NetMatch(won, behind.mean(axis=1) / (SEATS - 1), np.array(deaths, np.float64).reshape(-1, SEATS).mean(axis=1))
+    return NetMatch(won, np.array(deaths, np.float64).reshape(-1, SEATS).mean(axis=1))
 
 
 @dataclass(frozen=True)

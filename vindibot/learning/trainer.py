@@ -136,7 +136,6 @@ class Means:
             "entropy": sums.get("entropy", 0) / decisions,
             "deaths": 300 * sums.get("deaths", 0) / decisions,
             "won": sums.get("won", 0) / max(sums.get("seats", 0), 1),
-            **{name: sums.get(name, 0) / max(self.trained, 1) for name in ("objective", "clipped", "divergence")},
             "value_error": float(np.sqrt(sums.get("value", 0) / max(self.trained, 1))),
         }
 

@@ -29,7 +29,7 @@ from vindibot.games.files.recording import Recording
 from vindibot.games.files.review import PHASES, ReviewedTurn, Thresholds
 from vindibot.games.history import GameHistory
 from vindibot.review.regression import NODES_AGAIN, good_moves, write_tests
-from vindibot.review.report import many_games, progress_bar, show_beside_board, turn_lines
+from vindibot.review.report import many_games, progress_bar, show_beside_board, table_of_names, turn_lines
 from vindibot.review.review_run import reviewing
 from vindibot.review.turns import HEROES, SITUATIONS, Reviewer, TurnPosition, phase_of, positions, situation_of
 from vindibot.review.values import NODES, ROUNDS, rollout_of
@@ -285,7 +285,8 @@ def _share_row(table: Table, name: str, turns: Sequence[AskedTurn]) -> None:
 def traits_table(turns: Sequence[AskedTurn]) -> Table:
     """Return a table of the traits that decide the differences. A difference may be in several rows."""
     different = [turn for turn in turns if turn.differs]
-    table = plain_table("trait that decides", "different", "share", "gold", left=("trait that decides",))
+    trait = "trait that decides"
+    table = table_of_names(trait, "different", "share", "gold", left=(trait,), names=(trait,))
     counts = Counter(label for turn in different for label in turn.traits or (TOGETHER,))
     for label, count in sorted(counts.items(), key=lambda row: (row[0] == TOGETHER, -row[1], row[0])):
         chosen = [turn for turn in different if label in (turn.traits or (TOGETHER,))]

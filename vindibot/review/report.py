@@ -3,7 +3,7 @@ games."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -50,7 +50,7 @@ def show_review(console: Console, history: GameHistory, review: Review, most: in
         return
     names = {hero: printable(history.names[hero - 1]) or f"hero {hero}" for hero in losses}
     header = review.header
-    length = f"{header.rounds} rounds" if header.rounds else "the end of the game"
+    length = counted(header.rounds, "round") if header.rounds else "the end of the game"
     say(
         console, f"game {printable(history.id)}, reviewed by {printable(header.bot)} with {counted(header.nodes, 'node')} a turn,"
     )
@@ -74,7 +74,7 @@ def game_table(losses: dict[str, Losses]) -> Table:
 
     Each hero or bot is a column.
     """
-    table = plain_table(HEAD, *losses, left=(HEAD,))
+    table = table_of_names(HEAD, *losses, left=(HEAD,), names=losses)
     rows: list[tuple[str, list[str]]] = [("all moves", [f"{part.per_move():.2f}" for part in losses.values()])]
     for number, phase in enumerate(PHASES):
         pairs = [part.phases[number] for part in losses.values()]
@@ -86,6 +86,15 @@ def game_table(losses: dict[str, Losses]) -> Table:
     rows.append(("moves", [str(part.moves) for part in losses.values()]))
     for name, cells in rows:
         table.add_row(name, *cells)
+    return table
+
+
+def table_of_names(*heads: str, left: Collection[str], names: Collection[str]) -> Table:
+    """Return an empty table, as `plain_table` does, in which texts of the columns `names` are broken if they are too long."""
+    table = plain_table(*heads, left=left)
+    for column in table.columns:
+        if column.header in names:
+            column.no_wrap, column.overflow = False, "fold"
     return table
 
 
@@ -104,13 +113,10 @@ def show_beside_board(console: Console, games: Games, me: int, lines: Sequence[T
     """Print the part of the board around hero `me` (0..3), and these lines of text beside it."""
     board = part_of_board(games, me, SIDE)
     width = max((sum(segment.cell_length for segment in line) for line in board), default=0)
-    for left, right in zip_longest(board, lines):
+    texts = [part for line in lines for part in line.wrap(console, max(20, console.width - width - 2))]
+    for left, right in zip_longest(board, texts):
         segments = list(left) if left is not None else [Segment(" " * width)]
-        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
-        line.append("  ")
-        if right is not None:
-            line.append_text(right)
-        line.truncate(max(40, console.width), overflow="ellipsis")
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments), "  ", right or "")
         console.print(line, no_wrap=True, soft_wrap=True)
 
 
@@ -207,7 +213,8 @@ def bots_of(games: ManyGames, reviews: Mapping[str, Review]) -> dict[str, BotLos
 
 def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) -> None:
     """Print a table with the losses of each bot, and tables of these losses by kind. `games` is the number of games."""
-    table = plain_table("bot", "moves", "loss/move", "95 %", "inaccur.", "mistakes", "blunders", left=("bot",))
+    heads = "bot", "moves", "loss/move", "95 %", "inaccur.", "mistakes", "blunders"
+    table = table_of_names(*heads, left=("bot",), names=("bot",))
     for bot, losses in bots.items():
         total = losses.total
         rates = [f"{100 * total.marks[mark] / max(1, total.moves):.1f}" for mark in MARKS]
@@ -225,7 +232,7 @@ def show_profile(console: Console, bots: Mapping[str, BotLosses], games: int) ->
 
 def _show_kinds(console: Console, bots: Mapping[str, BotLosses]) -> None:
     heads = [printable(name) for name in bots]
-    table = plain_table("kind", *heads, left=("kind",))
+    table = table_of_names("kind", *heads, left=("kind",), names=heads)
     for kind in KINDS_OF_LOSS:
         cells: Sequence[str] = [f"{part.total.per_move(kind):.2f} {_interval(part, kind)}".strip() for part in bots.values()]
         table.add_row(kind, *cells)
