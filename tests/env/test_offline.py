@@ -14,7 +14,6 @@ from sim.rules import step
 from tests.env import reference
 from tests.support.paths import TOP
 from tests.support.recorded import record_of, states_of
-from vindibot.base.errors import UsageError
 from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import dumps, map_before
 from vindibot.games.outcome import Reason
@@ -68,13 +67,6 @@ def test_episodes_are_what_the_heroes_saw_and_did(reward, offline, tmp_path):
         assert episode.rewards[-1] == pytest.approx(reference.worth(game, episode.hero, reward) - worth)
         assert len(episode.rewards) == len(episode.actions) == place == len(episode.observations) - 1
         assert episode.ended == (game["status"][0] != RUNNING)
-
-
-def test_only_some_players(offline, tmp_path):
-    path = recorded(tmp_path / "cup.games.jsonl")
-    assert {episode.name for episode in offline.episodes(path, names=["seed"])} == {"seed"}
-    with pytest.raises(UsageError, match="observation: must be"):
-        next(offline.episodes(path, observation="picture"))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:minari")  # recorded games have no environment that made them

@@ -78,16 +78,6 @@ def test_maskable_ppo_learns_and_its_policy_is_exported(sb3, tmp_path):
     env.close()
 
 
-def test_pictures_are_one_picture_of_all_games(sb3):
-    env = sb3.Sb3Env(4, render_mode="rgb_array", **SMALL)
-    env.reset()
-    one = env.get_images()[0]
-    assert env.render().shape == (2 * one.shape[0], 2 * one.shape[1], 3)
-    for mode in ("human", "ansi"):
-        with pytest.raises(ValueError, match=f"render_mode: '{mode}' is unknown here; there is rgb_array"):
-            sb3.Sb3Env(1, render_mode=mode, **SMALL)
-
-
 @pytest.mark.slow
 def test_the_program_writes_a_bot(sb3, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

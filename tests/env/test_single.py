@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import subprocess
 import sys
 import threading
 
 import gymnasium
 import numpy as np
-import pettingzoo
 import psutil
 import pytest
 from gymnasium.error import ResetNeeded
@@ -20,7 +18,6 @@ from gymnasium.wrappers import AddRenderObservation
 import vindibot.env
 from sim.board import draw, parse
 from sim.game import PLIES_PER_ROUND, RUNNING, SEATS
-from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
@@ -86,31 +83,6 @@ def test_a_bot_chooses_the_move_that_it_chooses_elsewhere():
     env.close()
 
 
-PROGRAM = """
-import hashlib, gymnasium, vindibot.env
-found = hashlib.sha256()
-for rivals in (["random", "policy:hunter", "seed"], ["random"]):
-    env = gymnasium.make(vindibot.env.ID, rivals=rivals, map_count=4, rounds=5)
-    env.action_space.seed(3)
-    state = env.reset(seed=11)
-    for _ in range(12):
-        found.update(state[0]["observation"].tobytes() + state[0]["action_mask"].tobytes() + repr(state[1:-1]).encode())
-        state = env.reset() if state[2:] and state[2] is True else env.step(env.action_space.sample())
-    env.close()
-print(found.hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_equal_seeds_give_equal_episodes_in_every_process():
-    printed = [
-        subprocess.run([sys.executable, "-c", PROGRAM], cwd=TOP, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert printed[0] == printed[1]
-    assert len(printed[0].strip()) == hashlib.sha256().digest_size * 2
-
-
 def test_pictures():
     text = gymnasium.make(ID, render_mode="ansi", **SMALL)
     text.reset(seed=1)
@@ -124,25 +96,6 @@ def test_pictures():
     assert (pixels.render() != first).any()
     with pytest.raises(UsageError, match="render_mode: 'film'"):
         VindiniumEnv(render_mode="film", **SMALL)
-
-
-@pytest.mark.parametrize("kind", ["single", "vector", "aec", "parallel"])
-def test_all_pictures_of_an_environment_have_one_size(kind):
-    options = {"render_mode": "rgb_array", "maps": [generate(1, size=size) for size in (8, 14, 22, 28)]}
-    shapes, sizes = set(), set()
-    if kind == "vector":
-        envs = gymnasium.make_vec(ID, num_envs=4, **options)
-        envs.reset(seed=1)
-        shapes |= {picture.shape for picture in envs.render()}
-        sizes |= set(envs.unwrapped.table.running.games["size"].tolist())
-    else:
-        env = gymnasium.make(ID, **options) if kind == "single" else pettingzoo.make(kind, ID, **options)
-        for seed in range(6):
-            env.reset(seed=seed)
-            shapes.add(env.render().shape)
-            sizes.add(int(env.unwrapped.game["size"][0]))
-    assert len(sizes) > 1
-    assert len(shapes) == 1
 
 
 def test_pictures_can_be_observations():

@@ -17,7 +17,7 @@ from sim.board import tile_text
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, SEATS, mover, row_column
 from sim.rules import step
 from tests.env import reference
-from tests.support.paths import TOP
+from tests.support.paths import SHARED
 from vindibot.base.errors import UsageError
 from vindibot.env.pettingzoo_envs import AGENTS, RoundEnv, TurnEnv
 from vindibot.games.game_record import map_before
@@ -51,21 +51,6 @@ def test_the_length_is_the_callers():
 
 def test_pictures(capsys):
     render_test(lambda **options: make("aec", **options))
-
-
-@pytest.mark.slow
-def test_pettingzoo_measures_it(capsys):
-    from pettingzoo.test import performance_benchmark
-
-    performance_benchmark(make("aec"))
-    assert "Finished" in capsys.readouterr().out
-
-
-def test_spaces_are_the_same_objects():
-    for env in (make("aec"), make("parallel")):
-        for agent in AGENTS:
-            assert env.observation_space(agent) is env.observation_space(agent)
-            assert env.action_space(agent) is env.action_space(agent)
 
 
 @pytest.mark.parametrize("reward", ["lead", "gold", "place", "win"])
@@ -105,29 +90,20 @@ def test_a_round_is_played_in_turn():
 
 # ---- Recorded games ----
 
-ORACLE = TOP.parent / "shared" / "oracle"
-
 
 def recorded(name):
     """The games of the original server in a file that have no crash, and whole rounds."""
-    path = next(
-        (folder / f"{name}.jsonl.gz" for folder in (ORACLE, TOP.parent.parent / "shared" / "oracle") if folder.is_dir()), None
-    )
-    if path is None:
-        return []
-    with gzip.open(path, "rt") as lines:
+    with gzip.open(SHARED / "oracle" / f"{name}.jsonl.gz", "rt") as lines:
         games = [json.loads(line) for line in lines]
     return [game for game in games if "Crash" not in game["moves"] and len(game["moves"]) % PLIES_PER_ROUND == 0]
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded games of the original server are not beside the checkout")
 @pytest.mark.parametrize("name", ["generated", "handmade", "scenario"])
 def test_games_of_the_original_server(name):
     """Every state is that of the record, and rewards and masks are those that its states and moves give."""
-    games = recorded(name)
-    if not games:
-        pytest.skip("there are no recorded games of the original server beside the checkout")
-    for game in games:
+    for game in recorded(name):
         first = to_games(read_game(game["init"]))
         where = map_before(first)
         env = TurnEnv(maps=[where], max_cycles=len(game["moves"]) // PLIES_PER_ROUND, observation="record")

@@ -195,15 +195,11 @@ def test_any_other_number_is_stay():
         ({"rivals": ["net:nobody"]}, "no file of nets 'nobody'"),
         ({"rivals": ["seed"]}, "seed: bots play in gymnasium.make alone"),
         ({"rivals": ["nobody"]}, "a rival is a bot, or one of"),
-        ({"rivals": []}, "at least one rival"),
         ({"observation": "picture"}, "observation: must be"),
-        ({"window": 8}, "window: must be odd"),
-        ({"rounds": 0}, "rounds: must be at least 1"),
         ({"roundz": 3}, "rounds"),
         ({"maps": "nowhere"}, "the sets are training and test"),
         ({"maps": "m1", "size": 10}, "options of the sets of maps"),
         ({"size": 10, "mines": 100}, "no map of size 10"),
-        ({"hero": 1, "learners": 2}, "one learner"),
         ({"num_envs": 0}, "at least 1"),
         ({"render_mode": "human"}, "render_mode: 'human' is unknown here; there are ansi, rgb_array"),
     ],
@@ -237,9 +233,6 @@ def test_wrong_calls_are_named():
 
 
 def test_the_net_of_a_built_in_bot_is_a_rival() -> None:
-    envs = gymnasium.make_vec("vindibot/Vindinium-v0", num_envs=4, rivals=["random", "policy:hunter", "net:learned"])
+    envs = VindiniumVectorEnv(4, rivals=["net:learned"], **SMALL)
     envs.reset(seed=1)
-    for _ in range(5):
-        _, rewards, *_ = envs.step(np.zeros(4, np.int64))
-    assert rewards.shape == (4,)
-    envs.close()
+    assert envs.step(np.zeros(4, np.int64))[1].shape == (4,)

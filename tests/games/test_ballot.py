@@ -28,17 +28,6 @@ def test_the_largest_weighted_sum_wins() -> None:
     assert (ballot.margin_ms, ballot.fallback) == (700.5, False)
 
 
-def test_votes_for_other_directions_than_candidates_are_ignored() -> None:
-    ballot = tally([BallotEntry("mine-finder", 1, [0, 9, 0, 1, 0])], [EAST, STAY], rng())
-    assert ballot.direction == EAST
-    assert ballot.candidates == (STAY, EAST)
-    assert ballot.sums == [0, 0, 0, 1, 0]
-
-
-def test_a_candidate_without_votes_beats_one_that_is_voted_against() -> None:
-    assert tally([BallotEntry("trap", 1, [-1, -1, -1, 0, -1])], range(5), rng()).direction == EAST
-
-
 def test_ties_are_drawn_evenly_and_by_the_seed() -> None:
     entries = [BallotEntry("any", 1, [0, 1, 1, 0, 1])]
     drawn = [tally(entries, range(5), rng(seed)).direction for seed in range(600)]

@@ -22,14 +22,7 @@ from vindibot.viewer.events import event
 def answer(games: Games, hero: int) -> dict[str, Any]:
     """Return the answer of a server to the player of `hero` (1..4)."""
     game = raw(games)
-    url = "http://localhost/api/abcd1234/s3cret/play"
-    return {
-        "game": game,
-        "hero": game["heroes"][hero - 1],
-        "token": "s3cret",
-        "viewUrl": "http://localhost/abcd1234",
-        "playUrl": url,
-    }
+    return {"game": game, "hero": game["heroes"][hero - 1], "token": "s3cret", "viewUrl": "", "playUrl": ""}
 
 
 def stream(states: list[Games]) -> bytes:
@@ -42,12 +35,10 @@ def states() -> list[Games]:
     return states_of(4, plies=40)
 
 
-@pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_saved_answer_is_read(tmp_path: Path, states: list[Games], indent: int | None, whole: bool) -> None:
+def test_a_saved_answer_is_read(tmp_path: Path, states: list[Games], whole: bool) -> None:
     path = tmp_path / "state.json"
-    given = answer(states[13], 2)
-    path.write_text(json.dumps(given if whole else given["game"], indent=indent))
+    path.write_text(json.dumps(answer(states[13], 2), indent=2) if whole else json.dumps(raw(states[13])))
     assert kind_of(path) == "states"
     start = Continuation.read(path, None)
     assert (start.turn, start.hero, start.rounds) == (13, 1, 7)
@@ -104,8 +95,6 @@ def test_a_file_without_a_game_or_with_a_faulty_one_is_refused(tmp_path: Path, s
     path = tmp_path / "what.json"
     for content, message in (
         (b"hello\n", "this is no game"),
-        (b'{"a": 1}', "this is no game"),
-        (b"[]", "this is no game"),
         (b"", "this is no game"),
         (b"id: 4\n\n", "there is no state of a game in it"),
         (b"data: {}\n\n", r"line 1: this is no state of a game"),

@@ -6,7 +6,6 @@ import json
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sim.generator import generate
@@ -39,11 +38,6 @@ def test_a_game_is_chosen_by_number_or_id(two: Path, game: str, found: str) -> N
 def test_the_error_lists_the_games_if_none_is_chosen(two: Path, game: str | None, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         read_game_file(two, game)
-
-
-def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder"):
-        read_game_file(tmp_path, None)
 
 
 def test_records_of_earlier_versions_are_recognised(two: Path) -> None:
@@ -79,7 +73,7 @@ def test_a_recording_and_a_stream_are_read_while_they_are_written(tmp_path: Path
             assert GameHistory.read(path).turn(-1) == last
 
 
-@pytest.mark.parametrize("ratings", [[1], "1200", [1200, None, "x", 1.5, 2], {"a": 1}])
+@pytest.mark.parametrize("ratings", [[1], {"a": 1}])
 def test_data_of_another_program_in_a_record_spoils_nothing(two: Path, tmp_path: Path, ratings: object) -> None:
     """The ratings of the players are no list of four, so they are not known."""
     odd = json.loads(two.read_bytes().splitlines()[0]) | {"id": "odd", "extra": {"elo": ratings, "time_limit_ms": "soon"}}
@@ -125,16 +119,11 @@ def test_a_state_needs_no_turn_and_must_agree_with_itself(tmp_path: Path) -> Non
             assert printed.endswith(f"error: state.json, turn 26: game.heroes[1].{words}, so no game can go on from here\n")
 
 
-@pytest.mark.parametrize("name", ["w.npy", "w.pt", "w.pkl", "w.npz"])
-def test_a_net_in_place_of_a_bot_is_named(tmp_path: Path, name: str) -> None:
-    with (tmp_path / name).open("wb") as file:
-        if name.endswith(".npy"):
-            np.save(file, np.zeros(3))
-        else:
-            file.write(b"\x80\x04x" if name.endswith(".pkl") else b"PK\x03\x04\xff")
+@pytest.mark.parametrize(("name", "head"), [("w.npy", b"\x93NUMPY"), ("w.pt", b"PK\x03\x04\xff"), ("w.pkl", b"\x80\x04x")])
+def test_a_net_in_place_of_a_bot_is_named(tmp_path: Path, name: str, head: bytes) -> None:
+    (tmp_path / name).write_bytes(head)
     for command in (("play", "--bot"), ("arena", "stay"), ("learn", "match", "learned", "--against")):
-        if command[0] != "learn" or not name.endswith(".npz"):
-            code, printed = invoke(tmp_path, *command, name)
-            assert code == 2
-            assert f"{name}: this is a" in printed, printed
-            assert "docs/learn.md" in printed
+        code, printed = invoke(tmp_path, *command, name)
+        assert code == 2
+        assert f"{name}: this is a" in printed, printed
+        assert "docs/learn.md" in printed

@@ -16,7 +16,6 @@ from sim.board import draw
 from sim.events import CRASHED
 from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, RUNNING, Games, equal
 from sim.generator import generate
-from sim.replay import events_of
 from sim.rules import step
 from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
@@ -164,13 +163,6 @@ def test_ballots_have_the_number_of_their_state() -> None:
     for number in range(2, 40, 4):
         history.append(states[number], BALLOT)
     assert list(history.ballots) == list(range(2, 40, 4))
-
-
-def test_events_of_a_recomputed_game_are_those_of_its_moves() -> None:
-    game_map = generate(3, size=10)
-    moves = np.random.default_rng(1).integers(0, 5, 300).tolist()
-    history = GameHistory.of(record_of(game_map, moves))
-    assert history.events()[0].tobytes() == events_of(game_map.new_game(), moves)[0].tobytes()
 
 
 def test_a_history_is_read_from_a_recording_or_a_file_of_records(tmp_path: Path) -> None:

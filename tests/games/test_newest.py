@@ -41,8 +41,6 @@ def test_last_is_the_newest_recording(newest: Path) -> None:
     [
         ["replay", "last"],
         ["explain", "last", "--turn", "12"],
-        ["turn", "last", "--turn", "12", "--bot", "stay"],
-        ["tree", "last", "--turn", "12", "--bot", "searcher", "--depth", "2"],
         ["bench", "stay", "last"],
     ],
     ids=lambda words: words[0],
@@ -50,13 +48,12 @@ def test_last_is_the_newest_recording(newest: Path) -> None:
 def test_the_commands_take_it(newest: Path, words: list[str]) -> None:
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
-    assert "abcd1234" in done.output or newest.name in done.output or words[0] in ("bench", "tree"), done.output
+    assert "abcd1234" in done.output or newest.name in done.output or words[0] == "bench", done.output
 
 
-@pytest.mark.parametrize("words", [["replay", "last"], ["explain", "last", "--turn", "12"]])
-def test_without_a_recording(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, words)
+    done = CliRunner().invoke(main, ["explain", "last", "--turn", "12"])
     assert done.exit_code == 2
     assert "there is no recording in recordings/ of the current folder" in done.output
     assert "vindibot play" in done.output

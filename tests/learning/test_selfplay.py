@@ -16,7 +16,6 @@ import pytest
 
 from behaviours.net.network import load_nets
 from tests.support.commands import begin, command, ended, environment, line_with, run
-from vindibot.learning.selfplay import Selfplay
 
 #: A small run: three pieces of one thread.
 SMALL = ("--decisions", "40000", "--threads", "1", "--hidden", "16", "--seed", "3", "--against", "stay")
@@ -82,14 +81,6 @@ async def test_a_folder_has_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_run_does_not_begin_in_a_folder_that_has_just_been_locked(tmp_path: Path) -> None:
-    with Selfplay.locked(tmp_path):
-        said = selfplay(tmp_path, str(tmp_path), *SMALL, code=2)
-    assert "another vindibot learn trains this run" in said
-    assert not os.listdir(tmp_path)
-
-
-@pytest.mark.slow
 async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
     words = ["--decisions", "100000000", "--threads", "1", "--hidden", "16", "--against", "stay"]
     process = await begin(tmp_path, "learn", "selfplay", "mine", *words)
@@ -147,13 +138,11 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mine", "--hidden", "20"], "multiple of 16"),
         (["mine", "--set", "colour=3"], "the names are"),
         (["mine", "--set", "discount=2"], "discount"),
         (["full", "--minutes", "1"], "is there already"),
         (["none", "--resume"], "run.npz is missing"),
         (["mine", "--resume", "--seed", "3"], "with its own settings"),
-        (["mine", "--from", "full/file"], "no file of nets"),
         (["mine", "--rivals", "nowhere.npz"], "cannot be read"),
         (["mine", "--against", "nobody"], "there is no bot"),
     ],

@@ -12,15 +12,18 @@ from rich.console import Console
 
 from tests.review.conftest import PLIES, TURNS
 from tests.support.arenabots import schedule
+from tests.support.reviewed import REVIEW, SAMPLE
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.games import play_task
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.config.files import shipped
 from vindibot.games.files.game_files import records_path
-from vindibot.games.files.review import read_review, read_reviews
+from vindibot.games.files.review import losses_by_bot, read_review, read_reviews
+from vindibot.games.history import GameHistory
+from vindibot.games.protocol import Player
 from vindibot.review import review_run
 from vindibot.review.command import run_review
-from vindibot.review.report import many_games
+from vindibot.review.report import many_games, show_profile, show_review
 from vindibot.testing import best_moves, view
 
 #: Number of plies that are played out per turn.
@@ -39,6 +42,7 @@ def test_a_recording_is_reviewed_beside_the_file(recording: Path, console: Conso
     assert recording.read_bytes() == before
     assert "mean loss per move, in gold" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if not line.startswith("the review is in"))
+    assert "…" not in printed
     output = recording.with_name("game.review.jsonl")
     found = read_review(output)
     assert found is not None
@@ -197,3 +201,15 @@ def test_a_game_that_could_not_be_played_is_in_no_profile(tmp_path: Path) -> Non
     for path in (results, records_path(results)):
         assert [record.id for record in many_games(path).records] == played
         assert [record.id for record in many_games(path, 1).records] == played[:1]
+
+
+def test_long_names_are_not_cut_at_80_columns(console: Console) -> None:
+    names = tuple(f"a-bot-with-a-name-of-many-letters-{number}" for number in range(4))
+    history = GameHistory.read(SAMPLE)
+    history.players = tuple(map(Player, names))
+    show_review(console, history, REVIEW, 2)
+    show_profile(console, losses_by_bot([(block, names, REVIEW.turns, 1200) for block in range(4)]), 4)
+    printed = console.export_text()
+    assert "…" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "bot                 moves  loss/move          95 %  inaccur.  mistakes  blunders" in printed

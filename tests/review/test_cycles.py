@@ -99,11 +99,6 @@ def test_in_a_cycle_the_playouts_go_to_the_end_of_the_game(position: TurnPositio
     assert review_turn(position, reviewer(5)) == review_turn(position, reviewer(0))
 
 
-def test_elsewhere_the_playouts_have_their_length() -> None:
-    position = standoff(4)
-    assert review_turn(position, reviewer(5)).values != review_turn(position, reviewer(0)).values
-
-
 def recorded() -> Iterator[GameRecord]:
     """Yield the recorded stand-offs. Their file has an older format."""
     for line in RECORDED.read_text().splitlines():

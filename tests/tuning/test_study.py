@@ -47,18 +47,6 @@ def values_of(study: TuneStudy) -> list[tuple[float | None, dict[str, float]]]:
 
 
 @pytest.mark.slow
-def test_ruined_parameters_come_back(tmp_path: Path) -> None:
-    """Three parameters cost 120 points each."""
-    game = known_game()
-    study = play(begin(settings(**FEW | {"games": 840}), ruined_bot(tmp_path, RUINED), tmp_path / "study.jsonl"), game)
-    before, after = strengths(study, game)
-    assert study.finished
-    assert before == pytest.approx(-360)
-    assert after > 0.4 * before
-    assert game.played == 840
-
-
-@pytest.mark.slow
 def test_three_of_25_parameters_come_back(tmp_path: Path) -> None:
     """The study is interrupted twice."""
     game, path = known_game(), tmp_path / "study.jsonl"
