@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor, Future
 from functools import partial
 from typing import Any, TypeVar
 
-from pebble import ProcessExpired, ProcessFuture, ProcessPool
+from pebble import CONSTS, ProcessExpired, ProcessFuture, ProcessPool
 
 from vindibot.base.errors import VindibotError
 from vindibot.base.orphans import adopt_orphans, children, die_with_parent, end_descendants, name_process
@@ -25,6 +25,9 @@ from vindibot.engine.worker_process import code_words
 
 #: The name of the processes, as ``ps`` shows it.
 NAME = "vindibot-job"
+#: Seconds that a process waits for a lock of the pool. If a process was killed while it had the lock, all others end after twice
+#: this time, and then the pool is broken.
+CONSTS.channel_lock_timeout = 10
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
