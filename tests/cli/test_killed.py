@@ -202,7 +202,7 @@ def called(processes: list[psutil.Process], name: str) -> list[psutil.Process]:
     [
         (turn, "vindibot-worker"),
         (bench, "vindibot-worker"),
-        (check_once, "vindibot-trial"),
+        (check_once, "vindibot-worker"),
         (review, jobs.NAME),
     ],
 )
@@ -223,7 +223,6 @@ def test_a_child_that_is_killed_is_replaced(
         others = children_when(is_busy, process)
         for one in called(others, server) if server else []:
             one.kill()
-        # Not one that waits for work: it holds the lock of the pool, which waits a minute until it makes another one.
         max(called(others, child), key=lambda one: sum(one.cpu_times()[:2])).kill()
         told = process.communicate(timeout=100)[0]
         assert process.returncode == 0, told

@@ -15,7 +15,7 @@ from tests.support.commands import command, environment, recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
-from vindibot.engine.failures import OutOfTime, location, own_traceback
+from vindibot.engine.runner import OutOfTime, location, own_traceback
 from vindibot.games.files.recording import read_recording
 
 TRAITS = """\

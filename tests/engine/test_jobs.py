@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import psutil
 import pytest
+from pebble.pool.channel import WorkerChannel
 
 from tests.support.paths import TOP
 from tests.support.waiting import is_alive, until
@@ -53,6 +56,13 @@ def hang_in_kernel(_: object) -> None:
     ctypes.PyDLL(None).sleep(600)
 
 
+def die_with_lock(_: object) -> None:
+    """End the process while it has the lock of the pool."""
+    channel = next(thing for thing in gc.get_objects() if isinstance(thing, WorkerChannel))
+    assert channel.mutex.acquire(timeout=WAIT)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def leave_process(file: Path) -> None:
     """Start a process in a session of its own that a signal does not end, and hang."""
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
@@ -79,6 +89,15 @@ def test_only_the_job_of_a_process_that_ends_fails(pool: JobPool, code: int, wor
         bad.result(WAIT)
     with pytest.raises(JobError, match=r"(?s)test_jobs.py.*in divide.*ZeroDivisionError"):
         pool.submit(divide, 0, WAIT).result(WAIT)
+
+
+@pytest.mark.slow_faults
+def test_pool_goes_on_after_the_end_of_a_process_that_had_its_lock(pool: JobPool) -> None:
+    with pytest.raises(JobEndedError, match="SIGKILL"):
+        pool.submit(die_with_lock, None, WAIT).result(WAIT)
+    with pytest.raises(BrokenExecutor):
+        pool.submit(square, 2, WAIT).result(30.0)
+    assert pool.submit(square, 3, WAIT).result(WAIT) == 9
 
 
 async def test_late_job_is_killed_with_all_it_has_started(pool: JobPool, tmp_path: Path) -> None:

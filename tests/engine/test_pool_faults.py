@@ -13,10 +13,10 @@ from structlog.testing import capture_logs
 
 from tests.support.pools import STAY, all_ready, ask, pool_of, statuses, trait
 from tests.support.waiting import until
+from vindibot.engine.agent import rehearse
 from vindibot.engine.forkserver import NAME
 from vindibot.engine.health import STRIKES
 from vindibot.engine.pool import Pool
-from vindibot.engine.rehearsal import rehearse
 from vindibot.engine.workers import PoolWorker
 
 

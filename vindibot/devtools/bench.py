@@ -25,8 +25,7 @@ from vindibot.config.files import short
 from vindibot.devtools.explanation import trait_table
 from vindibot.devtools.rerun import traits_of
 from vindibot.engine.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Asker
-from vindibot.engine.failures import debug_command
-from vindibot.engine.runner import Vote
+from vindibot.engine.runner import Vote, debug_command
 from vindibot.engine.trial import TrialPosition
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import BallotEntry, tally

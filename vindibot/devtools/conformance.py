@@ -24,7 +24,8 @@ from sim.rules import step
 from vindibot.base.errors import VindibotError
 from vindibot.base.text import printable_lines
 from vindibot.config.bots import import_path
-from vindibot.engine.trial import MOST_ANSWERS, Response, Trial, TrialPosition, ask
+from vindibot.engine.asking import Trial
+from vindibot.engine.trial import MOST_ANSWERS, Response, TrialPosition, ask
 
 #: Seconds that a trait may take for a turn: the usual limit of a server.
 LIMIT = 1.0

@@ -33,9 +33,8 @@ from vindibot.config.load import Config
 from vindibot.config.settings import PlaySettings, cores
 from vindibot.config.signature import build
 from vindibot.devtools.conformance import usual
-from vindibot.engine.agent import Agent, voters
+from vindibot.engine.agent import Agent, rehearse, voters
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.rehearsal import rehearse
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry
 

@@ -20,7 +20,7 @@ from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TI
 from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
 from vindibot.base.text import printable, weight_text
-from vindibot.engine.failures import debug_command
+from vindibot.engine.runner import debug_command
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.game_files import kind_of
 from vindibot.games.files.recorded_turn import choose_turn

@@ -42,11 +42,10 @@ from vindibot.devtools.explanation import (
     votes_table,
 )
 from vindibot.devtools.watching import run_at_each_change
-from vindibot.engine import failures, runner
+from vindibot.engine import runner
 from vindibot.engine.asking import LIMIT_WITH_NODES, SECONDS, Asker, Traits, interrupts
-from vindibot.engine.failures import OutOfTime, own_traceback
 from vindibot.engine.health import TraitHealth, ballot_entry
-from vindibot.engine.runner import Vote, failure, parse_answer
+from vindibot.engine.runner import OutOfTime, Vote, failure, own_traceback, parse_answer
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.files.game_files import kind_of, read_game_file
@@ -291,7 +290,7 @@ def _time_limit(limit: float | None) -> Iterator[None]:
                 end()
                 return
             frame = frame.f_back
-        if innermost is not None and innermost.f_code.co_filename not in (runner.__file__, failures.__file__, __file__):
+        if innermost is not None and innermost.f_code.co_filename not in (runner.__file__, __file__):
             raise OutOfTime(f"no answer after {limit:g} s")
 
     before = signal.signal(signal.SIGALRM, interrupt)

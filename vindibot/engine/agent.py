@@ -2,6 +2,10 @@
 
 The agent first computes a fallback move, for the case that no vote comes in time. Then the traits vote. At the deadline the agent
 sums their votes. The agent stores the recent states that traits see, so nothing is lost when a worker process is replaced.
+
+Some work is done only at the first use: Python imports modules (numba imports `numpy.ma` for the first argument of a kernel),
+traits compile functions of their own, a new process copies its memory. So `rehearse` uses everything once before the first turn
+of a game. On a small machine on which several bots start, this may take longer than the time limit of a turn.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -18,8 +22,10 @@ import structlog
 from behaviours.base import RECENT_TURNS, Budget, View
 from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
-from sim.game import GAME, STAY, Games
+from sim.game import GAME, PLIES_PER_ROUND, STAY, Games, copy_of
+from sim.generator import generate
 from sim.maps import Map, map_of
+from sim.rules import step
 from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.config.bots import Bot
 from vindibot.engine.deadline import Deadline
@@ -28,12 +34,15 @@ from vindibot.engine.inline import Inline
 from vindibot.engine.runner import Vote, run
 from vindibot.games.ballot import Ballot, BallotEntry, tally
 from vindibot.games.notes import NoteLimit
+from vindibot.games.protocol import Player, encode_json, from_games, read_game, to_games
 
 log = structlog.get_logger("vindibot.engine.agent")
 
 #: The traits, with weights, that choose the move if no vote comes in time. The hero drinks if its life is low, and otherwise goes
 #: to a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
+#: A rehearsal: the search budget of each trait in nodes, and the rounds of the made-up game before the rehearsed turn.
+REHEARSAL_NODES, REHEARSAL_ROUNDS = 200, 6
 
 
 class Voters(Protocol):
@@ -163,7 +172,7 @@ def fallback(view: View) -> int:
 
 def health_records(bot: Bot, strikes: int, *, all_prints: bool = False) -> list[TraitHealth]:
     """Return new health records of a bot's traits. After `strikes` failures, a trait is benched: it is not asked any more."""
-    return [TraitHealth.of(spec.label, spec.weight, one, strikes, all_prints=all_prints) for spec, one in bot.build()]
+    return [TraitHealth.of(spec.label, spec.weight, trait, strikes, all_prints=all_prints) for spec, trait in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
@@ -198,3 +207,29 @@ def voters(
     records = health_records(bot, strikes, all_prints=all_prints)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)
+
+
+async def rehearse(voters: Voters) -> None:
+    """Rehearse a turn in this process, and in each worker of `voters`, which have been started. Then begin a new game.
+
+    The traits vote on a state of a made-up game. Their votes and failures count for nothing.
+    """
+    games, recent = _rehearsed_turn()
+    state = read_game(encode_json(from_games(games, game_id="rehearsal", players=[Player("")] * 4)))
+    view = View(to_games(state), 0, recent=recent)
+    move = fallback(view)
+    await voters.rehearse(view, nodes=REHEARSAL_NODES)
+    tally([], view.moves, lambda: view.rng("tie"), fallback=move)
+    voters.begin_game()
+
+
+@cache
+def _rehearsed_turn() -> tuple[Games, Games]:
+    """Return a state of a game with random moves, in which hero 1 is to move, and the states on its turns before."""
+    games = generate(1).new_game()
+    rng, before = np.random.default_rng(1), []
+    for ply, move in enumerate(rng.integers(0, 5, PLIES_PER_ROUND * REHEARSAL_ROUNDS).tolist()):
+        if ply % PLIES_PER_ROUND == 0:
+            before.append(copy_of(games))
+        step(games, 0, move)
+    return games, np.concatenate(before)

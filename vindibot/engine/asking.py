@@ -1,6 +1,6 @@
-"""Votes of traits outside of a game, such as on a recorded turn: in a worker process, which may hang or end.
+"""Traits that are asked outside of a game: for their votes on a recorded turn, or on trial.
 
-If the worker hangs or ends, the vote of the trait that was running says so, and the other traits are asked in a new worker. On a
+They run in a worker process, which may hang or end. Then the answer says so, and the next request starts a new worker. On a
 system that cannot run child processes, the traits run in this process.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import pickle
 import re
 import signal
@@ -16,9 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing import current_process
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from behaviours.base import Behaviour, View
 from sim.game import DIRECTIONS
@@ -27,12 +30,15 @@ from vindibot.base.errors import VindibotError
 from vindibot.base.system import supports_children, warn_of_traits_here
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.traits import TraitSpec
-from vindibot.engine.failures import line_of
+from vindibot.engine.deadline import stopping
 from vindibot.engine.health import TraitHealth
-from vindibot.engine.inline import Inline
-from vindibot.engine.parts import PartsLayout
-from vindibot.engine.runner import Vote, run
+from vindibot.engine.inline import STUCK, Inline
+from vindibot.engine.runner import Vote, line_of, run
+from vindibot.engine.trial import Response, TrialPosition, ask
 from vindibot.games.ballot import Ballot, BallotEntry, tally
+
+if TYPE_CHECKING:
+    from vindibot.engine.worker import TraitProcess
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
@@ -54,34 +60,116 @@ _STACK = re.compile(
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
 
-class Asker:
+class TraitWorker:
+    """Traits in a worker process that one thread asks, for a ``with`` block. After its end, the next request starts it again.
+
+    `plans` has the arguments of a `vindibot.engine.worker.TraitPlan` per trait. The traits can be imported from `folders`. Raises
+    `VindibotError` if the process cannot build the traits; the message begins with `complaint`. On a system that cannot run child
+    processes, no process is started.
+    """
+
+    def __init__(self, plans: Sequence[tuple[Any, ...]], folders: Sequence[str], complaint: str = "") -> None:
+        self._plans, self._folders, self._complaint = plans, folders, complaint
+        self._process: TraitProcess | None = None
+        self._shown = self._number = 0
+        self._took = 0.0
+
+    def __enter__(self) -> Self:
+        if supports_children():
+            self._started()
+        else:
+            warn_of_traits_here()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+
+    def _started(self) -> TraitProcess:
+        """Return the process, which has built the traits."""
+        from vindibot.engine.worker import WORKER, TraitPlan, TraitProcess
+        from vindibot.engine.worker_process import WorkerEnded, WorkerLate
+
+        if self._process is not None:
+            return self._process
+        if current_process().name == WORKER:
+            raise VindibotError("the program has no `if __name__ == '__main__':` above the code that runs the trait")
+        self._process = TraitProcess([TraitPlan(*plan) for plan in self._plans], self._folders, captures=False)
+        self._shown = 0
+        try:
+            problem = pickle.loads(self._process.start().receive(BUILD_SECONDS))
+        except (WorkerEnded, WorkerLate, OSError, EOFError) as error:
+            problem = str(error)
+        if problem:
+            self.end()
+            raise VindibotError(f"{self._complaint}{problem}")
+        return self._process
+
+    def _request(self, view: View, traits: Sequence[int], seconds: float | None, limit: float, *, trial: bool = False) -> Any:
+        """Return the answer to a request (see `vindibot.engine.worker.serve`), or None if the process has ended.
+
+        The stop word is set after `seconds` seconds (None: never). If there is no answer after `limit` seconds, the process ends.
+        """
+        from vindibot.engine.worker import TurnRequest, encode_turn
+        from vindibot.engine.worker_process import WorkerEnded, WorkerLate
+
+        process = self._started()
+        self._number += 1
+        began = time.monotonic()
+        turn = self._number, encode_turn(view), view.me, limit, view.budget.nodes, view.seed, traits
+        process.ask(TurnRequest(*turn, "trial", seconds) if trial else TurnRequest(*turn))
+        try:
+            if not trial and seconds is not None:
+                with contextlib.suppress(WorkerLate):
+                    return pickle.loads(process.receive(min(limit, seconds)))
+                process.memory.stop[0] = 1
+            return pickle.loads(process.receive(limit + KILL_AFTER - (time.monotonic() - began)))
+        except WorkerLate:  # it cannot end itself
+            process.close()
+        except WorkerEnded:
+            pass
+        finally:
+            self._took = time.monotonic() - began
+        return None
+
+    def _ended(self) -> tuple[bool, str, str]:
+        """End the process. Return whether it ended because its time was over, its end in words, and its stack (`show_output`)."""
+        ending = self._process.ending if self._process is not None else None
+        return ending is not None and ending.kind in ("time", "stopped"), f"its process ended with {ending}", self.end()
+
+    def _new_output(self) -> str:
+        """Return what the process has printed since the last call."""
+        if self._process is None:
+            return ""
+        self._process.take()
+        text = self._process.output.decode(errors="replace")
+        new, self._shown = text[self._shown :], len(text)
+        return new
+
+    def show_output(self) -> str:
+        """Print what the traits have printed since the last call. Return the stack that the process has printed, if any."""
+        new = self._new_output()
+        sys.stdout.write(_STACK.sub("", new))
+        return "".join(stack for stack in _STACK.findall(new) if stack)
+
+    def end(self) -> str:
+        """End the process, and print its output; see `show_output`."""
+        if self._process is not None:
+            self._process.close()
+        stack = self.show_output()
+        self._process = None
+        return stack
+
+
+class Asker(TraitWorker):
     """Asks traits on one view after the other, for a ``with`` block. What the traits print is printed after each answer.
 
     `traits` are traits of the bot `bot`, with their specifications. Raises `VindibotError` if a worker cannot build them.
     """
 
     def __init__(self, bot: Bot, traits: Traits) -> None:
-        self._folders, self._specs = bot.folders, [spec for spec, _ in traits]
+        plans = [(spec.class_path, dict(spec.parameters)) for spec, _ in traits]
+        super().__init__(plans, bot.folders, "a worker process could not build the traits: ")
         self._behaviours = [behaviour for _, behaviour in traits]
-        self._worker: _Worker | None = None
-
-    def __enter__(self) -> Self:
-        if supports_children():
-            self._worker = _Worker(self._specs, self._folders)
-        else:
-            warn_of_traits_here()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._end()
-
-    def _end(self) -> str:
-        """End the worker, print what the traits have printed, and return the stack that the process has printed, if any."""
-        worker, self._worker = self._worker, None
-        if worker is None:
-            return ""
-        worker.process.close()
-        return worker.show_output()
 
     def votes(self, view: View, traits: Sequence[int], *, seconds: float | None, limit: float) -> list[Vote]:
         """Return the last vote of each of the traits with these numbers, in the order of `traits`.
@@ -94,20 +182,26 @@ class Asker:
             return self._votes_in_process(view, traits, seconds, limit)
         votes: dict[int, Vote] = {}
         while left := [number for number in traits if number not in votes]:
-            self._worker = worker = self._worker or _Worker(self._specs, self._folders)
-            if not worker.ask(view, left, votes, seconds, limit):
-                running = worker.running if worker.running in left else left[0]
-                late, ending = worker.late, worker.process.ending
-                where = line_of(self._end(), self._behaviours[running])
-                words = f"no answer after {limit:g} s" if late else f"its process ended with {ending}"
-                words += f" ({where})" if where else ""
-                ms = 1000 * min(limit, worker.seconds)
+            answer = self._request(view, left, seconds, limit)
+            assert self._process is not None
+            memory = self._process.memory
+            for trait in left:
+                vote = memory.get(self._number, trait)
+                if vote is not None and vote.final:
+                    votes[trait] = vote
+            if answer is None:
+                running = int(memory.running[0]) if int(memory.running[0]) in left else left[0]
+                late, words, stack = self._ended()
+                words = f"no answer after {limit:g} s" if late else words
+                if where := line_of(stack, self._behaviours[running]):
+                    words += f" ({where})"
+                ms = 1000 * min(limit, self._took)
                 votes[running] = Vote(running, None, ms, True, "late" if late else "killed", words)
             elif any(vote.note.startswith("BdbQuit") for vote in votes.values()):  # a worker has no terminal
-                worker.skip_output()
+                self._new_output()
                 return ask_here([(number, self._behaviours[number]) for number in traits], view, seconds)
             else:
-                worker.show_output()
+                self.show_output()
         return [votes[number] for number in traits]
 
     def _votes_in_process(self, view: View, traits: Sequence[int], seconds: float | None, limit: float) -> list[Vote]:
@@ -123,75 +217,46 @@ class Asker:
         return votes
 
 
-class _Worker:
-    """A worker for an `Asker`, with its shared memory.
+class Trial(TraitWorker):
+    """Asks one trait for its `Response` to positions, for a ``with`` block. When its process ends, its output is printed.
 
-    `running` is the trait that ran last. `late` says that its time was over. `seconds` is the time of the last request.
+    The trait can be imported from `folders`. Raises `VindibotError` if a worker cannot build it.
     """
 
-    def __init__(self, specs: Sequence[TraitSpec], folders: Sequence[str]) -> None:
-        from vindibot.engine import forkserver, worker
-        from vindibot.engine.worker_process import WorkerEnded, WorkerLate, WorkerProcess
+    def __init__(self, trait: Behaviour, folders: Sequence[str]) -> None:
+        self.trait, kind = trait, type(trait)
+        program = getattr(sys.modules["__main__"], "__file__", None) if kind.__module__ == "__main__" else None
+        super().__init__([(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"), program or "")], folders)
 
-        memory = forkserver.CONTEXT.RawArray("B", worker.WorkerMemory.size(len(specs)))
-        plans = [worker.TraitPlan(spec.class_path, dict(spec.parameters)) for spec in specs]
-        setup = worker.WorkerSetup(plans, folders, 0, memory, None, PartsLayout((), 1), captures=False)
-        self.memory = worker.WorkerMemory(memory)
-        self.process = WorkerProcess(forkserver.CONTEXT, worker.serve, setup, name=worker.WORKER)
-        self.seconds, self.late, self._shown, self._number = 0.0, False, 0, 0
+    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
+        """Return the response of the trait to a position, with a budget of `nodes` nodes (None: no limit).
+
+        `stop_after` is as in `vindibot.engine.trial.ask`. If there is no answer after `timeout` seconds, the process ends.
+        """
+        if not supports_children():
+            return self._ask_in_thread(position, nodes, stop_after, timeout)
+        response: Response | None = self._request(position.view(nodes), [0], stop_after, timeout, trial=True)
+        if response is not None:
+            return response
+        late, words, _ = self._ended()
+        return _hung(timeout) if late else Response(problem=words, died=True)
+
+    def _ask_in_thread(self, position: TrialPosition, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
+        """Return the response of the trait, which runs on in a thread of this process if it hangs."""
+        responses: list[Response] = []
+        work = partial(lambda view: responses.append(ask(self.trait, view, stop_after)), position.view(nodes))
+        thread = threading.Thread(target=work, name="vindibot-trial", daemon=True)
+        faulthandler.dump_traceback_later(timeout + STUCK, exit=True)
         try:
-            problem = pickle.loads(self.process.start().receive(BUILD_SECONDS))
-        except (WorkerEnded, WorkerLate) as error:
-            problem = error.message
-        if problem:
-            self.process.close()
-            raise VindibotError(f"a worker process could not build the traits: {problem}")
-
-    @property
-    def running(self) -> int:
-        return int(self.memory.running[0])
-
-    def ask(self, view: View, traits: Sequence[int], votes: dict[int, Vote], seconds: float | None, limit: float) -> bool:
-        """Add the final votes of these traits to `votes`. Return False if the worker has ended or was killed."""
-        from vindibot.engine.worker import TurnRequest, encode_turn
-        from vindibot.engine.worker_process import WorkerEnded, WorkerLate
-
-        self._number += 1
-        began = time.monotonic()
-        self.memory.stop[0] = 0
-        request = TurnRequest(self._number, encode_turn(view), view.me, limit, view.budget.nodes, view.seed, traits)
-        self.process.send(pickle.dumps(request))
-        answered = True
-        try:
-            with contextlib.suppress(WorkerLate):
-                self.process.receive(min(limit, limit if seconds is None else seconds))
-                return True
-            self.memory.stop[0] = 1
-            self.process.receive(limit + KILL_AFTER - (time.monotonic() - began))
-        except WorkerLate:
-            answered, self.late = False, True
-        except WorkerEnded as ended:
-            answered, self.late = False, ended.ending.kind == "time"
+            thread.start()
+            thread.join(timeout)
         finally:
-            self.seconds = time.monotonic() - began
-            for trait in traits:
-                vote = self.memory.get(self._number, trait)
-                if vote is not None and vote.final:
-                    votes[trait] = vote
-        return answered
+            faulthandler.cancel_dump_traceback_later()
+        return responses[0] if responses else _hung(timeout)
 
-    def skip_output(self) -> str:
-        """Return what the process has printed since the last call."""
-        text = self.process.output.decode(errors="replace")
-        new, self._shown = text[self._shown :], len(text)
-        return new
 
-    def show_output(self) -> str:
-        """Print what the traits have printed since the last call. Return the stack that the process has printed, if any."""
-        self.process.take()
-        new = self.skip_output()
-        sys.stdout.write(_STACK.sub("", new))
-        return "".join(stack for stack in _STACK.findall(new) if stack)
+def _hung(timeout: float) -> Response:
+    return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
 
 
 def ask_here(traits: Sequence[tuple[int, Behaviour]], view: View, seconds: float | None) -> list[Vote]:
@@ -205,19 +270,6 @@ def ask_here(traits: Sequence[tuple[int, Behaviour]], view: View, seconds: float
         if interrupted():
             raise KeyboardInterrupt
     return [votes[number] for number, _ in traits]
-
-
-@contextmanager
-def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Set the stop word of a view's budget `seconds` seconds after the block begins (None: never), unless the block has ended."""
-    timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
-    timer.daemon = True
-    if seconds is not None:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 @contextmanager

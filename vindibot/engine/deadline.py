@@ -1,6 +1,7 @@
 """The deadline of a move: the server's time limit less the network time and a safety margin. Late decisions widen the margin.
 
-`Deadline` computes the deadline. `StopWord` sets the stop word, a number that tells the traits in this process to stop.
+`Deadline` computes the deadline. `StopWord` and `stopping` set the stop word, a number that tells the traits in this process to
+stop.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ import math
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from behaviours.base import View
 
 #: Number of past turns whose overruns count. An overrun is the time from the deadline of a turn to the decision.
 OVERRUN_WINDOW = 50
@@ -121,3 +126,16 @@ class StopWord:
                 self._wakes = min(self._moment, now + self._pause)
                 self._changed.wait(self._wakes - now)
             self._thread = None
+
+
+@contextmanager
+def stopping(view: View, seconds: float | None) -> Iterator[None]:
+    """Set the stop word of a view's budget `seconds` seconds after the block begins (None: never), unless the block has ended."""
+    timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

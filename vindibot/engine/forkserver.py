@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing import forkserver, get_context, resource_tracker, spawn
@@ -29,17 +30,33 @@ from vindibot.base.orphans import adopt_orphans, die_with_parent, end_descendant
 NAME = "vindibot-fork"
 #: The environment variable with the parameters of `_load` as JSON. The server removes it.
 VARIABLE = "VINDIBOT_FORKSERVER"
+#: Seconds until another attempt to start a process.
+PAUSES = (0.05, 0.2, 0.5)
 #: The folder of this project.
 _TOP = Path(os.path.abspath(__file__)).parents[2]  # noqa: PTH100  # `resolve` would follow links
 
 
-class Context(ForkServerContext):
-    """The context of `multiprocessing` whose processes the fork server forks. The first process starts the server."""
+class Process(ForkServerProcess):
+    """A process that the fork server forks. If the server does not run, it is started first."""
 
-    def Process(self, *args: Any, **options: Any) -> ForkServerProcess:  # type: ignore[override]  # noqa: N802
-        """Return a process that has not started yet. For the arguments see `multiprocessing.Process`."""
-        start()
-        return ForkServerProcess(*args, **options)
+    def start(self) -> None:
+        """Start the process. If somebody has just killed the server, it may still seem to run, so try again."""
+        for pause in (*PAUSES, None):
+            start()
+            try:
+                super().start()
+            except (ConnectionError, EOFError):
+                if pause is None:
+                    raise
+                time.sleep(pause)
+            else:
+                return
+
+
+class Context(ForkServerContext):
+    """The context of `multiprocessing` whose processes the fork server forks."""
+
+    Process = Process
 
 
 CONTEXT = Context()

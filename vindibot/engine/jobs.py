@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
@@ -26,8 +27,8 @@ from vindibot.engine.worker_process import code_words
 #: The name of the processes, as ``ps`` shows it.
 NAME = "vindibot-job"
 #: Seconds that a process waits for a lock of the pool. If a process was killed while it had the lock, all others end after twice
-#: this time, and then the pool is broken.
-CONSTS.channel_lock_timeout = 10
+#: this time.
+CONSTS.channel_lock_timeout = 5
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -50,16 +51,22 @@ class JobPool:
             CONTEXT.Lock()
         except (ImportError, OSError) as problem:
             raise VindibotError(f"jobs in processes need semaphores, which lie in /dev/shm: {problem}") from None
-        self._pool = ProcessPool(workers, initializer=_begin, initargs=(prepare,), context=CONTEXT)
+        self._new_pool = partial(ProcessPool, workers, initializer=_begin, initargs=(prepare,), context=CONTEXT)
+        self._pool = self._new_pool()
+        self._lock, self._ended = threading.Lock(), False
 
     def submit(self, function: Callable[[Argument], Result], argument: Argument, seconds: float) -> Future[Result]:
         """Run ``function(argument)`` in a process. If it takes longer than `seconds`, the process is killed.
 
-        The future fails with `JobError`, or with `BrokenExecutor` if processes end before they take jobs. If that has happened
-        before, this method raises `BrokenExecutor`. A job that has begun cannot be cancelled.
+        The future fails with `JobError`, or with `BrokenExecutor` if processes end before they take jobs. Then the next job gets
+        new processes. Raises `BrokenExecutor` if no process can be started. A job that has begun cannot be cancelled.
         """
         try:
-            job = self._pool.schedule(_run, (function, argument), timeout=seconds)
+            with self._lock:
+                if not (self._ended or self._pool.active):
+                    self._pool.stop()
+                    self._pool = self._new_pool()
+                job = self._pool.schedule(_run, (function, argument), timeout=seconds)
         except (OSError, RuntimeError) as problem:
             raise BrokenExecutor(f"no process can be started: {problem.__cause__ or problem}") from None
         future: _JobFuture[Result] = _JobFuture(job)
@@ -68,11 +75,13 @@ class JobPool:
 
     def kill(self) -> None:
         """Kill all processes with their jobs."""
+        self._ended = True
         self._pool.stop()
         self._pool.join()
 
     def close(self) -> None:
         """End the processes after the last job."""
+        self._ended = True
         self._pool.close()
         self._pool.join()
 

@@ -16,6 +16,7 @@ import contextvars
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import structlog
 
@@ -284,7 +285,8 @@ class Pool:
 
     def _send(self, worker: PoolWorker, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
         limit = max(0.0, turn.deadline - time.monotonic()) + self.grace
-        worker.send(TurnRequest(turn.number, turn.games, turn.view.me, limit, turn.nodes, turn.view.seed, traits, helps))
+        kind: Literal["votes", "parts"] = "parts" if helps else "votes"
+        worker.send(TurnRequest(turn.number, turn.games, turn.view.me, limit, turn.nodes, turn.view.seed, traits, kind))
 
     # -- `WorkerEvents` --
 

@@ -1,23 +1,15 @@
-"""The trial of a trait: its reaction to positions, with all its answers, its failure, and what it changed in its view.
+"""The trial of a trait: its reaction to a position, with all its answers, its failure, and what it changed in its view.
 
-The trait runs in a worker process. On a system that cannot run child processes, it runs in this process.
+`ask` runs the trait in this process, `vindibot.engine.asking.Trial` in a worker process.
 """
 
 from __future__ import annotations
 
-import faulthandler
-import pickle
-import runpy
-import sys
-import threading
 import time
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from inspect import isgenerator
-from types import ModuleType, TracebackType
-from typing import Any, Self
 
 import numpy as np
 
@@ -25,9 +17,7 @@ from behaviours.base import Behaviour, Budget, View
 from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
-from vindibot.base.errors import VindibotError
-from vindibot.base.system import supports_children, warn_of_traits_here
-from vindibot.engine.asking import BUILD_SECONDS, stopping
+from vindibot.engine.deadline import stopping
 from vindibot.engine.runner import parse_answer
 
 #: Largest number of answers that are taken from an anytime trait on one position.
@@ -161,125 +151,3 @@ def _message(error: BaseException) -> str:
 def _plain(text: str) -> str:
     """Return the beginning of a text, without characters that cannot be encoded."""
     return text[:LONGEST_TEXT].encode(errors="replace").decode()
-
-
-# ---- In a worker process ----
-
-_serving = False  # whether this process is one that `serve` runs in
-#: Where children cannot run: seconds after its limit until a trait that hangs ends this process.
-STUCK = 5.0
-
-
-class Trial:
-    """A trait in a worker process, for a ``with`` block. When the process ends, what the trait has printed is printed.
-
-    The trait can be imported from `folders`. Raises `VindibotError` if the process cannot build the trait.
-    """
-
-    def __init__(self, trait: Behaviour, folders: Sequence[str]) -> None:
-        self.trait, self._folders = trait, folders
-        self._process: Any = None
-
-    def __enter__(self) -> Self:
-        if supports_children():
-            self._start()
-        else:
-            warn_of_traits_here()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.end()
-
-    def _start(self) -> None:
-        from vindibot.engine import forkserver
-        from vindibot.engine.worker import TraitPlan
-        from vindibot.engine.worker_process import WorkerEnded, WorkerLate, WorkerProcess
-
-        if _serving:
-            raise VindibotError("the program has no `if __name__ == '__main__':` above the code that runs the trait")
-        kind = type(self.trait)
-        file = getattr(sys.modules["__main__"], "__file__", None) if kind.__module__ == "__main__" else None
-        plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", self.trait.model_dump(mode="json"))
-        self._process = WorkerProcess(forkserver.CONTEXT, serve, (plan, self._folders, file), name="vindibot-trial")
-        try:
-            problem = pickle.loads(self._process.start().receive(BUILD_SECONDS))
-        except (WorkerEnded, WorkerLate, OSError, EOFError) as error:
-            problem = str(error)
-        if problem:
-            self.end()
-            raise VindibotError(problem)
-
-    def end(self) -> None:
-        """End the process, and print what the trait has printed. The next question starts a new process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.close()
-            sys.stdout.write(process.output.decode(errors="replace"))
-
-    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
-        """Return the response of the trait to a position, with a budget of `nodes` nodes (None: no limit).
-
-        `stop_after` is as in the function `ask`. If the trait has not answered after `timeout` seconds, its process is killed.
-        """
-        if not supports_children():
-            return self._ask_in_thread(position, nodes, stop_after, timeout)
-        from vindibot.engine.worker_process import WorkerEnded, WorkerLate
-
-        if self._process is None:
-            self._start()
-        self._process.send(pickle.dumps((position, nodes, stop_after)))
-        try:
-            response: Response = pickle.loads(self._process.receive(timeout))
-        except WorkerLate:
-            self.end()
-            return _hung(timeout)
-        except WorkerEnded as ended:
-            self.end()
-            return Response(problem=f"its process ended with {ended.ending}", died=True)
-        return response
-
-    def _ask_in_thread(self, position: TrialPosition, nodes: int | None, stop_after: float | None, timeout: float) -> Response:
-        """Return the response of the trait, which runs on in a thread of this process if it hangs."""
-        responses: list[Response] = []
-        work = partial(lambda view: responses.append(ask(self.trait, view, stop_after)), position.view(nodes))
-        thread = threading.Thread(target=work, name="vindibot-trial", daemon=True)
-        faulthandler.dump_traceback_later(timeout + STUCK, exit=True)
-        try:
-            thread.start()
-            thread.join(timeout)
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-        return responses[0] if responses else _hung(timeout)
-
-
-def _hung(timeout: float) -> Response:
-    return Response(problem=f"it did not answer within {timeout:g} s", hung=True, seconds=timeout)
-
-
-def serve(requests: Any, setup: Any) -> None:
-    """Build a trait, report whether this worked, and answer requests about it (`vindibot.engine.worker_process.Requests`)."""
-    from vindibot.engine.worker import build
-
-    global _serving
-    _serving = True
-    plan, folders, file = setup
-    try:
-        if file:
-            _import_main(file)
-        built = build([plan], folders)
-    except VindibotError as problem:
-        built = str(problem)
-    if isinstance(built, str):
-        requests.send(pickle.dumps(built))
-        return
-    requests.send(pickle.dumps(""))
-    for data in requests:
-        position, nodes, stop_after = pickle.loads(data)
-        requests.send(pickle.dumps(ask(built[0], position.view(nodes), stop_after)))
-
-
-def _import_main(file: str) -> None:
-    """Import the user's program, which has the class of the trait, under another name than ``__main__``."""
-    main = ModuleType("__mp_main__")
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = main
-    vars(main).update(runpy.run_path(file, run_name="__mp_main__"))

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import io
 import pickle
+import runpy
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,9 +26,11 @@ from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME
 from vindibot.config.bots import make_importable
+from vindibot.engine import forkserver
 from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
-from vindibot.engine.worker_process import Requests
+from vindibot.engine.trial import Response, ask
+from vindibot.engine.worker_process import Requests, WorkerProcess
 
 #: The name of a worker, as ``ps`` shows it.
 WORKER = "vindibot-worker"
@@ -38,13 +42,21 @@ NO_TRAIT = -1
 
 @dataclass(frozen=True)
 class TraitPlan:
-    """The description of a trait that another process builds: its class as ``module:Class``, and its parameters."""
+    """The description of a trait that another process builds: its class as ``module:Class``, and its parameters.
+
+    `program` is the file of the user's program if the class is defined there, in the module ``__main__``.
+    """
 
     class_path: str
     parameters: dict[str, Any]
+    program: str = ""
 
     def build(self) -> Behaviour:
         """Import the class and return the behaviour with these parameters."""
+        if self.program:  # under another name than `__main__`, so that only its definitions run
+            main = ModuleType("__mp_main__")
+            sys.modules["__main__"] = sys.modules["__mp_main__"] = main
+            vars(main).update(runpy.run_path(self.program, run_name="__mp_main__"))
         return find(self.class_path)(**self.parameters)
 
 
@@ -98,13 +110,14 @@ class WorkerMemory:
 
 
 class TurnRequest(NamedTuple):
-    """A request to a worker: let `traits` vote, in this order, for hero `me` (0..3).
+    """A request to a worker about hero `me` (0..3).
 
     - `number`: the number of the request.
     - `games`: the game and the games of our last turns, as bytes (see `encode_turn`).
     - `limit`: the seconds after which the process ends itself if it has not answered, None for no limit.
     - `nodes`: the search budget in nodes, None for no limit.
-    - `helps`: whether the worker plays parts of the split traits `traits` instead of voting.
+    - `kind`: "votes" lets `traits` vote, in this order. "parts" lets the worker play parts of the split traits `traits` instead.
+      "trial" asks a single trait for its `trial.Response`; for `stop_after` see `trial.ask`.
     """
 
     number: int
@@ -114,7 +127,8 @@ class TurnRequest(NamedTuple):
     nodes: int | None
     seed: int
     traits: Sequence[int]
-    helps: bool = False
+    kind: Literal["votes", "parts", "trial"] = "votes"
+    stop_after: float | None = None
 
     def view(self, stop: Any) -> View:
         """Return the view of the turn. `stop` is the stop word."""
@@ -125,6 +139,34 @@ class TurnRequest(NamedTuple):
 def encode_turn(view: View) -> bytes:
     """Return the game and the recent games (at most `RECENT_TURNS`) of a view as bytes."""
     return view.games.tobytes() + view.recent[-RECENT_TURNS:].tobytes()
+
+
+class TraitProcess(WorkerProcess):
+    """A worker process that `serve` runs in. `memory` is the memory that it shares with this process.
+
+    Its traits are built from `plans`, and can be imported from `folders`. `number` is its number in a pool, `parts` and `layout`
+    are those of the pool's `Parts`. For `captures` see `WorkerSetup`.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[TraitPlan],
+        folders: Sequence[str],
+        number: int = 0,
+        parts: Any = None,
+        layout: PartsLayout = PartsLayout((), 1),  # noqa: B008  # immutable
+        *,
+        captures: bool = True,
+    ) -> None:
+        shared = forkserver.CONTEXT.RawArray("B", WorkerMemory.size(len(plans)))
+        setup = WorkerSetup(plans, folders, number, shared, parts, layout, captures)
+        super().__init__(forkserver.CONTEXT, serve, setup, name=WORKER)
+        self.memory = WorkerMemory(shared)
+
+    def ask(self, request: TurnRequest) -> None:
+        """Send a request."""
+        self.memory.stop[0], self.memory.running[0] = 0, NO_TRAIT
+        self.send(pickle.dumps(request))
 
 
 class WorkerSetup(NamedTuple):
@@ -188,8 +230,8 @@ def build(plans: Sequence[TraitPlan], folders: Sequence[str]) -> list[Behaviour]
 def serve(requests: Requests, setup: WorkerSetup) -> None:
     """Run a worker until its parent ends.
 
-    The first answer is "" if the traits are built, else the reason as text. For each `TurnRequest` the answer is its number, and
-    what each trait has printed.
+    The first answer is "" if the traits are built, else the reason as text. For each `TurnRequest` the answer is its number and
+    what each trait has printed, or the `Response` of a trial.
     """
     captured = _Captured()
     printed = sys.stdout, sys.stderr
@@ -221,12 +263,16 @@ class _Worker:
             self._requests.limit(request.limit)
             view = request.view(self._memory.stop)
             traits = [(trait, self._built[trait]) for trait in request.traits]
-            if request.helps:
-                run(traits, view, self._end_part, self._before_trait, self._help)
-            else:
-                run(traits, view, partial(self._memory.put, self._number), self._before_trait, self._ask)
+            response: Response | None = None
+            match request.kind:
+                case "votes":
+                    run(traits, view, partial(self._memory.put, self._number), self._before_trait, self._ask)
+                case "parts":
+                    run(traits, view, self._end_part, self._before_trait, self._help)
+                case "trial":
+                    response = ask(traits[0][1], view, request.stop_after)
             self._requests.limit(None)
-            self._requests.send(pickle.dumps((self._number, self._captured.take())))
+            self._requests.send(pickle.dumps(response or (self._number, self._captured.take())))
 
     def _before_trait(self, trait: int) -> None:
         self._captured.trait = trait

@@ -19,8 +19,7 @@ import structlog
 from vindibot.base.errors import VindibotError
 from vindibot.engine import forkserver
 from vindibot.engine.parts import PartsLayout
-from vindibot.engine.worker import NO_TRAIT, WORKER, TraitPlan, TurnRequest, WorkerMemory, WorkerSetup, serve
-from vindibot.engine.worker_process import WorkerProcess
+from vindibot.engine.worker import TraitPlan, TraitProcess, TurnRequest
 
 log = structlog.get_logger("vindibot.engine.pool")
 
@@ -41,8 +40,8 @@ class PoolWorker:
     - `helps`: whether the last request was to play parts of split traits that another worker leads.
     """
 
-    def __init__(self, index: int, process: WorkerProcess, memory: WorkerMemory) -> None:
-        self.index, self.process, self.memory = index, process, memory
+    def __init__(self, index: int, process: TraitProcess) -> None:
+        self.index, self.process, self.memory = index, process, process.memory
         self.ready = self.dead = False
         self.number = 0
         self.assigned: tuple[int, ...] = ()
@@ -67,9 +66,8 @@ class PoolWorker:
 
     def send(self, request: TurnRequest) -> None:
         """Send a request. If the worker has just died, `WorkerEvents.on_death` follows."""
-        self.number, self.assigned, self.helps = request.number, tuple(request.traits), request.helps
-        self.memory.stop[0], self.memory.running[0] = 0, NO_TRAIT
-        self.process.send(pickle.dumps(request))
+        self.number, self.assigned, self.helps = request.number, tuple(request.traits), request.kind == "parts"
+        self.process.ask(request)
 
 
 class WorkerEvents(Protocol):
@@ -148,10 +146,8 @@ class Workers:
 
     def _add(self, index: int) -> None:
         """Start a worker with this number, in a thread, since a new fork server must first load all kernels."""
-        memory = forkserver.CONTEXT.RawArray("B", WorkerMemory.size(len(self.plans)))
-        setup = WorkerSetup(self.plans, self.folders, index, memory, self._parts, self._layout)
-        process = WorkerProcess(forkserver.CONTEXT, serve, setup, name=WORKER)
-        worker = PoolWorker(index, process, WorkerMemory(memory))
+        process = TraitProcess(self.plans, self.folders, index, self._parts, self._layout)
+        worker = PoolWorker(index, process)
         self.all.append(worker)
         loop = asyncio.get_running_loop()
         worker.timeout = loop.call_later(START_TIMEOUT, self._overdue, worker)

@@ -225,7 +225,7 @@ def _in_order(
         try:
             try:
                 turn = future.result()
-            except JobEndedError:
+            except (JobEndedError, BrokenExecutor):
                 turn = submit(position).result()
         except JobEndedError as error:
             what = f"turn {position.turn} of hero {position.me + 1} cannot be reviewed"

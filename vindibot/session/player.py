@@ -25,10 +25,9 @@ from vindibot.client.queue import GameQueue
 from vindibot.config.bots import Bot
 from vindibot.config.files import shipped_folder, short
 from vindibot.config.settings import PoolSettings
-from vindibot.engine.agent import Agent, Voters, voters
+from vindibot.engine.agent import Agent, Voters, rehearse, voters
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.failures import debug_command
-from vindibot.engine.rehearsal import rehearse
+from vindibot.engine.runner import debug_command
 from vindibot.games.ballot import Ballot, write_entry
 from vindibot.games.files.recording import Header, LastState, Recorder, TraitHeader
 from vindibot.games.history import Ply

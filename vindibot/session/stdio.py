@@ -24,9 +24,8 @@ from vindibot.base.console import say, terminal
 from vindibot.base.text import printable
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.settings import cores
-from vindibot.engine.agent import Agent, Voters, voters
+from vindibot.engine.agent import Agent, Voters, rehearse, voters
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.rehearsal import rehearse
 from vindibot.engine.warmup import load_beside, warm
 from vindibot.games.ballot import Ballot
 from vindibot.games.line_protocol import EXPERT, LineGame, write_answer
