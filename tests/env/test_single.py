@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import AddRenderObservation
 
 import vindibot.env
@@ -147,8 +147,6 @@ def test_many_resets_and_closes_leave_nothing():
     first, last = use(20), use(1000)
     assert last[:3] == first[:3]
     assert last[3] < first[3] + 500
-    env = gymnasium.make(ID, **SMALL)
-    assert data_equivalence(env.reset(seed=1), gymnasium.make(ID, **SMALL).reset(seed=1), exact=True)
 
 
 def test_wrong_calls_are_named():

@@ -14,9 +14,8 @@ from sim.game import CRASH, Games, equal
 from sim.generator import generate
 from sim.maps import Map, parse_map
 from sim.rules import step
-from tests.support.oracle import MOVES, first_state, read_games
-from tests.support.recorded import NAMES_OF_FOUR, WHEN, record_of
-from tests.support.worlds import SAMPLE, moves
+from tests.support.recorded import record_of
+from tests.support.worlds import moves
 from vindibot.base.errors import UsageError
 from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import (
@@ -27,7 +26,6 @@ from vindibot.games.game_record import (
 )
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason, reason_of
-from vindibot.games.protocol import ProtocolError
 
 
 def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
@@ -60,24 +58,6 @@ def test_a_record_is_read_as_written_and_gives_every_state(seed: int, wanted: li
     assert len(again) == len(states)
     assert all(map(equal, again, states))
     assert equal(last(record), states[-1])
-
-
-def test_recorded_games_of_the_original_server_are_read_as_written() -> None:
-    kept = 0
-    for game in read_games(SAMPLE):
-        try:
-            games = first_state(game)
-        except ProtocolError:  # a board that is not square
-            continue
-        moves = [MOVES[move] for move in game["moves"]]
-        played, states = play(games.copy(), moves)
-        ending = reason_of(int(states[-1][0]["status"]))
-        fields = {"names": NAMES_OF_FOUR, "ending": ending, "started": WHEN, "finished": WHEN}
-        record = GameRecord.of(games, moves=moves, id=str(game["id"]), **fields)
-        assert played == moves
-        assert equal(last(loads(dumps(record))), states[-1])
-        kept += 1
-    assert kept > 10
 
 
 def test_every_first_state_is_stored() -> None:

@@ -21,7 +21,9 @@ def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The newer of two recordings in the folder recordings/ of the current folder."""
     monkeypatch.chdir(tmp_path)
     older, newer = (record(tmp_path / "recordings", states_of(seed), 1).path for seed in (1, 2))
-    (tmp_path / "recordings" / "notes.txt").write_text("no recording")
+    for name in ("notes.txt", "a.review.jsonl"):
+        (tmp_path / "recordings" / name).write_text("no recording")
+        os.utime(tmp_path / "recordings" / name, (3e9, 3e9))
     os.utime(newer, (2e9, 2e9))
     os.utime(older, (1e9, 1e9))
     return Path("recordings", newer.name)

@@ -10,7 +10,7 @@ from sim.generator import generate
 from sim.replay import events_of
 from tests.support.paths import DATA
 from tests.support.recorded import record_of
-from vindibot.games.files.game_files import newest_recording, read_game_file, read_records
+from vindibot.games.files.game_files import read_game_file, read_records
 from vindibot.games.files.recording import read_recording
 from vindibot.games.files.review import (
     BotLosses,
@@ -120,12 +120,6 @@ def test_records_with_reviews_are_read_as_records(tmp_path: Path) -> None:
     history = GameHistory.read(path)
     assert history.review is not None
     assert history.review.turns == ()
-
-
-def test_the_newest_recording_is_no_review(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").touch()
-    (tmp_path / "b.review.jsonl").touch()
-    assert newest_recording(tmp_path).name == "a.jsonl"
 
 
 def test_losses_are_counted_by_kind_class_and_phase() -> None:

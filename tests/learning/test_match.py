@@ -44,20 +44,6 @@ def rows(folder: Path, *words: str) -> list[list[str]]:
     return [line.split() for line in lines[begin:]]
 
 
-@pytest.mark.slow
-def test_two_nets_are_compared_on_the_same_maps(folder: Path) -> None:
-    head, near, far = rows(folder, "near.npz", "far.npz", "--against", "stay")
-    assert head[:4] == ["net", "three", "rivals", "games"]
-    assert near[:3] == ["near", "stay", "8"]
-    assert far[:3] == ["far", "stay", "8"]
-    assert near[3] == "100%"
-    assert float(near[7]) > 1, "it takes mines until it dies"
-    assert not near[-1].endswith(")")
-    gain, error = far[-2:]
-    assert int(gain) == int(far[3].rstrip("%")) - 100
-    assert error.startswith("(+-")
-
-
 def test_a_net_plays_the_same_games_in_compiled_code_and_as_a_bot(folder: Path) -> None:
     """The games won, the deaths and their intervals are equal."""
     (_, compiled), (_, bots) = (rows(folder, "near.npz", "--against", rival) for rival in ("far.npz", "player.toml"))

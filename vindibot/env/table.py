@@ -15,7 +15,9 @@ from behaviours.net.scoring import UNITS
 from sim.board import draw
 from sim.game import GAME, SEATS
 from sim.pictures.layout import side_of
+from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
+from vindibot.engine.warmup import warm
 from vindibot.env.observing import ALL, NOTHING, Observations, Rows
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, LEARNER, Running, advance_games, seed_state
@@ -33,6 +35,7 @@ class GameTable:
     def __init__(self, options: EnvOptions, count: int, logged: bool = False) -> None:
         if count < 1:
             raise UsageError(f"the number of games must be at least 1, not {count}")
+        warm(terminal())
         self.options, self.rules, self.begun = options, options.rules, False
         self.maps, self.rivals = options.map_pool(), options.rival_pool()
         self.seen = Observations(options.lookout, count)
