@@ -22,7 +22,7 @@ from rich.text import Text
 
 from tests.support.commands import environment
 from tests.support.faulty_server import Fault, FaultyServer
-from vindibot.base.console import terminal
+from vindibot.base.console import Terminal, plain_table, terminal
 from vindibot.base.text import printable, printable_lines
 from vindibot.cli.main import main
 
@@ -152,3 +152,14 @@ def test_a_trait(tmp_path: Path) -> None:
         code, written = in_a_terminal(tmp_path, *words)
         assert code == expected, written
         check(written)
+
+
+def test_a_table_in_a_narrow_terminal_cuts_nothing() -> None:
+    output = io.StringIO()
+    console = Terminal(file=output, width=30)
+    table = plain_table("bot", "@1 a-long-head-of-numbers", left=("bot",))
+    table.add_row("a-bot-with-a-long-name", "12.5")
+    console.print(table)
+    text = output.getvalue()
+    assert "…" not in text
+    assert sorted("".join(text.split())) == sorted("bot@1a-long-head-of-numbersa-bot-with-a-long-name12.5")

@@ -53,9 +53,9 @@ def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Tab
     """Return an empty table in the common style of our commands: no lines, one column per heading in `heads`, numbers aligned
     right.
 
-    Columns whose headings are in `left` have texts, aligned left. If the terminal is too narrow, these texts are cut.
+    Columns whose headings are in `left` have texts, aligned left. If the terminal is too narrow, long cells get more lines.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(title) if title else None, title_justify="left")
     for head in heads:
-        table.add_column(head, justify="left" if head in left else "right", no_wrap=True, overflow="ellipsis")
+        table.add_column(head, justify="left" if head in left else "right", overflow="fold")
     return table

@@ -345,7 +345,6 @@ def first_sentence(path: Path) -> str:
 def show_bots(console: Console) -> None:
     """Print the bots that ship, and the command that made their ratings."""
     table = plain_table("bot", "rating", "95 % interval", "how it plays", left=("bot", "how it plays"))
-    table.columns[-1].no_wrap, table.columns[-1].overflow = False, "fold"
     for bot in shipped_bots():
         interval = "" if bot.rating is None else f"{bot.low} to {bot.high}"
         table.add_row(bot.name, "" if bot.rating is None else str(bot.rating), Text(interval, "dim"), bot.plays)

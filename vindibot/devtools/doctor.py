@@ -88,9 +88,8 @@ def check_machine() -> Finding:
         advice = "use Linux, WSL on Windows, or a container: without them a trait that hangs cannot be ended (docs/systems.md)"
         return Finding("machine", "note", f"{words}; traits run in the process of the command", advice)
     load = os.getloadavg()[0]
-    advice = (
-        "other programs use the cores: moves will be weaker, and the times below are too long" if load > cores() + 0.5 else ""
-    )
+    busy = load > cores() + 0.5
+    advice = "other programs use the cores: moves will be weaker, and the times below are too long" if busy else ""
     return Finding("machine", "note" if advice else "ok", f"{words}, {load:.1f} busy", advice)
 
 
@@ -155,11 +154,7 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
         advice = "vindibot play prints the command that stops in this line, in the debugger; check_trait shows the position"
         return Finding(what, "broken", f"failed in {len(failed)} of {turns}: {failed[0].note}", advice)
     if late := sum(entry.status in ("late", "killed", "benched") for entry in entries):
-        advice = "its late votes do not count: let it do less, or write vote as a generator that yields better and better answers"
-        if anytime:
-            advice = (
-                "yield a first answer at once, and look at view.budget.expired() often; on a busy machine raise pool.grace_ms"
-            )
+        advice = "its late votes do not count: yield a first answer at once, then better ones, and look at view.budget.expired()"
         note = next((f": {entry.note}" for entry in entries if entry.note), "")
         return Finding(what, "broken" if late > len(entries) / 2 else "note", f"late in {late} of {turns}{note}", advice)
     times = [entry.ms for entry in entries]
@@ -177,23 +172,21 @@ def check_moves(ballots: Sequence[Ballot], margin_ms: float) -> Finding:
     return Finding("moves", "broken" if least < 0 else "note", words, advice)
 
 
-async def _print_all(config: Config[PlaySettings], console: Console) -> Counter[Level]:
-    """Print all findings and return their number by level."""
-    levels = Counter[Level]()
-    async for finding in examine(config, console):
-        levels[finding.level] += 1
-        console.print(f"{finding.level:7}", style=_STYLES[finding.level], end="")
-        say(console, f"{finding.what}: {finding.words}")
-        if finding.advice:
-            say(console, f"         -> {finding.advice}", "bold")
-    return levels
-
-
 def run_doctor(config: Config[PlaySettings], console: Console) -> int:
     """Print all findings on `console`; return the exit code: 1 if something is broken."""
     log.add_secret(config.settings.key)
+    levels = Counter[Level]()
+
+    async def show_all() -> None:
+        async for finding in examine(config, console):
+            levels[finding.level] += 1
+            console.print(f"{finding.level:7}", style=_STYLES[finding.level], end="")
+            say(console, f"{finding.what}: {finding.words}")
+            if finding.advice:
+                say(console, f"         -> {finding.advice}", "bold")
+
     with log.configured("error", None, console):
-        levels = asyncio.run(_print_all(config, console))
+        asyncio.run(show_all())
     if levels["broken"]:
         say(console, f"{counted(levels['broken'], 'thing')} to repair before a game", "bold red")
         return 1

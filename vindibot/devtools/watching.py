@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -58,28 +59,17 @@ def _wait_for_change(folders: Sequence[Path], before: _Stamps) -> list[str]:
 
 
 def _stamps(folders: Sequence[Path]) -> _Stamps:
-    """Return the time of the last change and the size of each watched file."""
+    """Return the time of the last change and the size of each file that may belong to a bot, without virtual environments."""
     stamps: _Stamps = {}
-    for path in (path for folder in folders for path in _files(folder, DEPTH)):
-        try:
-            status = path.stat()
-        except OSError:
-            continue  # it was just removed
-        stamps[path] = status.st_mtime_ns, status.st_size
-        if len(stamps) >= MOST_FILES:
-            break
+    for place, subfolders, names in (entry for folder in folders for entry in os.walk(folder)):
+        depth = min(len(Path(place).relative_to(folder).parts) for folder in folders if Path(place).is_relative_to(folder))
+        subfolders[:] = [name for name in subfolders if depth < DEPTH and name not in SKIPPED and not name.startswith(".")]
+        if "pyvenv.cfg" in names:
+            subfolders.clear()
+            continue
+        for path in (Path(place, name) for name in names if name.endswith(SUFFIXES)):
+            with suppress(OSError):  # it was just removed
+                stamps[path] = path.stat().st_mtime_ns, path.stat().st_size
+            if len(stamps) >= MOST_FILES:
+                return stamps
     return stamps
-
-
-def _files(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the files of a folder and of its subfolders that may belong to a bot, without those of virtual environments."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    if any(entry.name == "pyvenv.cfg" for entry in entries):
-        return
-    yield from (Path(entry.path) for entry in entries if entry.name.endswith(SUFFIXES) and not entry.is_dir())
-    for entry in entries:
-        if depth and entry.is_dir() and entry.name not in SKIPPED and not entry.name.startswith("."):
-            yield from _files(Path(entry.path), depth - 1)
