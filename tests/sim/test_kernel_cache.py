@@ -157,5 +157,5 @@ def test_kernel_that_cannot_be_compiled_is_named_and_the_cache_stays(bots: list[
     process = start(cache, *bots)
     warnings = process.communicate(timeout=300)[1]
     assert process.returncode == 1
-    assert f"KernelError: the kernel worth ({bad}, line 11) cannot be compiled: TypingError: " in warnings
+    assert f"KernelError: the kernel worth ({bad}, line 10) cannot be compiled: TypingError: " in warnings
     assert run(cache, bots[1])[0][:2] == ["True", "30 hit"]
