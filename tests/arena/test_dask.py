@@ -21,8 +21,8 @@ import dask
 import pytest
 from click.testing import CliRunner
 
+from tests.arena.dask_cluster import Cluster, Watch, play, same_games, tournament, wait_until
 from tests.support.arenabots import line_bot
-from tests.support.dask_cluster import Cluster, Watch, play, same_games, tournament, wait_until
 from tests.support.paths import TOP
 from vindibot.arena.dask import MAX_BYTES, packed
 from vindibot.arena.results import read_results

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.session.lying_server import changed, lying, nested
 from tests.session.test_play_watched import opened
 from tests.support.commands import SECRET, begin, ended, recordings
-from tests.support.lying_server import changed, lying, nested
 from vindibot.games.files.recording import Recording, read_recording
 
 #: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.

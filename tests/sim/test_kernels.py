@@ -16,11 +16,11 @@ from sim.cache import machine_code
 from sim.maps import named_map
 from sim.paths import distances_from
 from sim.playout import play_out_all
+from tests.sim.selfcheck import digest
 from tests.support.paths import TESTS
-from tests.support.selfcheck import digest
 from tests.support.worlds import YARDSTICK
 
-SCRIPT = TESTS / "support" / "selfcheck.py"
+SCRIPT = TESTS / "sim" / "selfcheck.py"
 
 
 def run_otherwise(tmp_path: Path, **settings: str) -> str:

@@ -1,309 +1,300 @@
-"""Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
+"""Pictures of docs/ and the README: ``python -m tests.support.screenshots [FOLDER] [PART ...]``, some minutes.
 
-The names in `PARTS` are options that take only some of the pictures: ``--rules`` those of docs/rules.md, ``--report`` that of the
-arena's report, ``--people`` those of a game of several people. Only with ``--learning``, it trains a net for 20 minutes, and
-takes a picture of its curves.
-
-The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
-moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
+A part is a function `shoot_...` of this module, without this beginning. All parts are taken if none is named, except
+``learning``, which trains a net for 20 minutes. A real browser shows the pages of real games.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
+import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
+from rich.console import Console
+from rich.segment import SegmentLines
 
+from sim.game import PLIES_PER_ROUND
 from sim.generator import generate
 from tests.support.browser import DESKTOP, PHONE, launch, visiting
 from tests.support.documents import blocks, commands
 from tests.support.paths import TOP
 from tests.support.reviewed import SAMPLE
 from tests.support.rule_scenes import SCENES, bundle_of
-from vindibot.base import log
 from vindibot.challenge.command import LOOPBACK, serving
 from vindibot.challenge.host import Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.config.settings import RecordingSettings
+from vindibot.games.files.recording import read_recording
+from vindibot.session.pacing import GamePace
+from vindibot.terminal.board import Frame, layout
 from vindibot.viewer.page import whole_page
 from vindibot.viewer.replay import replay_file
 
-FOLDER = TOP / "docs" / "screenshots"
-#: The windows in which the report of a tournament and that of a training are shown.
-REPORT, TRAINING = (1180, 1800), (1180, 1850)
+DOCS = TOP / "docs"
 #: Side of a board in docs/rules.md, and the gap between two boards, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
-#: The bots, and the size and seed of the map.
-BOT, AGAINST, MAP = "strong", "seed", (14, 13)
+#: The turn of docs/screenshots/game.svg.
+TERMINAL_TURN = 601
+#: The bots on the server's pages: in arena games, and in a league.
+ARENA = {"anna": "malvert", "bruno": "seed", "carla": "malvert", "dario": "seed", "elena": "random", "fabio": "malvert"}
+LEAGUE = {f"team {name}": bot for name, bot in zip("ABCDEFGH", ["malvert", "seed", "random", "stay"] * 2, strict=True)}
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture: window, colours, keys that are pressed before, and the element that is scrolled into view."""
+    """One picture: colours, keys that are pressed before, the element that is scrolled into view, window, path of the page."""
 
     name: str
-    size: tuple[int, int]
-    scheme: str
-    keys: str
+    scheme: str = "light"
+    keys: str = ""
     part: str = ""
+    size: tuple[int, int] = DESKTOP
+    path: str = ""
 
 
-SHOTS = [
-    Shot("viewer", DESKTOP, "dark", "End Home K C"),
-    Shot("viewer-light", DESKTOP, "light", "End Home K K Shift+T S"),
-    Shot("viewer-territory", DESKTOP, "dark", "End Home K ArrowRight R"),
-    Shot("viewer-phone", PHONE, "dark", "End Home K"),
-    Shot("viewer-phone-why", PHONE, "light", "End Home K", ".why"),
+VIEWER = [
+    Shot("viewer", "dark", "End Home K C"),
+    Shot("viewer-light", "light", "End Home K K Shift+T S"),
+    Shot("viewer-territory", "dark", "End Home K ArrowRight R"),
+    Shot("viewer-phone", "dark", "End Home K", size=PHONE),
+    Shot("viewer-phone-why", "light", "End Home K", ".why", PHONE),
 ]
-
-#: The review of the game in `tests/data/reviewed.review.jsonl`.
-REVIEWS = [
-    Shot("viewer-review", DESKTOP, "dark", "End Home B B", ".review"),
-    Shot("viewer-lesson", DESKTOP, "dark", "Y ArrowRight"),
-    Shot("viewer-lesson-phone", PHONE, "light", "Y"),
+REVIEW = [
+    Shot("viewer-review", "dark", "End Home B B", ".review"),
+    Shot("viewer-lesson", "dark", "Y ArrowRight"),
+    Shot("viewer-lesson-phone", "light", "Y", size=PHONE),
 ]
-#: A game with the bot `scout` of docs/viewer.md.
-NOTES = Shot("viewer-notes", DESKTOP, "light", "Home", ".notes")
-
-MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
-#: Pictures of the page of challenges. Their keys are moves, their part is the hero whose votes are shown.
-CHALLENGES = [
-    Shot("challenge", DESKTOP, "dark", MOVES, "1"),
-    Shot("challenge-phone", PHONE, "light", MOVES, "1"),
+CHALLENGE = [Shot("challenge", "dark"), Shot("challenge-phone", "light", size=PHONE)]
+SERVER = [
+    Shot("server-home", "dark", path="/"),
+    Shot("server-bot", path="/ai/BOT"),
+    Shot("server-projector", "dark", path="/leagues/spring/projector"),
 ]
 
 
-def play(folder: Path) -> Path:
-    """Play a whole game in `folder`, and return its page."""
-    size, seed = MAP
-    board = folder / "map.txt"
-    board.write_text(generate(seed, size=size).text())
-    vindibot = [sys.executable, "-m", "vindibot"]
-    words = ["play", "--bot", BOT, "--against", AGAINST, "--map", board.name, "--seed", "7", "--display", "none"]
-    subprocess.run([*vindibot, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    (recording,) = (folder / "recordings").iterdir()
-    page = folder / "game.html"
-    subprocess.run([*vindibot, "replay", str(recording), "--html", str(page)], check=True, stdout=subprocess.DEVNULL)
-    return page
-
-
-def play_tournament(folder: Path) -> Path:
-    """Play the tournament of docs/arena.md in `folder`, and return the path of its report."""
-    run_command_of("arena.md", "--results cup.jsonl", folder)
-    return folder / "cup.html"
-
-
-def train(folder: Path) -> Path:
-    """Train the net of docs/learn.md in `folder`, and return the path of its report."""
-    run_command_of("learn.md", "selfplay mynet --minutes", folder)
-    return folder / "mynet" / "report.html"
-
-
-def run_command_of(document: str, part: str, folder: Path) -> None:
-    """Run the command of a document that has these words, in `folder`."""
-    text = (TOP / "docs" / document).read_text()
-    (words,) = (command.words for command in commands(text) if part in command.words)
-    subprocess.run([sys.executable, "-m", "vindibot", *shlex.split(words)[1:]], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-
-
-async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> None:
-    """Take one picture."""
+async def shoot(browser: Browser, address: str, shot: Shot, target: Path) -> None:
+    """Take a picture of a page."""
     async with visiting(browser, address, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page:
+        await page.wait_for_load_state()
         for key in shot.keys.split():
             await page.keyboard.press(key)
         if shot.part:
             await page.locator(shot.part).evaluate("(part) => part.scrollIntoView()")
-        await keep(page, folder / f"{shot.name}.png")
-
-
-async def shoot_viewer(browser: Browser, folder: Path) -> None:
-    """Take the pictures of the viewer."""
-    with tempfile.TemporaryDirectory() as place:
-        address = play(Path(place)).as_uri()
-        for shot in SHOTS:
-            await shoot(browser, address, shot, folder)
-
-
-async def shoot_review(browser: Browser, folder: Path) -> None:
-    """Take the pictures of a review."""
-    with tempfile.TemporaryDirectory() as place:
-        page = replay_file(SAMPLE, Path(place) / "game.html")
-        for shot in REVIEWS:
-            await shoot(browser, page.as_uri(), shot, folder)
-
-
-def play_with_notes(folder: Path) -> Path:
-    """Play the game with notes of docs/viewer.md in `folder`, and return its page."""
-    section = (TOP / "docs" / "viewer.md").read_text().partition("\n## Notes")[2].partition("\n## ")[0]
-    for block in blocks(section):
-        if block.language in ("python", "toml"):
-            (folder / ("scout.py" if block.language == "python" else "scout.toml")).write_text(block.text)
-    words = [*shlex.split(next(commands(section)).words)[1:], "--display", "none"]
-    subprocess.run([sys.executable, "-m", "vindibot", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    (recording,) = (folder / "recordings").iterdir()
-    return replay_file(recording, folder / "game.html")
-
-
-async def shoot_notes(browser: Browser, folder: Path) -> None:
-    """Take the picture of a game with notes."""
-    with tempfile.TemporaryDirectory() as place:
-        await shoot(browser, play_with_notes(Path(place)).as_uri(), NOTES, folder)
+        await keep(page, target / f"{shot.name}.png")
 
 
 async def keep(page: Page, path: Path) -> None:
     """Take a picture of the window, and print its path."""
-    taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+    picture = Image.open(io.BytesIO(await page.screenshot())).convert("RGB")
     # With a palette the file is a third as large, and the picture looks the same.
-    taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path)
 
 
-async def shoot_challenges(browser: Browser, folder: Path) -> None:
-    """Take the pictures of a game against bots."""
-    for shot in CHALLENGES:
-        await shoot_challenge(browser, shot, folder)
+def run(folder: Path, words: str) -> None:
+    """Run a `vindibot` command in `folder`."""
+    subprocess.run([sys.executable, "-m", *shlex.split(words)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
-async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> None:
-    """Play the shot's keys as moves against the bots, and take a picture."""
-    size, seed = MAP
-    with tempfile.TemporaryDirectory() as place, log.configured("error"):
-        board = Path(place) / "map.txt"
-        board.write_text(generate(seed, size=size).text())
-        settings = ChallengeSettings(map=str(board), rounds=300, seed=7, recording=RecordingSettings(enabled=False))
-        host = Host(settings, Offers([BOT, AGAINST], str(board)), lambda text: None)
-        async with serving(host, LOOPBACK) as server:
-            options = {"size": shot.size, "color_scheme": shot.scheme, "reduced_motion": "reduce"}
-            async with visiting(browser, server.url + PATH, **options) as page:
-                await page.get_by_role("img", name="The map").wait_for()
-                await page.get_by_role("button", name="Play", exact=True).click()
-                for number, key in enumerate(shot.keys.split(), 1):
-                    await page.get_by_text(f"Round {number} of 300. Your move").wait_for()
-                    await page.keyboard.press(key)
-                await page.keyboard.press("v")
-                await page.locator(f".tab[data-hero='{shot.part}']").click()
-                await page.get_by_role("heading", name="on turn").wait_for()
-                await page.locator(".ours-now").wait_for()
-                await page.evaluate("scrollTo(0, 0)")
-                await keep(page, folder / f"{shot.name}.png")
+def command_of(document: str, part: str) -> str:
+    """Return the command of a document that contains these words."""
+    (words,) = (command.words for command in commands((DOCS / document).read_text()) if part in command.words)
+    return words
 
 
-async def shoot_people(browser: Browser, folder: Path) -> None:
-    """Take pictures of the start page of three people: two of them have come, and during the game."""
-    size, seed = MAP
-    with tempfile.TemporaryDirectory() as place, log.configured("error"):
-        board = Path(place) / "map.txt"
-        board.write_text(generate(seed, size=size).text())
-        recording = RecordingSettings(enabled=False)
-        settings = ChallengeSettings(map=str(board), people=3, seconds=60, seed=7, recording=recording)
-        host = Host(settings, Offers([AGAINST], str(board)), lambda text: None)
-        people = host.people
-        assert people is not None
-        async with serving(host, LOOPBACK) as server, AsyncExitStack() as windows:
-
-            async def window(token: str, **options: Any) -> Page:
-                options |= {"reduced_motion": "reduce"}
-                return await windows.enter_async_context(visiting(browser, f"{server.url}{PATH}#{token}", **options))
-
-            start = await window(people.token, size=DESKTOP, color_scheme="light")
-            pages = [await window(person.token, size=PHONE) for person in people.people]
-            for page, name in zip(pages, ("Ann", "Bob", "Cleo"), strict=True):
-                if name == "Cleo":
-                    await start.get_by_text("2 of 3 people are here").wait_for()
-                    await keep(start, folder / "challenge-people.png")
-                await page.get_by_label("Your name").fill(name)
-                await page.get_by_role("button", name="I am here").click()
-            for number in range(1, 7):
-                for page, key in zip(pages, ("ArrowRight", "ArrowDown", "ArrowUp"), strict=True):
-                    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
-                    await page.keyboard.press(key)
-            await start.get_by_text("Round 7 of 100. Ann moves").wait_for()
-            await start.evaluate("document.activeElement.blur()")
-            await keep(start, folder / "challenge-people-game.png")
+def newest_page(folder: Path) -> Path:
+    """Return the page of the game that was recorded in `folder`."""
+    (recording,) = (folder / "recordings").iterdir()
+    return replay_file(recording, folder / "game.html")
 
 
-async def shoot_report(browser: Browser, folder: Path) -> None:
-    """Take a picture of the report of a tournament."""
-    with tempfile.TemporaryDirectory() as place:
-        await shoot_page(browser, play_tournament(Path(place)), REPORT, folder / "report.png")
+async def shoot_viewer(browser: Browser, folder: Path, target: Path) -> None:
+    (folder / "map.txt").write_text(generate(13, size=14).text())
+    run(folder, "vindibot play --bot strong --against seed --map map.txt --seed 7 --display none")
+    for shot in VIEWER:
+        await shoot(browser, newest_page(folder).as_uri(), shot, target)
+    recording = read_recording(next((folder / "recordings").iterdir()))
+    turn = recording.turn(TERMINAL_TURN)
+    pace = GamePace(-(-int(turn.games["max_turns"].item(0)) // PLIES_PER_ROUND))
+    pace.begin()
+    ballot = turn.ballot
+    lines = layout(Frame(turn.games, recording.me, recording.names, ballot, ballot.margin_ms, status=pace.status), 120, 200)
+    console = Console(record=True, width=120, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(SegmentLines(lines or [], new_lines=True))
+    # rich's template loads a font from another host, and names the host of its maker.
+    svg = console.export_svg(title=f"vindibot: {recording.header.bot}", unique_id="vindibot")
+    (target / "game.svg").write_text(re.sub(r"\s*@font-face\s*\{.*?\}|\s*<!--.*?-->", "", svg, flags=re.DOTALL) + "\n")
 
 
-async def shoot_learning(browser: Browser, folder: Path) -> None:
-    """Take a picture of the learning curves of a net."""
-    with tempfile.TemporaryDirectory() as place:
-        await shoot_page(browser, train(Path(place)), TRAINING, folder / "learning.png")
+async def shoot_review(browser: Browser, folder: Path, target: Path) -> None:
+    for shot in REVIEW:
+        await shoot(browser, replay_file(SAMPLE, folder / "game.html").as_uri(), shot, target)
 
 
-async def shoot_page(browser: Browser, path: Path, size: tuple[int, int], picture: Path) -> None:
-    """Take a picture of a page in a file, in a window of this size."""
-    async with visiting(browser, path.as_uri(), size=size, color_scheme="light", reduced_motion="reduce") as page:
-        await keep(page, picture)
+async def shoot_notes(browser: Browser, folder: Path, target: Path) -> None:
+    section = (DOCS / "viewer.md").read_text().partition("\n## Notes")[2].partition("\n## ")[0]
+    for block in blocks(section):
+        if block.language in ("python", "toml"):
+            (folder / ("scout.py" if block.language == "python" else "scout.toml")).write_text(block.text)
+    run(folder, f"{next(commands(section)).words} --display none")
+    await shoot(browser, newest_page(folder).as_uri(), Shot("viewer-notes", "light", "Home", ".notes"), target)
 
 
-async def shoot_rules(browser: Browser, folder: Path) -> None:
-    """Take the pictures of docs/rules.md: the board before the moves of a scene, and the board after them."""
+async def shoot_report(browser: Browser, folder: Path, target: Path) -> None:
+    run(folder, command_of("arena.md", "--results cup.jsonl"))
+    await shoot(browser, (folder / "cup.html").as_uri(), Shot("report", size=(1180, 1800)), target)
+
+
+async def shoot_learning(browser: Browser, folder: Path, target: Path) -> None:
+    run(folder, command_of("learn.md", "selfplay mynet --minutes"))
+    await shoot(browser, (folder / "mynet" / "report.html").as_uri(), Shot("learning", size=(1180, 1850)), target)
+
+
+def host_of(folder: Path, bots: Sequence[str], **settings: Any) -> Host:
+    """Return a host of challenges on the map of the pictures."""
+    path = folder / "map.txt"
+    path.write_text(generate(13, size=14).text())
+    return Host(
+        ChallengeSettings(map=str(path), seed=7, recording={"enabled": False}, **settings),
+        Offers(bots, str(path)),
+        lambda _: None,
+    )
+
+
+async def shoot_challenge(browser: Browser, folder: Path, target: Path) -> None:
+    for shot in CHALLENGE:
+        async with (
+            serving(host_of(folder, ("strong", "seed"), rounds=300), LOOPBACK) as server,
+            visiting(browser, server.url + PATH, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page,
+        ):
+            await page.get_by_role("button", name="Play", exact=True).click()
+            for number in range(1, 26):
+                await page.get_by_text(f"Round {number} of 300. Your move").wait_for()
+                await page.keyboard.press("ArrowRight" if number % 5 in (1, 3) else "ArrowDown")
+            await page.keyboard.press("v")
+            await page.locator(".tab[data-hero='1']").click()
+            await page.get_by_role("heading", name="on turn").wait_for()
+            await page.locator(".ours-now").wait_for()
+            await page.evaluate("scrollTo(0, 0)")
+            await keep(page, target / f"{shot.name}.png")
+
+
+async def shoot_people(browser: Browser, folder: Path, target: Path) -> None:
+    host = host_of(folder, ("seed",), people=3, seconds=60)
+    async with serving(host, LOOPBACK) as server, AsyncExitStack() as windows:
+        tokens = [host.people.token, *(person.token for person in host.people.people)]
+        start, *pages = [
+            await windows.enter_async_context(
+                visiting(browser, f"{server.url}{PATH}#{token}", size=PHONE if number else DESKTOP, reduced_motion="reduce")
+            )
+            for number, token in enumerate(tokens)
+        ]
+        for number, (page, name) in enumerate(zip(pages, ("Ann", "Bob", "Cleo"), strict=True)):
+            await start.get_by_text(f"{number} of 3 people are here").wait_for()
+            await keep(start, target / "challenge-people.png")  # the last one stays
+            await page.get_by_label("Your name").fill(name)
+            await page.get_by_role("button", name="I am here").click()
+        for number in range(1, 7):
+            for page, key in zip(pages, ("ArrowRight", "ArrowDown", "ArrowUp"), strict=True):
+                await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
+                await page.keyboard.press(key)
+        await start.get_by_text("Round 7 of 100. Ann moves").wait_for()
+        await keep(start, target / "challenge-people-game.png")
+
+
+async def shoot_rules(browser: Browser, folder: Path, target: Path) -> None:
     for scene in SCENES:
-        with tempfile.TemporaryDirectory() as place:
-            path = Path(place) / "scene.html"
-            path.write_text(whole_page(bundle_of(scene)))
-            async with visiting(browser, path.as_uri(), size=DESKTOP, color_scheme="light", reduced_motion="reduce") as page:
-                boards = []
-                for key in ("Home", "End") if scene.moves else ("Home",):
-                    await page.keyboard.press(key)
-                    await page.keyboard.press("n")
-                    await page.keyboard.press("n")
-                    taken = await page.locator("canvas").first.screenshot()
-                    boards.append(Image.open(BytesIO(taken)).convert("RGB").resize((RULES_PIXELS, RULES_PIXELS)))
-        beside(boards).quantize(256).save(folder / f"rules-{scene.name}.png", optimize=True)
+        (folder / "scene.html").write_text(whole_page(bundle_of(scene)))
+        boards: list[Image.Image] = []
+        async with visiting(browser, (folder / "scene.html").as_uri(), color_scheme="light", reduced_motion="reduce") as page:
+            for key in ("Home", "End") if scene.moves else ("Home",):
+                for pressed in (key, "n", "n"):
+                    await page.keyboard.press(pressed)
+                board = Image.open(io.BytesIO(await page.locator("canvas").first.screenshot()))
+                boards.append(board.convert("RGB").resize((RULES_PIXELS, RULES_PIXELS)))
+        step = RULES_PIXELS + RULES_GAP
+        picture = Image.new("RGB", (step * len(boards) - RULES_GAP, RULES_PIXELS), "white")
+        for number, drawing in enumerate(boards):
+            picture.paste(drawing, (number * step, 0))
+        picture.quantize(256).save(target / f"rules-{scene.name}.png", optimize=True)
 
 
-def beside(pictures: Sequence[Image.Image]) -> Image.Image:
-    """Return one picture with the given ones side by side."""
-    step = RULES_PIXELS + RULES_GAP
-    whole = Image.new("RGB", (step * len(pictures) - RULES_GAP, RULES_PIXELS), "white")
-    for number, picture in enumerate(pictures):
-        whole.paste(picture, (number * step, 0))
-    return whole
+@contextmanager
+def started(folder: Path, words: str, **more: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a `vindibot` command until the end of the block."""
+    command = [sys.executable, "-m", "vindibot", *shlex.split(words)]
+    with subprocess.Popen(command, cwd=folder, env={**os.environ, **more}, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.communicate()
 
 
-#: The functions that take the pictures, by the option that selects each.
-PARTS = {
-    "--viewer": shoot_viewer,
-    "--review": shoot_review,
-    "--notes": shoot_notes,
-    "--challenge": shoot_challenges,
-    "--people": shoot_people,
-    "--rules": shoot_rules,
-    "--report": shoot_report,
-    "--learning": shoot_learning,
-}
+@contextmanager
+def server(folder: Path, options: str, keys: dict[str, str]) -> Iterator[httpx.Client]:
+    """Run a server with a league, and a client for each bot; register those that have no key in `keys` yet."""
+    with ExitStack() as stack:
+        words = f"serve --port 0 --registered-keys --db site.db --league spring.league.json {options}"
+        process = stack.enter_context(started(folder, words))
+        address = next(match[0] for line in process.stdout or () if (match := re.search(r"http://\S+", line)))
+        client = stack.enter_context(httpx.Client(base_url=address, timeout=30))
+        for name, bot in (ARENA | LEAGUE).items():
+            if name not in keys:
+                keys[name] = re.findall(r'user-key">(\w{8})<', client.post("/register", data={"name": name}).text)[0]
+            play = f"play --config arena --server {address} --display none --no-recording --games 99 --bot {bot}"
+            stack.enter_context(started(folder, play, VINDIBOT_KEY=keys[name]))
+        yield client
 
 
-async def main(folder: Path, parts: Sequence[str]) -> None:
-    """Take the pictures of these parts into `folder`."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return when a condition is met."""
+    while not condition():
+        time.sleep(1)
+
+
+async def shoot_server(browser: Browser, folder: Path, target: Path) -> None:
+    keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
+    (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
+    run(folder, "vindibot league new spring class.csv --rounds 60 --seatings 4 --maps m3,m5 --start now")
+    with server(folder, "", keys) as client:
+        wait_until(lambda: client.get("/leagues/spring/standings.json").json()["played"] >= len(LEAGUE))
+    with server(folder, "--pace original", keys) as client:
+        wait_until(lambda: client.get("/").text.count('<li id="game-') >= 3)
+        await asyncio.sleep(15)
+        bot = re.findall(r'<th scope="row"><a href="/ai/(\w+)"', client.get("/ai").text)[0]
+        for shot in SERVER:
+            await shoot(browser, f"{client.base_url}{shot.path.replace('BOT', bot)}", shot, target)
+
+
+async def main(target: Path, parts: Sequence[str]) -> None:
+    """Take the pictures of these parts into `target`."""
     async with async_playwright() as playwright:
         browser = await launch(playwright)
         for part in parts:
-            await PARTS[part](browser, folder)
+            with tempfile.TemporaryDirectory() as folder:
+                await globals()[f"shoot_{part}"](browser, Path(folder), target)
         await browser.close()
 
 
 if __name__ == "__main__":
-    names = [word for word in sys.argv[1:] if not word.startswith("--")]
-    target = Path(names[0]) if names else FOLDER
-    target.mkdir(parents=True, exist_ok=True)
-    wanted = [word for word in sys.argv[1:] if word.startswith("--")] or [part for part in PARTS if part != "--learning"]
-    asyncio.run(main(target, wanted))
+    every = [name.removeprefix("shoot_") for name in globals() if name.startswith("shoot_")]
+    named = [word for word in sys.argv[1:] if word in every]
+    folder = Path(next((word for word in sys.argv[1:] if word not in every), DOCS / "screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(folder, named or [part for part in every if part != "learning"]))

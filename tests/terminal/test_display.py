@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -31,7 +30,6 @@ from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
 from tests.support.recorded import BALLOT, record, states_of
-from tests.support.terminal_picture import svg_of, svg_of_turn
 from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
 from vindibot.games.history import GameHistory
@@ -237,23 +235,6 @@ def test_votes_are_differences_to_the_best(value: float, text: str) -> None:
     ballot = Ballot([BallotEntry("x", 1, votes)], votes, (0, 1), 1)
     line = next(line for line in text_of(layout(frame(ballot=ballot), 60, 24)).splitlines() if line[10:12] == "x ")
     assert line[10 + 18 : 10 + 23].strip() == text
-
-
-def test_a_layout_as_svg() -> None:
-    svg = svg_of(frame(), "<b>")
-    root = ElementTree.fromstring(svg)
-    seen = "".join(root.itertext()).replace("\xa0", " ")
-    for words in ("round 54/300", "seed", "[red]two[/red]", "crashed", "tavern-finder", "@4"):
-        assert words in seen
-    # It loads nothing.
-    assert not re.search(r"url\((?!#)|href|@import|@font-face", svg)
-    assert svg == svg_of(frame(), "<b>")
-
-
-def test_a_recorded_turn_as_svg(tmp_path: Path) -> None:
-    recording = record(tmp_path, states_of(1), 2)
-    svg = svg_of_turn(str(recording.path), 41)
-    assert "tavern-finder" in "".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " ")
 
 
 # ---- The display ----

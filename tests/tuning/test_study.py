@@ -14,7 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from tests.support.players import at_once
-from tests.support.tuning import EXCLUDED, RUINED, KnownGame, going_on, play, ruined_bot, settings, value_of
+from tests.tuning.studies import EXCLUDED, RUINED, KnownGame, going_on, play, ruined_bot, settings, value_of
 from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError

@@ -27,10 +27,10 @@ from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import effective_moves, step
+from tests.behaviours.rollout.reference_policy import ReferencePolicy
 from tests.support.nets import random_network
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
-from tests.support.reference_policy import ReferencePolicy
 
 WEIGHTS = compiled_weights(Weights())
 

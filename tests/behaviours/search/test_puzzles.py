@@ -6,7 +6,7 @@ import pytest
 
 from behaviours.rollout.trait import Rollout
 from behaviours.search.trait import Search
-from tests.support.puzzles import Puzzle, proven, read_puzzles
+from tests.behaviours.search.puzzles import Puzzle, proven, read_puzzles
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped_folder
 from vindibot.testing import favourites, view

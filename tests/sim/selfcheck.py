@@ -1,4 +1,4 @@
-"""A digest of the results of all kernels in `sim`: ``python tests/support/selfcheck.py`` prints it.
+"""A digest of the results of all kernels in `sim`: ``python tests/sim/selfcheck.py`` prints it.
 
 A test compares the digest between processes: with compiled kernels, without compilation, and with a check of every index.
 """
