@@ -197,19 +197,13 @@ async def test_waiting_clients_are_limited() -> None:
         await asyncio.gather(*joins)
 
 
-async def test_the_latest_arena_game_can_be_asked_for_until_there_is_a_newer_one() -> None:
-    async with serving(keep_finished_seconds=0.05, rounds=1) as server, playing(server, *"abcd") as bots:
-
-        async def whole(bot: Bot) -> str:
-            await bot.join("arena")
-            await bot.play_on()
-            return str(bot.game["id"])
-
-        first = (await asyncio.gather(*(whole(bot) for bot in bots)))[0]
-        await until(lambda: not server.lobby._removals)
-        assert "is finished" in (await bots[0].move()).text
-        await asyncio.gather(*(whole(bot) for bot in bots))
-        assert first not in server.lobby.rooms
+async def test_a_finished_game_is_forgotten_after_a_while() -> None:
+    async with serving(keep_finished_seconds=0.05) as server, playing(server, "client") as [bot]:
+        await bot.join(turns="1", map=MAP)
+        await bot.play_on()
+        assert "is finished" in (await bot.move()).text
+        await until(lambda: not server.lobby.rooms)
+        assert (await bot.move()).status_code == 404
 
 
 async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:

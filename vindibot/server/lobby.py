@@ -52,8 +52,6 @@ class Lobby(RoomObserver):
         self._random = random.Random(settings.seed)
         self._matching = False
         self._running: dict[Room, Match] = {}
-        self._removals: dict[str, asyncio.TimerHandle] = {}
-        self._latest_arena: Room | None = None
         self._closed = False
 
     def observe(self, *observers: RoomObserver) -> None:
@@ -131,7 +129,7 @@ class Lobby(RoomObserver):
         if not self._has_space():
             raise Refusal(503, FULL)
         try:
-            match = self._new_match(map_text, (user, None, None, None))
+            match = self._new_match(map_text, [user, None, None, None])
         except UsageError as error:
             raise game_error(error.message) from None
         match.max_turns = training_turns(turns, self.settings.rounds)
@@ -161,7 +159,7 @@ class Lobby(RoomObserver):
             if claim in self.waiting:
                 self.waiting.remove(claim)
             elif claim.match is not None:
-                claim.match.claims = {index: other for index, other in claim.match.claims.items() if other is not claim}
+                del claim.match.claims[claim.seat]
             for matchmaker in self.matchmakers:
                 matchmaker.release(claim)
 
@@ -217,26 +215,19 @@ class Lobby(RoomObserver):
         excess = len(self.rooms) - self.settings.max_games + 1
         if excess > 0:
             for room in [room for room in self.rooms.values() if room.finished][:excess]:
-                self._remove(room)
+                del self.rooms[room.id]
         return len(self.rooms) < self.settings.max_games
 
     def _start_arena(self) -> None:
         claims, self.waiting = self.waiting[:SEATS], self.waiting[SEATS:]
-        try:
-            match = self._new_match(None, tuple(claim.user for claim in claims))
-        except UsageError as error:
-            for claim in claims:
-                claim.waiter.set_result(game_error(error.message))
-            return
+        match = self._new_match(None, [claim.user for claim in claims])
         match.rated = True
-        match.claims = dict(enumerate(claims))
-        before = self._latest_arena
-        self._latest_arena = self._start(match)
-        if before is not None and before.finished and before.id not in self._removals:
-            self._remove(before)  # it stayed longer than others as the latest arena game
+        for claim in claims:
+            match.take_seat(claim)
+        self._start(match)
 
-    def _start(self, match: Match) -> Room:
-        """Begin this match in a new room and return the room. All reserved seats of the match must be taken."""
+    def _start(self, match: Match) -> None:
+        """Begin this match in a new room. All reserved seats of the match must be taken."""
         seats = [
             RoomSeat(index, _player(user), bot=user is None, time_limit_ms=limit)
             for index, (user, limit) in enumerate(zip(match.seats, match.seat_limits_ms, strict=True))
@@ -254,33 +245,37 @@ class Lobby(RoomObserver):
             pacer=match.pacer,
         )
         for index, claim in match.claims.items():
-            claim.room, claim.seat = room, index
             seats[index].waiters.append(claim.waiter)
         self.rooms[room.id] = room
         self._running[room] = match
         room.begin()
         match.set_begun(room)
-        return room
 
-    def _new_match(self, game_map: Map | Games | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
+    def _new_match(self, start: Map | Games | str | None, seats: Sequence[User | None], seed: int | None = None) -> Match:
         """Return a match with the server's settings. Raises `UsageError` if the map cannot be read or generated.
 
-        `game_map` is a map, its name or text, the first state, or None for a map generated from `seed`. If `seed` is None, it is
+        `start` is a map, its name or text, the first state, or None for a map generated from `seed`. If `seed` is None, it is
         drawn at random.
         """
         seed = self._random.getrandbits(32) if seed is None else seed
-        first = game_map if isinstance(game_map, np.ndarray) else None
         try:
-            if isinstance(game_map, np.ndarray):
-                game_map = map_before(game_map)
-            board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
+            if isinstance(start, np.ndarray):
+                board = map_before(start)
+            else:
+                board = generate(seed) if start is None else read_map(start) if isinstance(start, str) else start
         except (GeneratorError, MapError, UnknownMapError) as error:
             raise UsageError(str(error)) from None
         settings = self.settings
-        max_turns = PLIES_PER_ROUND * settings.rounds
-        match = Match(board, seed, seats, max_turns, settings.time_limit_ms, settings.first_limit_ms, settings.pace)
-        match.first = first
-        return match
+        return Match(
+            board,
+            seed,
+            tuple(seats),
+            PLIES_PER_ROUND * settings.rounds,
+            settings.time_limit_ms,
+            settings.first_limit_ms,
+            settings.pace,
+            first=start if isinstance(start, np.ndarray) else None,
+        )
 
     def _new_id(self) -> str:
         while (room_id := random_word(ID_LENGTH)) in self.rooms:
@@ -369,24 +364,13 @@ class Lobby(RoomObserver):
     def ended(self, room: Room) -> None:
         """See `RoomObserver`. The room can still be found for `keep_finished_seconds`."""
         loop = asyncio.get_running_loop()
-        self._removals[room.id] = loop.call_later(self.settings.keep_finished_seconds, self._expire, room)
+        loop.call_later(self.settings.keep_finished_seconds, self.rooms.pop, room.id, None)
         if len(self.waiting) >= SEATS or self.matches:
             self._match_later()  # clients may be waiting only because there was no free room
         match = self._running.pop(room)
         for claim in match.claims.values():
             claim.give_place_back()
         loop.call_soon(match.set_ended)  # later games begin one round of the loop later: the players get the final state first
-
-    def _expire(self, room: Room) -> None:
-        self._removals.pop(room.id, None)
-        if room is not self._latest_arena:  # the latest arena game stays until there is a newer one
-            self._remove(room)
-
-    def _remove(self, room: Room) -> None:
-        self.rooms.pop(room.id, None)
-        removal = self._removals.pop(room.id, None)
-        if removal is not None:
-            removal.cancel()
 
     def close(self) -> None:
         """Stop every game and answer every open request."""
@@ -399,9 +383,9 @@ class Lobby(RoomObserver):
             self.cancel(match)
         for match in self._running.values():
             match.set_ended()
-        for room in list(self.rooms.values()):
+        for room in self.rooms.values():
             room.close()
-            self._remove(room)
+        self.rooms.clear()
 
 
 def _player(user: User | None) -> Player:

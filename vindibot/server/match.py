@@ -46,16 +46,25 @@ class MatchResult:
 class Claim:
     """A client's place in the queue for a game. `waiter` is the client's open request.
 
-    `match` is the match in which the client has a seat, None without a match. `room` and `seat` (0..3) are set when the game
-    begins. `place` counts the hero towards the limits of its key and its address, None for a client in this program.
+    `match` is the match in which the client has a seat, None without a match. `place` counts the hero towards the limits of its
+    key and its address, None for a client in this program.
     """
 
     user: User
     waiter: Waiter
     match: Match | None = None
-    room: Room | None = None
-    seat: int = -1
     place: Place | None = None
+
+    @property
+    def room(self) -> Room | None:
+        """The room of the client's game, None before the game begins."""
+        return None if self.match is None else self.match.room
+
+    @property
+    def seat(self) -> int:
+        """The client's seat (0..3) in its match."""
+        assert self.match is not None
+        return next(index for index, claim in self.match.claims.items() if claim is self)
 
     def give_place_back(self) -> None:
         """Count the hero no longer towards the limits."""
