@@ -136,7 +136,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         try:
             seat = room.find_seat(request.path_params["token"])
         except Refusal:
-            await lobby.limits.refuse_token(client_address(request))
+            await lobby.limits.delay_guess("tokens", client_address(request))
             raise
         turn = read_int(parameters.get("turn", ""))
         outcome = await room.move(seat, read_direction(parameters["dir"]), turn)
@@ -160,13 +160,9 @@ async def _join(request: Request, lobby: Lobby, parameters: dict[str, str], join
     """Let the bot with the key in `parameters` join a game by `join`, and return the answer with its first state."""
     address = client_address(request)
     user = await lobby.user(_key(parameters), address)
-    place = lobby.limits.hero(user.id, address)
-    try:
+    with lobby.limits.hero(user.id, address) as places:
         claim = join(user)
-    except BaseException:
-        place.give_back()
-        raise
-    claim.place = place
+        claim.places = places.pop_all()
     return await _await_game(request, lobby, claim)
 
 

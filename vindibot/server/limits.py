@@ -12,7 +12,9 @@ import ipaddress
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Literal
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -85,38 +87,22 @@ def network_of(host: str) -> str:
 class Share:
     """Counts the places that each holder (a key or an address) has at the same time. Each holder may have up to `most` places."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, refusal: str) -> None:
+        self._most, self._refusal = most, refusal
         self._places: Counter[str] = Counter()
 
-    def is_full(self, holder: str) -> bool:
-        """Return whether this holder has no further place."""
-        return self._places[holder] >= self.most
-
-    def take(self, holder: str) -> None:
-        """Give a place to this holder."""
+    @contextmanager
+    def place(self, holder: str) -> Iterator[None]:
+        """Give this holder a place until the end of the block. Raises `Refusal` if it has no further place."""
+        if self._places[holder] >= self._most:
+            raise Refusal(429, f"{self._refusal}, try again later", BUSY_SECONDS)
         self._places[holder] += 1
-
-    def give_back(self, holder: str) -> None:
-        """Take one place from this holder."""
-        self._places[holder] -= 1
-        if not self._places[holder]:
-            del self._places[holder]
-
-
-class Place:
-    """A place of a key and of an address. `give_back` returns it; later calls do nothing."""
-
-    def __init__(self, *shares: tuple[Share, str]) -> None:
-        self._shares = shares
-        for share, holder in shares:
-            share.take(holder)
-
-    def give_back(self) -> None:
-        """Return the place."""
-        for share, holder in self._shares:
-            share.give_back(holder)
-        self._shares = ()
+        try:
+            yield
+        finally:
+            self._places[holder] -= 1
+            if not self._places[holder]:
+                del self._places[holder]
 
 
 class RequestLimits:
@@ -131,32 +117,23 @@ class RequestLimits:
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._settings = settings
-        self._requests_of_address = Share(settings.requests_per_address)
+        self._requests = Share(settings.requests_per_address, "Vindinium - Too many requests from your address")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the application, or by a refusal that closes the connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        address = network_of(scope["client"][0] if scope["client"] else "")
-        if self._requests_of_address.is_full(address):
-            busy = Refusal(429, "Vindinium - Too many requests from your address, try again later", BUSY_SECONDS)
-            await busy.response(scope["path"], self._settings)(scope, receive, send)
-            return
-        self._requests_of_address.take(address)
         try:
-            body = await self._read_body(scope["headers"], receive)
+            with self._requests.place(network_of(scope["client"][0] if scope["client"] else "")):
+                body = await self._read_body(scope["headers"], receive)
+                await self._app(scope, _received(body, receive), send)
         except Refusal as refusal:
-            await refusal.response(scope["path"], self._settings)(scope, receive, send)
-        else:
-            await self._app(scope, _received(body, receive), send)
-        finally:
-            self._requests_of_address.give_back(address)
+            response = refusal.response(scope["path"], self._settings)
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
 
     async def _read_body(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
         lengths = {name: value for name, value in headers if name in (b"content-length", b"transfer-encoding")}
         if len(lengths) > 1:
-            raise Refusal(400, "A request has either Content-Length or Transfer-Encoding, not both", closes=True)
+            raise Refusal(400, "A request has either Content-Length or Transfer-Encoding, not both")
         if int(lengths.get(b"content-length", b"0")[:20]) > self._settings.max_body:
             raise self._too_long()
         try:
@@ -170,7 +147,7 @@ class RequestLimits:
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                raise Refusal(400, "The body of the request is incomplete", closes=True)
+                raise Refusal(400, "The body of the request is incomplete")
             body += message.get("body", b"")
             if len(body) > self._settings.max_body:
                 raise self._too_long()
@@ -195,54 +172,49 @@ class ClientLimits:
     """All limits for keys and addresses. An address is a result of `client_address`."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._heroes_of_key = Share(settings.heroes_per_key)
-        self._heroes_of_address = Share(settings.heroes_per_address)
-        self._streams_of_address = Share(settings.streams_per_address)
+        self._heroes_of_key = Share(settings.heroes_per_key, "Vindinium - Your key plays too many games at once")
+        self._heroes_of_address = Share(settings.heroes_per_address, "Vindinium - Your address plays too many games at once")
+        self._streams_of_address = Share(settings.streams_per_address, "Too many streams go to your address")
         self._bots_of_address = _per_minute(settings.registrations_per_address)
         self._bots_of_all = _per_minute(settings.registrations_per_minute)
         self._max_bots = settings.max_bots
         self._wrong_keys = _per_minute(settings.wrong_keys_per_address)
-        self._wrong_tokens = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
-        self._wrong_admin_keys = RateLimit(WRONG_SECONDS, WRONG_AT_ONCE)
+        self._guesses = {what: RateLimit(WRONG_SECONDS, WRONG_AT_ONCE) for what in ("tokens", "keys")}
 
     # ---- Places ----
 
-    def hero(self, user_id: str, address: str) -> Place:
+    def hero(self, user_id: str, address: str) -> ExitStack:
         """Return a place for a hero, from the request for a game until the end of the game. Raises `Refusal`."""
-        for share, holder, whose in (
-            (self._heroes_of_key, user_id, "Your key"),
-            (self._heroes_of_address, address, "Your address"),
-        ):
-            if share.is_full(holder):
-                raise Refusal(429, f"Vindinium - {whose} plays too many games at once, try again later", BUSY_SECONDS)
-        return Place((self._heroes_of_key, user_id), (self._heroes_of_address, address))
+        with ExitStack() as places:
+            places.enter_context(self._heroes_of_key.place(user_id))
+            places.enter_context(self._heroes_of_address.place(address))
+            return places.pop_all()
 
-    def stream(self, address: str) -> Place:
+    def stream(self, address: str) -> ExitStack:
         """Return a place for a stream. Raises `Refusal`."""
-        if self._streams_of_address.is_full(address):
-            raise Refusal(429, "Too many streams go to your address, try again later", BUSY_SECONDS)
-        return Place((self._streams_of_address, address))
+        places = ExitStack()
+        places.enter_context(self._streams_of_address.place(address))
+        return places
 
     # ---- Keys ----
 
     def count_wrong_key(self, address: str) -> None:
         """Count a wrong key from this address. Raises `Refusal` if there were too many."""
-        wait = math.ceil(self._wrong_keys.wait(address))
-        if wait > 0:
-            raise Refusal(429, f"Vindinium - Too many wrong keys from your address, try again in {wait} s", retry_after=wait)
+        _check(self._wrong_keys, address, "Vindinium - Too many wrong keys from your address")
         self._wrong_keys.take(address)
 
-    async def refuse_token(self, address: str) -> None:
-        """Delay the answer to a request with a wrong token. Each wrong token from the same address makes the delay longer.
+    async def delay_guess(self, what: Literal["tokens", "keys"], address: str) -> None:
+        """Delay the answer to a wrong token, or a wrong key of the administrator. Each one from an address adds to the delay.
 
         Raises `Refusal` if the delay would be longer than `LONGEST_DELAY`. Requests with a right token must not be delayed.
         Otherwise one client could keep other clients with the same address from playing.
         """
-        await _delay(self._wrong_tokens, address, "tokens")
-
-    async def refuse_admin_key(self, address: str) -> None:
-        """Delay the answer to a request with a wrong key of the administrator, like `refuse_token`."""
-        await _delay(self._wrong_admin_keys, address, "keys")
+        limit = self._guesses[what]
+        wait = limit.wait(address)
+        if wait > LONGEST_DELAY:
+            raise Refusal(429, f"Vindinium - Too many wrong {what}, try again later", retry_after=wait)
+        limit.take(address)
+        await asyncio.sleep(wait)
 
     # ---- Registrations ----
 
@@ -253,23 +225,17 @@ class ClientLimits:
         """
         if bots >= self._max_bots:
             raise Refusal(503, "Vindinium - The server has no space for new bots", retry_after=FULL_SECONDS)
-        limits = [(self._bots_of_address, address, " from your address"), (self._bots_of_all, "", "")]
-        for limit, holder, where in limits:
-            wait = math.ceil(limit.wait(holder))
-            if wait > 0:
-                raise Refusal(429, f"Vindinium - Too many registrations{where}, try again in {wait} s", retry_after=wait)
-        for limit, holder, _ in limits:
-            limit.take(holder)
+        _check(self._bots_of_address, address, "Vindinium - Too many registrations from your address")
+        _check(self._bots_of_all, "", "Vindinium - Too many registrations")
+        self._bots_of_address.take(address)
+        self._bots_of_all.take("")
 
 
 def _per_minute(count: int) -> RateLimit:
     return RateLimit(60 / count, count)
 
 
-async def _delay(limit: RateLimit, address: str, what: str) -> None:
-    wait = limit.wait(address)
-    if wait > LONGEST_DELAY:
-        raise Refusal(429, f"Vindinium - Too many wrong {what}, try again later", retry_after=wait)
-    limit.take(address)
+def _check(limit: RateLimit, holder: str, refusal: str) -> None:
+    wait = math.ceil(limit.wait(holder))
     if wait > 0:
-        await asyncio.sleep(wait)
+        raise Refusal(429, f"{refusal}, try again in {wait} s", retry_after=wait)

@@ -155,7 +155,7 @@ class Lobby(RoomObserver):
     def leave(self, claim: Claim) -> None:
         """Remove the claim of a client that has disconnected. If its game has not begun, its seat becomes free again."""
         if claim.room is None:
-            claim.give_place_back()
+            claim.places.close()
             if claim in self.waiting:
                 self.waiting.remove(claim)
             elif claim.match is not None:
@@ -369,7 +369,7 @@ class Lobby(RoomObserver):
             self._match_later()  # clients may be waiting only because there was no free room
         match = self._running.pop(room)
         for claim in match.claims.values():
-            claim.give_place_back()
+            claim.places.close()
         loop.call_soon(match.set_ended)  # later games begin one round of the loop later: the players get the final state first
 
     def close(self) -> None:

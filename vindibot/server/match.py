@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from sim.game import SEATS, Games
 from sim.maps import Map
 from vindibot.games.outcome import Reason
-from vindibot.server.limits import Place
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter
 from vindibot.server.users import User
@@ -46,14 +46,14 @@ class MatchResult:
 class Claim:
     """A client's place in the queue for a game. `waiter` is the client's open request.
 
-    `match` is the match in which the client has a seat, None without a match. `place` counts the hero towards the limits of its
-    key and its address, None for a client in this program.
+    `match` is the match in which the client has a seat, None without a match. `places` counts the hero towards the limits of its
+    key and its address.
     """
 
     user: User
     waiter: Waiter
     match: Match | None = None
-    place: Place | None = None
+    places: ExitStack = field(default_factory=ExitStack)
 
     @property
     def room(self) -> Room | None:
@@ -65,11 +65,6 @@ class Claim:
         """The client's seat (0..3) in its match."""
         assert self.match is not None
         return next(index for index, claim in self.match.claims.items() if claim is self)
-
-    def give_place_back(self) -> None:
-        """Count the hero no longer towards the limits."""
-        if self.place is not None:
-            self.place.give_back()
 
 
 class Matchmaker(Protocol):

@@ -13,13 +13,11 @@ from vindibot.server.settings import ServerSettings
 class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
     """An answer in plain text with a status of 4xx or 5xx.
 
-    `retry_after` is the number of seconds after which the client may try again, None if waiting does not help. `closes` says
-    that the connection is closed after the answer, because the rest of the request is not read.
+    `retry_after` is the number of seconds after which the client may try again, None if waiting does not help.
     """
 
-    def __init__(self, status: int, text: str, retry_after: float | None = None, *, closes: bool = False) -> None:
+    def __init__(self, status: int, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
-        self.closes = closes or status in (408, 413, 429)
         self.status = status
         self.text = text
         self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
@@ -27,7 +25,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
     def response(self, path: str, settings: ServerSettings) -> PlainTextResponse:
         """Return the answer to a request for `path`."""
         headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if path.startswith("/api/") else {}
-        if self.closes:
+        if self.status == 429:
             headers["Connection"] = "close"
         retry_after = self.retry_after or (5 if self.status == 503 else None)
         if retry_after is not None:

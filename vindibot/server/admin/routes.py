@@ -89,7 +89,7 @@ class Administration:
         if given is None:
             raise Refusal(401, NO_ADMIN_KEY)
         if not self.allows(given.credentials):
-            await self.lobby.limits.refuse_admin_key(client_address(request))
+            await self.lobby.limits.delay_guess("keys", client_address(request))
             raise Refusal(401, NO_ADMIN_KEY)
 
     def arrange(self, request: MatchRequest) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.games.history import GameHistory
-from vindibot.server.limits import ClientLimits, Place, client_address
+from vindibot.server.limits import ClientLimits, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
@@ -96,7 +96,7 @@ class StreamedResponse(StreamingResponse):
     connection of a reader that reads nothing for `stalled_seconds` (see `GameServer`).
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: Place) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: ExitStack) -> None:
         self._all = _with_prelude(prelude, pieces)
         super().__init__(self._all)
         self._place, self._pace = place, pace
@@ -109,7 +109,7 @@ class StreamedResponse(StreamingResponse):
         finally:
             await self._all.aclose()
             self._pace.readers -= 1
-            self._place.give_back()
+            self._place.close()
 
 
 async def _with_prelude(prelude: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
