@@ -15,12 +15,10 @@ import errno
 import os
 import secrets
 import sqlite3
-import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -88,68 +86,50 @@ _Result = TypeVar("_Result")
 Work = Callable[[sqlite3.Connection], None]
 
 
-class DatabaseError(UsageError):
-    """The file cannot be used. The message names the file, the reason, and what the user can do."""
-
-
 class Database:
-    """An open database. Raises `DatabaseError` if the file cannot be opened. Any thread may call its methods.
+    """An open database. Raises `UsageError` if the file cannot be opened. Any thread may call its methods.
 
     `path` is the SQLite file, None for a database in memory. `interrupted` is the number of games that still ran when the last
-    server with this file ended.
+    server with this file ended. `secret` is the secret of the digests of keys.
     """
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = None if path is None else _resolved(path)
-        self._locked_seconds = locked_seconds
-        self._lock = None if self.path is None else _locked(self.path)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
-        try:
-            self._connection, self.secret, self.interrupted = self._thread.submit(self._open).result()
-        except BaseException:
-            self._thread.shutdown()
-            if self._lock is not None:
-                self._lock.close()
-            raise
-        # This closes a database for which `close` is never called: Python warns if it collects an open connection.
         self._waiting: deque[_Job] = deque()
-        self._closing = weakref.finalize(self, _close, self._thread, self._connection, self._waiting, self._lock)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
+        with self._clear_errors(), ExitStack() as opened:
+            if self.path is not None:
+                opened.callback(_locked(self.path).close)
+            self._connection = connection = opened.enter_context(
+                closing(sqlite3.connect(self.path or ":memory:", locked_seconds, isolation_level=None, check_same_thread=False))
+            )
+            _prepare(connection, self.path)
+            self.secret = _secret_of(connection, self.path)
+            with _transaction(connection):
+                self.interrupted = connection.execute("UPDATE games SET state = 'interrupted' WHERE state = 'running'").rowcount
+            opened.callback(_flush, connection, self._waiting)
+            opened.callback(self._thread.shutdown)
+            self._opened = opened.pop_all()
 
     @property
     def persistent(self) -> bool:
         """Whether the database is a file, and not only in memory."""
         return self.path is not None
 
-    def _open(self) -> tuple[sqlite3.Connection, bytes, int]:
-        name = short(self.path) if self.path is not None else "the database"
-        connection = None
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        """Turn an error of SQLite into a `UsageError` that says what the user can do."""
         try:
-            connection = sqlite3.connect(
-                self.path or ":memory:", timeout=self._locked_seconds, isolation_level=None, check_same_thread=False
-            )
-            if self.path is not None:
-                _check(connection, self.path)
-            _create_tables(connection, name)
-            connection.execute("PRAGMA foreign_keys = ON")
-            secret = _secret_of(connection, self.path)
-            with _transaction(connection):
-                ended = connection.execute("UPDATE games SET state = 'interrupted' WHERE state = 'running'").rowcount
-            return connection, secret, ended
-        except BaseException as error:
-            if connection is not None:
-                connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise DatabaseError(f"{name}: {_reason(error)}") from None
-            raise
+            yield
+        except sqlite3.Error as error:
+            raise UsageError(f"{short(self.path) if self.path else 'the database'}: {_reason(error)}") from None
 
     # ---- Reading and writing ----
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Return the result of `work(connection)`, which runs after all earlier writes. Raises `DatabaseError`."""
-        try:
+        """Return the result of `work(connection)`, which runs after all earlier writes. Raises `UsageError`."""
+        with self._clear_errors():
             return await asyncio.wrap_future(self._thread.submit(self._read, work))
-        except sqlite3.Error as error:
-            raise DatabaseError(f"{short(self.path) if self.path else 'the database'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Return the result of `work(connection)` like `read`, but block until the result is there.
@@ -181,8 +161,7 @@ class Database:
 
     async def close(self) -> None:
         """Finish the waiting writes and close. Later calls do nothing."""
-        if self._closing.alive:
-            await asyncio.to_thread(self._closing)
+        await asyncio.to_thread(self._opened.close)
 
 
 @dataclass
@@ -235,20 +214,6 @@ def _flush(connection: sqlite3.Connection, waiting: deque[_Job]) -> None:
             job.report(done)
 
 
-def _close(thread: ThreadPoolExecutor, connection: sqlite3.Connection, waiting: deque[_Job], lock: WriterLock | None) -> None:
-    def close() -> None:
-        _flush(connection, waiting)
-        connection.close()
-
-    try:
-        thread.submit(close)
-    except RuntimeError:  # the interpreter is going down
-        close()
-    thread.shutdown(wait=not threading.current_thread().name.startswith(THREAD_NAME))
-    if lock is not None:
-        lock.close()
-
-
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Run the body in a transaction that locks the database for writing at its start. Roll back if the body raises."""
@@ -264,77 +229,62 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _resolved(path: Path) -> Path:
     """Return the absolute path of the file, without links. SQLite would read some relative paths as addresses (``file:x.db``)."""
     try:
-        resolved = path.resolve()
-        if resolved.is_symlink():  # from Python 3.13 on, `resolve` leaves a circle of links as it is
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        return resolved
+        return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a name that is too long, a zero byte
-        raise DatabaseError(f"{str(path)!r}: this cannot be the path of a database: {error}") from None
+        raise UsageError(f"{str(path)!r}: this cannot be the path of a database: {error}") from None
 
 
 def _locked(path: Path) -> WriterLock:
     """Return the lock that keeps other servers from a file. Create the file, which only its owner can read.
 
-    Raises `DatabaseError` if the file cannot be used.
+    Raises `UsageError` if the file cannot be used.
     """
-    lock = None
-    try:
-        if not path.parent.is_dir():
-            raise DatabaseError(f"{short(path)}: there is no folder {short(path.parent)}; make it first")
-        if path.exists() and not path.is_file():
-            kind = "a folder" if path.is_dir() else "not a regular file"
-            raise DatabaseError(f"{short(path)}: this is {kind}; name a file")
-        lock = WriterLock(path, "another vindibot server uses this file; stop it first, or name another file")
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if not path.parent.is_dir():
+        raise UsageError(f"{short(path)}: there is no folder {short(path.parent)}; make it first")
+    with ExitStack() as opened:
+        try:
+            if path.exists() and not path.is_file():
+                raise UsageError(f"{short(path)}: this is {'a folder' if path.is_dir() else 'not a regular file'}; name a file")
+            lock = WriterLock(path, "another vindibot server uses this file; stop it first, or name another file")
+            opened.callback(lock.close)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            raise UsageError(f"{short(path)}: {_READ_ONLY if read_only else error.strerror or error}") from None
+        opened.pop_all()
         return lock
-    except UsageError as error:
-        raise DatabaseError(error.message) from None
-    except OSError as error:
-        if lock is not None:
-            lock.close()
-        read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-        raise DatabaseError(f"{short(path)}: {_READ_ONLY if read_only else error.strerror or error}") from None
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if 0 < path.stat().st_size <= CHECKED_BYTES:
+def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Create the tables of a new database. `connection` must be in autocommit mode.
+
+    Raises `UsageError` before anything is changed if the file is damaged, or if another program, or another version of this
+    program, made it.
+    """
+    name = short(path) if path is not None else ""
+    if path is not None and 0 < path.stat().st_size <= CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise DatabaseError(f"{short(path)}: the database is damaged ({found}); {_RESTORE}")
-    _check_owner(connection, short(path))  # before anything is changed
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-
-
-def _check_owner(connection: sqlite3.Connection, file: str) -> None:
-    """Raise `DatabaseError` if another program made this database. This function writes nothing."""
-    present: int = connection.execute("PRAGMA user_version").fetchone()[0]
+            raise UsageError(f"{name}: the database is damaged ({found}); {_RESTORE}")
+    layout: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark != APPLICATION_ID and (mark or present or tables):
-        raise DatabaseError(f"{file}: this database belongs to another program; name another file")
-
-
-def _create_tables(connection: sqlite3.Connection, file: str) -> None:
-    """Create the tables of a new database, in one transaction. `connection` must be in autocommit mode.
-
-    Raises `DatabaseError` if another program, or another version of this program, made the file.
-    """
-    _check_owner(connection, file)
-    present: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if present not in (0, VERSION):
-        raise DatabaseError(
-            f"{file}: another version of vindibot made it (layout {present}, this one knows {VERSION}): use that version, or name"
-            " another file"
-        )
-    if not present:
+    if mark != APPLICATION_ID and (mark or layout or tables):
+        raise UsageError(f"{name}: this database belongs to another program; name another file")
+    if layout not in (0, VERSION):
+        words = f"another version of vindibot made it (layout {layout}, this one knows {VERSION}): use that version, or name"
+        raise UsageError(f"{name}: {words} another file")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if not layout:
         connection.executescript(
             f"BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
 
 
 def _secret_of(connection: sqlite3.Connection, path: Path | None) -> bytes:
-    """Return the secret of the digests of keys. Without bots, a missing one is made. Raises `DatabaseError`."""
+    """Return the secret of the digests of keys. Without bots, a missing one is made. Raises `UsageError`."""
     secret = secrets.token_bytes(SECRET_BYTES)
     if path is None:
         return secret
@@ -343,15 +293,12 @@ def _secret_of(connection: sqlite3.Connection, path: Path | None) -> bytes:
         try:
             write_secret(file, secret)
         except OSError as error:
-            raise DatabaseError(f"{short(file)}: the secret cannot be written: {error.strerror or error}") from None
+            raise UsageError(f"{short(file)}: the secret cannot be written: {error.strerror or error}") from None
         connection.execute("INSERT OR REPLACE INTO settings VALUES ('secret', ?)", (key_digest(secret, ""),))
-    try:
-        secret = read_secret(file)
-    except UsageError as error:
-        raise DatabaseError(error.message) from None
+    secret = read_secret(file)
     (digest,) = connection.execute("SELECT value FROM settings WHERE name = 'secret'").fetchone() or (key_digest(secret, ""),)
     if digest != key_digest(secret, ""):
-        raise DatabaseError(f"{short(file)}: this is the secret of another database; copy the one of {short(path)}")
+        raise UsageError(f"{short(file)}: this is the secret of another database; copy the one of {short(path)}")
     connection.execute("INSERT OR IGNORE INTO settings VALUES ('secret', ?)", (digest,))
     return secret
 
@@ -362,9 +309,10 @@ _READ_ONLY = "the database is read-only; make the file and its folder writable"
 
 def _reason(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    locked = "the database is locked by another program; close that program and try again"
     reasons = {
-        sqlite3.SQLITE_BUSY: "the database is locked by another program; close that program and try again",
-        sqlite3.SQLITE_LOCKED: "the database is locked by another program; close that program and try again",
+        sqlite3.SQLITE_BUSY: locked,
+        sqlite3.SQLITE_LOCKED: locked,
         sqlite3.SQLITE_READONLY: _READ_ONLY,
         sqlite3.SQLITE_CANTOPEN: "the database cannot be opened; check that the file and its folder are readable and writable",
         sqlite3.SQLITE_NOTADB: f"this is not a database; {_RESTORE}",
