@@ -22,7 +22,7 @@ from vindibot.games.game_record import loads
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import from_games
 from vindibot.server.embedded import EmbeddedServer
-from vindibot.server.site.feed import Encoder, Feed, PlainEncoder, WireEncoder
+from vindibot.server.site.feed import Encoder, Feed, PlainEncoder
 
 Event = tuple[int | None, Any]
 
@@ -73,7 +73,7 @@ async def archived_events(server: EmbeddedServer, game_id: str) -> list[Event]:
     return [(ply, from_games(state, game_id=game_id, players=players)) for ply, state in enumerate(states, 1)]
 
 
-def running_feed(server: EmbeddedServer, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed:
+def running_feed(server: EmbeddedServer, game_id: str, encoder: type[Encoder] = Encoder) -> Feed:
     feed = server.streams.feed(game_id, encoder)
     assert feed is not None
     return feed
@@ -257,7 +257,7 @@ async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None
 
 
 async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.site.feed.BUFFER_BYTES", 5000)
+    monkeypatch.setattr("vindibot.server.site.feed.STORED_EVENTS", 3)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=30, map=MAP)
         feed = running_feed(server, bot.game["id"])
@@ -269,7 +269,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
                 await bot.move()
             seen = await first
             assert b"\nid: 1\n" in seen
-            assert len(feed._events) < 10
+            assert len(feed._events) == 3
             bot.start()
             async for piece in pieces:
                 seen += piece
@@ -289,7 +289,7 @@ async def test_memory_for_a_watched_game_is_bounded() -> None:
             bot.start()
             await anext(events)
             await until(lambda: bot.game["turn"] > 1000)
-            assert sum(map(len, feed._events)) == feed._bytes <= 2_000_000
+            assert sum(map(len, feed._events)) <= 2_000_000
         await bot.ended()
         await until(lambda: not feed.readers)
 

@@ -11,9 +11,10 @@ one event.
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from itertools import islice
 
 from vindibot.games.history import GameHistory, Ply
 from vindibot.games.protocol import encode_json, from_games
@@ -22,11 +23,11 @@ from vindibot.viewer.bundle import StateWriter, result_of
 from vindibot.viewer.events import HEARTBEAT, changes_in_time, event, retry
 
 
-class Encoder(ABC):
-    """Encodes the events of one game. `prelude` is the text that a stream sends before its first event. `numbered` says whether
-    events have an id, the number of plies played.
+class Encoder:
+    """Encodes the events of one game: each ply as the whole state, as players get it. The last state says that the game is over.
 
-    An encoder stores nothing about its readers, so all readers of a game can share it.
+    `prelude` is the text that a stream sends before its first event. `numbered` says whether events have an id, the number of
+    plies played. An encoder stores nothing about its readers, so all readers of a game can share it.
     """
 
     prelude = b""
@@ -35,43 +36,28 @@ class Encoder(ABC):
     def __init__(self, history: GameHistory) -> None:
         self._history = history
 
-    @abstractmethod
-    def ply(self, ply: Ply) -> bytes:
-        """Return the data of the event for one ply."""
-
-    def newest(self, room: Room) -> bytes:
-        """Return the data of the event for the newest ply in a room."""
-        return self.ply(room.history[-1])
-
     def past(self, plies: Sequence[Ply]) -> bytes:
         """Return the events for consecutive plies."""
-        return b"".join(event(ply.number + 1 if self.numbered else None, self.ply(ply)) for ply in plies)
-
-    def end(self) -> bytes | None:
-        """Return the data of the event that ends a finished game, or None if there is no such event."""
-        return None
-
-
-class WireEncoder(Encoder):
-    """Encodes each ply as the whole state, as players get it. The last state already says that the game is over."""
-
-    def ply(self, ply: Ply) -> bytes:
-        """See `Encoder`."""
-        return encode_json(from_games(ply.after, game_id=self._history.id, players=self._history.players))
+        state = partial(from_games, game_id=self._history.id, players=self._history.players)
+        return b"".join(event(ply.number + 1 if self.numbered else None, encode_json(state(ply.after))) for ply in plies)
 
     def newest(self, room: Room) -> bytes:
-        """See `Encoder`. This method reuses the state that the room has encoded for the players."""
-        return room.state()[1]
+        """Return the event for the newest ply in a room. It reuses the state that the room has encoded for the players."""
+        return event(len(room.history) if self.numbered else None, room.state()[1])
+
+    def end(self) -> bytes:
+        """Return the event that ends a finished game, empty if there is no such event."""
+        return b""
 
 
-class PlainEncoder(WireEncoder):
-    """Encodes like `WireEncoder`, without the ids of the events: some clients take each line that is not empty for a state."""
+class PlainEncoder(Encoder):
+    """Encodes like `Encoder`, without the ids of the events: some clients take each line that is not empty for a state."""
 
     numbered = False
 
 
 class PageEncoder(Encoder):
-    """Encodes each ply as a patch (the changes of this ply) for the game's page, and several past plies as one patch."""
+    """Encodes plies as one patch (the changes of these plies) for the game's page."""
 
     prelude = retry(1000)
 
@@ -79,24 +65,22 @@ class PageEncoder(Encoder):
         super().__init__(history)
         self._writer = StateWriter(history.first)
 
-    def ply(self, ply: Ply) -> bytes:
-        """See `Encoder`."""
-        return self._patch([ply])
-
     def past(self, plies: Sequence[Ply]) -> bytes:
         """See `Encoder`. The number of the event is that of the last ply."""
-        return event(plies[-1].number + 1, self._patch(plies))
+        patch = {"from": plies[0].number, "plies": [self._writer.ply(ply) for ply in plies]}
+        return event(plies[-1].number + 1, encode_json(patch))
 
-    def _patch(self, plies: Sequence[Ply]) -> bytes:
-        return encode_json({"from": plies[0].number, "plies": [self._writer.ply(ply) for ply in plies]})
-
-    def end(self) -> bytes | None:
+    def newest(self, room: Room) -> bytes:
         """See `Encoder`."""
-        return encode_json(result_of(self._history))
+        return self.past([room.history[-1]])
+
+    def end(self) -> bytes:
+        """See `Encoder`."""
+        return event(len(self._history), encode_json(result_of(self._history)), "end")
 
 
-#: Size in bytes of the buffer of latest events, per watched game. Events that are no longer in the buffer are recomputed.
-BUFFER_BYTES = 2_000_000
+#: Number of latest events that a watched game keeps, of about 3 kB each. Older events are recomputed.
+STORED_EVENTS = 600
 #: Approximate size in bytes of the pieces in which events are sent to a reader.
 PIECE_BYTES = 64_000
 #: Number of plies to recompute per round of the event loop (less than a millisecond).
@@ -107,35 +91,18 @@ SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 
 
 async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
-    """Yield the events of a game after event number `after`, joined to pieces of about `PIECE_BYTES`.
-
-    Each item is a tuple: the number of the piece's last event, and the piece. Plies that are played during the call are included,
-    so the last piece ends with the newest event.
-    """
-    plies: list[Ply] = []
-    pieces: list[bytes] = []
-    size = 0
-    for ply in history.plies(after):
-        plies.append(ply)
-        number = ply.number + 1
-        if len(plies) < PLIES_AT_ONCE and number < len(history):
-            continue
-        pieces.append(encoder.past(plies))
-        size += len(pieces[-1])
-        plies = []
-        if size > PIECE_BYTES or number == len(history):
-            yield number, b"".join(pieces)
-            pieces, size = [], 0
+    """Yield the events of a game after event number `after` in pieces, each with the number of its last event."""
+    plies = history.plies(after)
+    while past := list(islice(plies, PLIES_AT_ONCE)):
+        yield past[-1].number + 1, encoder.past(past)
         await asyncio.sleep(0)
 
 
 async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
-    """Yield the events of an archived game after event number `after`, joined to pieces of about `PIECE_BYTES`."""
+    """Yield the events of an archived game after event number `after`, in pieces."""
     async for _, piece in replayed(history, encoder, after):
         yield piece
-    end = encoder.end()
-    if end is not None:
-        yield event(len(history), end, "end")
+    yield encoder.end()
 
 
 class _Watched:
@@ -163,42 +130,27 @@ class Feed(_Watched):
         self._room = room
         self._history = room.history
         self._encoder = encoder
-        self._events: deque[bytes] = deque()
-        self._bytes = 0
+        self._events: deque[bytes] = deque(maxlen=STORED_EVENTS)
         self.readers = 0
 
     def played(self) -> None:
         """Add the event of the newest ply, and wake the readers. If there are no readers, empty the buffer."""
         if not self.readers:
             self._events.clear()
-            self._bytes = 0
             return
-        number = len(self._history) if self._encoder.numbered else None
-        new = event(number, self._encoder.newest(self._room))
-        self._events.append(new)
-        self._bytes += len(new)
-        while self._bytes > BUFFER_BYTES:
-            self._bytes -= len(self._events.popleft())
+        self._events.append(self._encoder.newest(self._room))
         self._wake()
 
-    def _take(self, after: int) -> tuple[int, bytes]:
-        """Return the next piece after event number `after`, as a tuple: the number of the piece's last event, and the piece.
-
-        Event `after + 1` must be in the buffer or not exist yet. If it does not exist yet, the piece is empty.
-        """
+    def _take(self, place: int) -> list[bytes]:
+        """Return events from the buffer, of about `PIECE_BYTES`. The first one has the index `place`."""
         taken: list[bytes] = []
         size = 0
-        for place in range(after - self._first, len(self._events)):
-            taken.append(self._events[place])
-            size += len(taken[-1])
+        for new in islice(self._events, place, None):
+            taken.append(new)
+            size += len(new)
             if size >= PIECE_BYTES:
                 break
-        return after + len(taken), b"".join(taken)
-
-    @property
-    def _first(self) -> int:
-        """The number of the last event before the buffer."""
-        return len(self._history) - len(self._events)
+        return taken
 
     async def follow(self, after: int, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
         """Yield the events after event number `after` in pieces, until the game ends. Then yield the event for the end, if any.
@@ -209,13 +161,14 @@ class Feed(_Watched):
         try:
             after = max(0, min(after, len(self._history)))
             while True:
-                if after < self._first:
+                place = after - len(self._history) + len(self._events)
+                if place < 0:
                     async for number, piece in replayed(self._history, self._encoder, after):
                         after = number
                         yield piece
-                after, piece = self._take(after)
-                if piece:
-                    yield piece
+                elif events := self._take(place):
+                    after += len(events)
+                    yield b"".join(events)
                     await pause()
                 elif self._over:
                     break
@@ -223,9 +176,8 @@ class Feed(_Watched):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
-        end = self._encoder.end() if self._room.finished else None
-        if end is not None:
-            yield event(after, end, "end")
+        if self._room.finished:
+            yield self._encoder.end()
 
 
 class Listing(_Watched):

@@ -16,13 +16,13 @@ from vindibot.server.limits import ClientLimits, client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site.feed import Encoder, Feed, Listing, PageEncoder, PlainEncoder, ReaderPause, WireEncoder, recorded
+from vindibot.server.site.feed import Encoder, Feed, Listing, PageEncoder, PlainEncoder, ReaderPause, recorded
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record
 from vindibot.viewer.events import HEADERS, TYPE, last_event
 
 #: The encoders that each running game has: for whole states with and without ids, and for patches.
-ENCODERS = (WireEncoder, PlainEncoder, PageEncoder)
+ENCODERS = (Encoder, PlainEncoder, PageEncoder)
 
 
 class Streams(RoomObserver):
@@ -52,7 +52,7 @@ class Streams(RoomObserver):
             feed.end()
         self.listing.remove(room)
 
-    def feed(self, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed | None:
+    def feed(self, game_id: str, encoder: type[Encoder] = Encoder) -> Feed | None:
         """Return the feed of a running game in the format of `encoder`, or None if no such game runs."""
         return self._feeds.get(game_id, {}).get(encoder)
 
@@ -136,7 +136,7 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
         record = await database.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
-        if encoder is WireEncoder and 0 < len(record.moves) <= after:
+        if encoder is Encoder and 0 < len(record.moves) <= after:
             return Response(status_code=204)  # this status keeps a browser from reconnecting: there are no more events
         history = GameHistory.of(record)
         return streams.response(request, recorded(history, encoder(history), after), encoder.prelude)
@@ -148,7 +148,7 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
         If the header Accept names text/event-stream, events have an id. With the header Last-Event-ID, the stream begins after
         the event with this id.
         """
-        return await game_stream(request, game_id, WireEncoder if _reads_ids(request) else PlainEncoder)
+        return await game_stream(request, game_id, Encoder if _reads_ids(request) else PlainEncoder)
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:
