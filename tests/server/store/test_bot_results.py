@@ -4,33 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from sim.generator import generate
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
-from vindibot.server.store.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
+from vindibot.games.game_record import GameRecord
+from vindibot.games.outcome import Reason
+from vindibot.server.store.bot_results import BotResults, bot_results
 from vindibot.server.store.database import Database
-from vindibot.server.store.tables import list_games
+from vindibot.server.store.tables import begin_game, end_game, list_games
 
-GAMES = [
-    ArchivedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),
-    ArchivedGame(20.0, 10, (8, 2, 8, 0), ("me", "you", "she", None), {"me": 1195, "you": 1200, "she": 1205}),
-    ArchivedGame(30.0, 12, (6, 4, 30, 20), ("you", "you", "me", "me")),
+#: Tables that a query computes itself, from the latest games of one bot.
+COMPUTED = ("latest", "played", "own", "other")
+#: The games of the bot "me": side of the board, gold, bots, Elo after the game.
+GAMES: list[tuple[int, list[int], tuple[str | None, ...], dict[str, int]]] = [
+    (12, [5, 9, 1, 1], ("me", "you", None, None), {"me": 1190, "you": 1210}),
+    (10, [8, 2, 8, 0], ("me", "you", "she", None), {"me": 1195, "you": 1200, "she": 1205}),
+    (12, [6, 4, 30, 20], ("you", "you", "me", "me"), {}),
 ]
 
 
-def test_results_by_size_and_by_rival() -> None:
-    results = bot_results("me", GAMES)
+def play_all(connection: sqlite3.Connection) -> None:
+    for number, (size, gold, bots, elo) in enumerate(GAMES):
+        first, when = generate(1, size=size).new_game(4), datetime.fromtimestamp(10 * number, UTC)
+        record = GameRecord.of(
+            first,
+            id=f"game000{number}",
+            names=tuple(bot or "random" for bot in bots),
+            player_ids=bots,
+            moves=(0, 0, 0, 0),
+            ending=Reason.FINISHED,
+            started=when,
+            finished=when,
+            extra={"rated": elo},
+        )
+        begin_game(connection, record)
+        end_game(connection, record, gold, bool(elo))
+
+
+async def test_results_by_size_and_by_rival() -> None:
+    store = Database()
+    await asyncio.wrap_future(store.write("games", play_all))
+    results = await store.read(lambda connection: bot_results(connection, "me"))
     assert results.games == 3
-    assert results.ratings == [(10.0, 1190), (20.0, 1195)]
-    assert results.sizes == [SizeRow(10, games=1, won=0, gold=8.0), SizeRow(12, games=2, won=1, gold=15.0)]
-    assert results.rivals == [
-        RivalRow("you", games=3, won=2, drawn=0, lost=1, lead=(-4 + 6 + 20) / 3),
-        RivalRow("she", games=1, won=0, drawn=1, lost=0, lead=0.0),
-    ]
-    assert bot_results("me", []).sizes == []
+    assert results.ratings == [(0.0, 1190), (10.0, 1195)]
+    assert [tuple(row) for row in results.sizes] == [(10, 1, 0, 8.0), (12, 2, 1, 15.0)]
+    assert [tuple(row) for row in results.rivals] == [("you", 3, 2, 0, 1, (-4 + 6 + 20) / 3), ("she", 1, 0, 1, 0, 0.0)]
+    assert await store.read(lambda connection: bot_results(connection, "nobody")) == BotResults([], [], [])
+    await store.close()
 
 
 async def play_arena(bot: Bot) -> None:
@@ -49,10 +74,10 @@ async def test_the_page_of_a_bot_shows_its_results() -> None:
         user = server.lobby.users.by_name("ann")
         assert user is not None
         await until(lambda: user.games == 2)
-        played = await server.database.read(lambda connection: latest_games(connection, user.id))
-        assert [bool(game.elo) for game in played] == [True, True, False]
-        assert played[1].elo[user.id] == user.elo
-        assert {game.size for game in played} >= {5}
+        results = await server.database.read(lambda connection: bot_results(connection, user.id))
+        assert results.games == 3
+        assert len(results.ratings) == 2, "the private match is not rated"
+        assert results.ratings[1][1] == user.elo
         page = (await bots[0].client.get(f"/ai/{user.id}")).text
         assert "Elo over 3 rated games: from 1200" in page, "with the rating before the first game"
         assert "5 x 5" in page
@@ -76,13 +101,13 @@ async def test_queries_for_lists_read_no_whole_table(large: Database) -> None:
         list_games(connection)
         list_games(connection, bot="b")
         list_games(connection, bot="b", before=7)
-        latest_games(connection, "b")
+        bot_results(connection, "b")
         connection.set_trace_callback(None)
 
     await large.read(watch)
     plans = await large.read(lambda c: [[row[3] for row in c.execute(f"EXPLAIN QUERY PLAN {query}")] for query in seen])
-    assert len(plans) == 4
+    assert len(plans) == 6
     for plan in plans[:3]:
         assert not [step for step in plan if "TEMP B-TREE" in step], "rows come in the order of an index"
-    assert not [step for plan in plans for step in plan if step.startswith("SCAN") and step != "SCAN latest"]
+    assert not [step for plan in plans for step in plan if step.startswith("SCAN") and step.split()[1] not in COMPUTED]
     await large.close()

@@ -328,7 +328,8 @@ async def test_games_are_listed_newest_first_by_bot_and_page() -> None:
         player_ids = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")
         store.write("begin", partial(begin_game, record=record(game_id, (), player_ids)))
         if number < 5:
-            store.write("end", partial(end_game, record=record(game_id, (1, 2, 3, 4), player_ids), gold=[], rated=False))
+            ended = record(game_id, (1, 2, 3, 4), player_ids)
+            store.write("end", partial(end_game, record=ended, gold=[1, 2, 3, 4], rated=False))
     listed = await store.read(list_games)
     assert [game.number for game in listed] == [5, 4, 3, 2, 1]  # the sixth runs
     assert [game.number for game in await store.read(lambda c: list_games(c, bot="u1"))] == [4, 2]

@@ -27,7 +27,7 @@ from vindibot.server.room import Room
 from vindibot.server.site.boards import LISTED, FinalBoards, RunningGames
 from vindibot.server.site.pages import HEADERS, game_page, html, next_steps
 from vindibot.server.site.streams import Streams
-from vindibot.server.store.bot_results import LATEST, bot_results, latest_games
+from vindibot.server.store.bot_results import LATEST, bot_results
 from vindibot.server.store.database import Database
 from vindibot.server.store.tables import find_record, list_games, records_after
 from vindibot.server.users import RegistrationError, User
@@ -92,8 +92,8 @@ class BotPages:
         """Return the page of a bot. With the parameter `before`, its games have a number below this."""
         before = _number(request, "before")
         archived = await _archived(self._database, SHOWN_OF_BOT, before=before, bot=user.id)
-        results = await self._database.read(lambda connection: bot_results(user.id, latest_games(connection, user.id)))
-        rivals = [(row, rival) for row in results.rivals if (rival := self._lobby.users.by_id(row.rival)) is not None]
+        results = await self._database.read(lambda connection: bot_results(connection, user.id))
+        rivals = [(row, rival) for row in results.rivals if (rival := self._lobby.users.by_id(row["rival"])) is not None]
         start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
         return html(
             "bot.html",

@@ -40,11 +40,12 @@ THREAD_NAME = "vindibot-database"
 #: The bytes "vndi". They mark a file as a database of this program.
 APPLICATION_ID = 0x766E6469
 #: The version of the layout, and of the game records in it.
-VERSION = 6
+VERSION = 7
 #: `bots.key` is a digest of the key (see `users.key_digest`), and `bots.made` says whether the server made this key.
 #: `games.record` is a game record as JSON (`vindibot.games.game_record`); the other columns of `games` are for lists of games,
-#: `games.size` is the side of the board in squares. `seats` has a row for each hero that a registered bot plays. `seats.elo` is
-#: the Elo of the bot after the game, null if the game did not change it.
+#: `games.size` is the side of the board in squares. `games.winner` is the seat (0..3) with the most gold, null if
+#: there is none. `seats` has a row for each hero that a registered bot plays. `seats.elo` is the Elo of the bot after the game,
+#: null if the game did not change it.
 TABLES = """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE bots (
@@ -66,6 +67,7 @@ TABLES = """
         training INTEGER NOT NULL,
         finished REAL NOT NULL,
         gold TEXT NOT NULL DEFAULT '[]',
+        winner INTEGER,
         record TEXT NOT NULL,
         rated INTEGER NOT NULL DEFAULT 0,
         size INTEGER NOT NULL
@@ -75,6 +77,7 @@ TABLES = """
         bot TEXT NOT NULL,
         game INTEGER NOT NULL REFERENCES games (number),
         seat INTEGER NOT NULL,
+        gold INTEGER,
         elo INTEGER,
         PRIMARY KEY (bot, game, seat)
     ) WITHOUT ROWID;

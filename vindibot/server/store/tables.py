@@ -66,9 +66,9 @@ def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, 
 class GameRow:
     """An archived game as lists show it. Games that started later have a larger `number`.
 
-    `state` is "finished", "interrupted" or "running". `finished` is the time of the end in seconds since 1970. `gold`, `names`
-    and `player_ids` have one entry per hero. `gold` is empty for a game that has not ended. `player_ids` has None for a random
-    bot.
+    `state` is "finished", "interrupted" or "running". `finished` is the time of the end in seconds since 1970. `winner` is the
+    hero (1..4) with the most gold, None if the game is not finished or several heroes share this amount. `gold`, `names` and
+    `player_ids` have one entry per hero. `gold` is empty for a game that has not ended. `player_ids` has None for a random bot.
     """
 
     number: int
@@ -76,18 +76,10 @@ class GameRow:
     state: str
     training: bool
     finished: float
+    winner: int | None
     gold: tuple[int, ...]
     names: tuple[str, ...]
     player_ids: tuple[str | None, ...]
-
-    @property
-    def winner(self) -> int | None:
-        """The hero (1..4) with the most gold.
-
-        None if two or more heroes share the largest amount of gold, or if the game is not finished.
-        """
-        winner = winner_of(self.gold) if self.state == "finished" else None
-        return None if winner is None else winner + 1
 
     @property
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
@@ -112,17 +104,18 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
     `gold` has the gold of each hero. The entry ``rated`` of the record's `extra` has the new Elo of each bot, by the bot's id.
     """
     finished = record.finished.timestamp()
-    state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
+    state, winner = ("interrupted", None) if record.ending is Reason.INTERRUPTED else ("finished", winner_of(gold))
     connection.execute(
-        "UPDATE games SET state = ?, finished = ?, gold = ?, rated = ?, record = ? WHERE id = ?",
-        (state, finished, json.dumps(list(gold)), rated, dumps(record).decode(), record.id),
+        "UPDATE games SET state = ?, finished = ?, gold = ?, winner = ?, rated = ?, record = ? WHERE id = ?",
+        (state, finished, json.dumps(list(gold)), winner, rated, dumps(record).decode(), record.id),
     )
     if state == "finished":
         played = [(finished, bot) for bot in set(record.player_ids) if bot is not None]
         connection.executemany("UPDATE bots SET played = ? WHERE id = ?", played)
-    ratings = [(elo, bot, record.id) for bot, elo in record.extra.get("rated", {}).items()]
-    sql = "UPDATE seats SET elo = ? WHERE bot = ? AND game = (SELECT number FROM games WHERE id = ?)"
-    connection.executemany(sql, ratings)
+    elo = record.extra.get("rated", {})
+    seats = [(gold[seat], elo.get(bot), record.id, seat) for seat, bot in enumerate(record.player_ids) if bot is not None]
+    sql = "UPDATE seats SET gold = ?, elo = ? WHERE game = (SELECT number FROM games WHERE id = ?) AND seat = ?"
+    connection.executemany(sql, seats)
 
 
 def forget_games(connection: sqlite3.Connection, keep: int) -> None:
@@ -163,9 +156,10 @@ def list_games(
         chosen = f"FROM {_GAMES_OF_BOT} AND seats.game < ?"
         wanted.insert(0, bot)
     order = "number" if bot is None else "seats.game"
-    columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.player_ids')"
+    names = "json_extract(record, '$.names'), json_extract(record, '$.player_ids')"
+    columns = f"number, id, state, training, finished, winner + 1, games.gold, {names}"
     query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY {order} DESC LIMIT ?"
     return [
-        GameRow(number, game_id, state, bool(training), finished, *(tuple(json.loads(text)) for text in texts))
-        for number, game_id, state, training, finished, *texts in connection.execute(query, wanted)
+        GameRow(number, game_id, state, bool(training), finished, winner, *(tuple(json.loads(text)) for text in texts))
+        for number, game_id, state, training, finished, winner, *texts in connection.execute(query, wanted)
     ]
