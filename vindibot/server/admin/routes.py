@@ -1,14 +1,12 @@
 """The administrator's endpoints under ``/api/admin``, for bots and private matches. Requests and answers are JSON.
 
-Every request needs the header ``Authorization: Bearer KEY``, where KEY is the administrator's key. The server keeps only a digest
-of this key. If the settings have no administrator's key, the server does not have these endpoints. A request that creates bots is
-answered with the bots' new keys. No later answer repeats these keys.
+Every request needs the header ``Authorization: Bearer KEY``, where KEY is the administrator's key. If the settings have no
+administrator's key, the server does not have these endpoints. A request that creates bots is answered with the bots' new keys. No
+later answer repeats these keys.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -70,19 +68,15 @@ class Administration:
     """Checks the administrator's key. `matches` has the private matches that the administrator has arranged, by number."""
 
     def __init__(self, key: SecretStr, lobby: Lobby) -> None:
-        self._salt = secrets.token_bytes(16)
-        self._digest = self._digest_of(key.get_secret_value())
+        self._key = key
         self.lobby = lobby
         self.matches: OrderedDict[str, Match] = OrderedDict()
         #: The dependencies of a route that only the administrator may use.
         self.required = [Depends(self.check)]
 
-    def _digest_of(self, key: str) -> bytes:
-        return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
-
     def allows(self, key: str) -> bool:
         """Return whether this is the administrator's key."""
-        return hmac.compare_digest(self._digest_of(key), self._digest)
+        return secrets.compare_digest(key.encode(errors="surrogateescape"), self._key.get_secret_value().encode())
 
     async def check(self, request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
         """Raise `Refusal` if the request does not have the administrator's key. Delay the answer to a wrong key."""
