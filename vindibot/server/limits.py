@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import Literal
 
 from fastapi import Request
@@ -70,6 +71,7 @@ def client_address(request: Request) -> str:
     return network_of(request.client.host if request.client is not None else "")
 
 
+@lru_cache(MAX_KEYS)
 def network_of(host: str) -> str:
     """Return the IPv4 address `host`. For IPv6, return the network of the address's first 64 bits.
 
