@@ -32,7 +32,7 @@ MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
 #: The shortest time in seconds between a move without a turn number and the seat's next state. If a client sends two moves at
 #: the same time, the second move arrives before the next state and is refused.
-SAME_INSTANT_SECONDS = 0.010
+SAME_INSTANT_SECONDS = 0.002
 #: Largest number of open requests of one seat (a client may repeat a move on new connections). If there are more, the oldest
 #: request is refused.
 MAX_WAITERS = 4
