@@ -14,7 +14,7 @@ from vindibot.server.game_server import GameServer
 from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site.original_pages import add_original_pages
-from vindibot.server.site.pages import add_links
+from vindibot.server.site.pages import prepare_pages
 from vindibot.server.site.pictures import Pictures, add_pictures
 from vindibot.server.site.reviews import Reviews
 from vindibot.server.site.routes import BotPages, Section, add_pages
@@ -56,7 +56,7 @@ class EmbeddedServer(GameServer):
 
     def _add_routes(self, routes: Sequence[AddRoutes], sections: Sequence[Section]) -> None:
         app, lobby = self.app, self.lobby
-        add_links(app)
+        prepare_pages(app, lobby.settings)
         add_streams(app, self.streams, self.database)
         for add_routes in routes:
             add_routes(app)

@@ -14,7 +14,7 @@ from vindibot.config.files import shipped
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
 from vindibot.server.room import Room
-from vindibot.server.site.pages import REFRESH_SECONDS, html, next_steps
+from vindibot.server.site.pages import REFRESH_SECONDS, html
 from vindibot.server.site.routes import on_air_page
 from vindibot.server.site.streams import Streams
 
@@ -56,7 +56,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         """The most interesting running arena game. When this game ends, the page shows the next one."""
         room = most_interesting(room for room in reversed(lobby.rooms.values()) if streams.feed(room.id) is not None)
         if room is None:
-            return html("off_air.html", refresh=REFRESH_SECONDS, **next_steps(request, lobby.settings))
+            return html("off_air.html", refresh=REFRESH_SECONDS)
         return on_air_page(request, room, "/tv")
 
     @app.get("/map/{delay}", response_class=HTMLResponse)

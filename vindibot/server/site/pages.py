@@ -38,7 +38,11 @@ REFRESH_SECONDS = 3
 
 
 class Page(HTMLResponse):
-    """A page that a template renders. The links at its top are those of the application that sends it."""
+    """A page that a template renders from its values, and from `links`, `any_key` and `address`.
+
+    `links` are the links at the top of the pages of this application, `any_key` says whether any key may play, and `address` is
+    the address of this server.
+    """
 
     def __init__(self, template: str, status: int, headers: dict[str, str], values: dict[str, Any]) -> None:
         super().__init__("", status, HEADERS | headers)
@@ -46,7 +50,8 @@ class Page(HTMLResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render the page, and send it."""
-        self.body = render(self._template, links=scope["app"].state.links, **self._values).encode()
+        values = scope["app"].state.page | {"address": address_of(Request(scope))} | self._values
+        self.body = render(self._template, **values).encode()
         self.headers["Content-Length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
 
@@ -59,19 +64,14 @@ def html(template: str, status: int = 200, headers: dict[str, str] | None = None
     return Page(template if "/" in template else f"server.site/{template}", status, headers or {}, values)
 
 
-def add_links(app: FastAPI) -> None:
-    """Give an application the links at the top of its pages."""
-    app.state.links = list(_LINKS)
+def prepare_pages(app: FastAPI, settings: ServerSettings) -> None:
+    """Give an application the values that all its pages have."""
+    app.state.page = {"links": list(_LINKS), "any_key": settings.keys == "any"}
 
 
 def add_link(app: FastAPI, address: str, text: str) -> None:
     """Add a link to the top of each page of an application, for the pages of another room."""
-    app.state.links.insert(2, (address, text))
-
-
-def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
-    """Return the values for commands in a page: `address` (of this server) and `any_key` (whether any key may play)."""
-    return {"address": address_of(request), "any_key": settings.keys == "any"}
+    app.state.page["links"].insert(2, (address, text))
 
 
 def game_page(game_id: str, games: Games, players: Sequence[Player], *, live: bool, ending: Reason | None = None) -> Page:

@@ -25,7 +25,7 @@ from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.site.boards import LISTED, FinalBoards, RunningGames
-from vindibot.server.site.pages import HEADERS, game_page, html, next_steps
+from vindibot.server.site.pages import HEADERS, game_page, html
 from vindibot.server.site.streams import Streams
 from vindibot.server.store.bot_results import LATEST, bot_results
 from vindibot.server.store.database import Database
@@ -108,7 +108,6 @@ class BotPages:
             rivals=rivals,
             curve=_rating_curve([*start, *results.ratings]),
             older=before is not None,
-            **next_steps(request, self._lobby.settings),
         )
 
     def page_without_user(self, name: str, section: Markup) -> HTMLResponse:
@@ -264,7 +263,6 @@ def _add_lists(app: FastAPI, lobby: Lobby, database: Database, bots: BotPages, s
             boards=await boards.draw([game.id for game in archived["archived"]]),
             best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
             sections=[section() for section in sections],
-            **next_steps(request, lobby.settings),
         )
 
     @app.get("/running", response_class=HTMLResponse, openapi_extra=queries(ai=BOT))
@@ -277,13 +275,13 @@ def _add_lists(app: FastAPI, lobby: Lobby, database: Database, bots: BotPages, s
         user = lobby.users.by_id(user_id)
         if user_id is not None and user is None:
             raise HTTPException(404)
-        return html("running.html", running=running.newest(user_id), user=user, **next_steps(request, lobby.settings))
+        return html("running.html", running=running.newest(user_id), user=user)
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
         """Archived games, newest first. Parameter: before (only games with a number below this)."""
         archived = await _archived(database, LISTED, before=_number(request, "before"))
-        return html("games.html", **archived, **next_steps(request, lobby.settings))
+        return html("games.html", **archived)
 
 
 def _place(user: User) -> tuple[int, str, str]:
@@ -311,7 +309,6 @@ def _add_bots(app: FastAPI, lobby: Lobby, pages: BotPages) -> None:
             recent=RECENT_DAYS,
             before=page - 1 if page > 1 else None,
             after=page + 1 if beyond < len(users) else None,
-            **next_steps(request, lobby.settings),
         )
 
     @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
@@ -352,4 +349,4 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
             later = {"Retry-After": str(refusal.retry_after)}
             return html("register.html", refusal.status, later, message=refusal.text, given=given)
         headers = {"Cache-Control": "no-store"}
-        return html("registered.html", headers=headers, given=given, key=key, address=address_of(request))
+        return html("registered.html", headers=headers, given=given, key=key)

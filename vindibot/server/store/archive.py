@@ -8,6 +8,7 @@ import sqlite3
 import time
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -45,12 +46,7 @@ class Archive(RoomObserver):
         self._started[room] = datetime.now(UTC)
         if room.rated:
             self._database.run(load_model)  # slow at the first time
-        fields = self._fields(room)
-
-        def begin(connection: sqlite3.Connection) -> None:
-            begin_game(connection, _record(room, fields, (), Reason.INTERRUPTED))
-
-        self._write(room, "the beginning of a game", begin)
+        self._write(room, "the beginning of a game", partial(begin_game, record=self._record(room, Reason.INTERRUPTED)))
 
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
         """See `RoomObserver`. Return a future that is done when the game is on the disk, or None if the database has no file."""
@@ -63,18 +59,18 @@ class Archive(RoomObserver):
             self._store_game(room, Reason.INTERRUPTED, [])
 
     def _store_game(self, room: Room, ending: Reason, rated: list[User]) -> Future[bool]:
-        fields, moves = self._fields(room), tuple(room.moves)
+        record = self._record(room, ending)
         del self._started[room]
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         if ending is not Reason.INTERRUPTED:
-            for user in filter(None, map(self._users.by_id, fields["player_ids"])):
+            for user in filter(None, map(self._users.by_id, record.player_ids)):
                 user.played = time.time()
         ratings = [(user.id, user.elo, user.games, user.mu, user.sigma) for user in rated]
         if rated:
-            fields["extra"]["rated"] = {user.id: user.elo for user in rated}
+            record.extra["rated"] = {user.id: user.elo for user in rated}
 
         def end(connection: sqlite3.Connection) -> None:
-            end_game(connection, _record(room, fields, moves, ending), gold, bool(rated))
+            end_game(connection, record, gold, bool(rated))
             if not self._database.persistent:
                 forget_games(connection, MEMORY_GAMES)
             for rating in ratings:
@@ -115,24 +111,17 @@ class Archive(RoomObserver):
             user.games += 1
         return rated
 
-    def _fields(self, room: Room) -> dict[str, Any]:
-        """Return the fields of a game's record that must be read in the event loop, not in the database's thread."""
+    def _record(self, room: Room, ending: Reason) -> GameRecord:
         players = [seat.player for seat in room.seats]
-        return {
-            "names": tuple(player.name for player in players),
-            "player_ids": tuple(player.user_id for player in players),
-            "started": self._started[room],
-            "extra": {"elo": [player.elo for player in players], "time_limit_ms": room.time_limit_ms, "pace": room.pace},
-        }
-
-
-def _record(room: Room, fields: dict[str, Any], moves: tuple[int, ...], ending: Reason) -> GameRecord:
-    return GameRecord.of(
-        room.history.first,
-        id=room.id,
-        seed=room.seed,
-        moves=moves,
-        ending=ending,
-        finished=datetime.now(UTC),
-        **fields,
-    )
+        return GameRecord.of(
+            room.history.first,
+            id=room.id,
+            seed=room.seed,
+            moves=room.moves,
+            ending=ending,
+            started=self._started[room],
+            finished=datetime.now(UTC),
+            names=tuple(player.name for player in players),
+            player_ids=tuple(player.user_id for player in players),
+            extra={"elo": [player.elo for player in players], "time_limit_ms": room.time_limit_ms, "pace": room.pace},
+        )
