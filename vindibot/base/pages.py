@@ -96,7 +96,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,  # a check for changed files would take time for each page
     )
-    environment.filters |= {"printable": printable, "quoted": quoted, "shell": shlex.quote, "utc": utc}
+    environment.filters |= {"printable": printable, "quoted": quoted, "shell": shlex.quote, "moment": moment}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment
 
@@ -106,9 +106,17 @@ def quoted(part: str) -> str:
     return quote(part, safe="")
 
 
-def utc(seconds: float | None) -> str:
-    """Return a time (seconds since 1970) as a text in UTC, to the minute; "never" for None."""
-    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+def moment(seconds: float | None) -> str:
+    """Return a time (seconds since 1970) as an element, to the minute in UTC; "never" for None.
+
+    On pages with the script ``times.js``, the text changes to the time zone of the reader.
+    """
+    from markupsafe import Markup
+
+    if seconds is None:
+        return "never"
+    time = datetime.fromtimestamp(seconds, UTC)
+    return Markup('<time datetime="{0:%Y-%m-%dT%H:%M:%SZ}">{0:%Y-%m-%d %H:%M} UTC</time>').format(time)
 
 
 # ---- Charts ----

@@ -12,12 +12,12 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from sim.game import PLIES_PER_ROUND
-from vindibot.base.pages import qr_code, render
+from vindibot.base.pages import moment, qr_code, render
 from vindibot.games.files.review import PHASES, Losses
 from vindibot.league.director import Director
 from vindibot.league.league import League
 from vindibot.league.registry import LeagueRegistry
-from vindibot.league.settings import play_command, start_text
+from vindibot.league.settings import play_command, time_left
 from vindibot.league.standings import Fixture, as_csv
 from vindibot.server.app import address_of
 from vindibot.server.parameters import operation, read_parameters
@@ -140,13 +140,13 @@ def league_values(director: Director, request: Request) -> dict[str, Any]:
 
 
 def _state(director: Director) -> str:
-    """Return the state of a league in words. A start is in the server's time zone."""
-    league = director.league
+    """Return the state of a league in words."""
+    league, start = director.league, director.league.settings.start
     if league.state == "running":
         return f"{len(director.running)} running"
-    if league.state != "waiting" or league.settings.start is None:
+    if league.state != "waiting" or start is None:
         return "not started" if league.state == "waiting" else "break" if league.after_break else league.state
-    return f"starts at {start_text(league.settings.start)}"
+    return Markup("starts at {}, {}").format(moment(start.timestamp()), time_left(start))
 
 
 def _for_projector(director: Director, running: RunningGames, request: Request) -> dict[str, Any]:

@@ -150,11 +150,12 @@ def start_text(start: datetime) -> str:
     start = start.astimezone()
     now = datetime.now(start.tzinfo)
     day = "" if start.date() == now.date() else f"{start:%Y-%m-%d} "
-    return f"{day}{start:%H:%M %Z}, {_distance(start - now)}"
+    return f"{day}{start:%H:%M %Z}, {time_left(start)}"
 
 
-def _distance(left: timedelta) -> str:
-    minutes = math.ceil(left / timedelta(minutes=1))
+def time_left(start: datetime) -> str:
+    """Return how long it takes until a time, in words: ``in 2 h 10 min``."""
+    minutes = math.ceil((start - datetime.now(UTC)) / timedelta(minutes=1))
     if minutes <= 0:
         return "now"
     days, hours = minutes // (24 * 60), minutes // 60 % 24

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.support.browser import DESKTOP, PHONE, until, visiting
-from tests.support.serving import MAP, playing, serving
+from tests.support.serving import MAP, Bot, playing, serving
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
 from vindibot.league.standings import FixtureResult
@@ -35,6 +35,29 @@ async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browse
                 await page.goto(server.url + path)
                 await until(page, f"{THEME} === 'dark'")
                 assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+@pytest.mark.slow_pages
+async def test_times_are_those_of_the_reader_and_stay_so(browser: Browser) -> None:
+    times = "[...document.querySelectorAll('#results .ended time')].map((time) => time.textContent)"
+
+    async def play(bot: Bot) -> None:
+        await bot.join("arena")
+        await bot.play_on("Stay")
+
+    async with serving(rounds=1) as server, playing(server, "ann", "bob", "cid", "dot") as bots:
+        await asyncio.gather(*(play(bot) for bot in bots))
+        shown = {}
+        for zone in ("UTC", "Asia/Tokyo"):
+            async with visiting(browser, server.url, locale="en-GB", timezone_id=zone) as page:
+                (shown[zone],) = await page.evaluate(times)
+                async with page.expect_response(server.url + "/"):
+                    pass
+                await page.evaluate("new Promise(requestAnimationFrame)")
+                assert await page.evaluate(times) == [shown[zone]], "a refresh does not change it"
+        hours = [int(text.split(", ")[1].split(":")[0]) for text in (shown["UTC"], shown["Asia/Tokyo"])]
+        assert (hours[0] + 9) % 24 == hours[1]
+        assert "UTC" not in "".join(shown.values())
 
 
 @pytest.mark.slow_pages

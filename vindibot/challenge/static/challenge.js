@@ -53,7 +53,7 @@ class Page {
     // A projector shows the address of the organiser's page, so there the tab keeps the token.
     const organises = () => store(MEMORY, token, 'sessionStorage') && history.replaceState(null, '', location.pathname);
     const wrong = () => (this.several ? store(MEMORY, '', 'sessionStorage') : this.choose());
-    if (token) history.replaceState(null, '', `#${token}`);
+    if (!this.several) history.replaceState(null, '', `#${token}`);
     this.shown = new Session(this.body, token, this.look, { choose: () => this.choose(), organises, wrong, pace });
   }
 

@@ -3,6 +3,8 @@
 // the element with the same id in the new page. There is one request at a time per part. If a part cannot be refreshed,
 // the page says how old it is.
 
+import { showTimes } from '/viewer/times.js';
+
 /** Seconds after which a part is old. */
 const OLD_S = 10;
 
@@ -48,8 +50,10 @@ async function refresh(part) {
   if (answer.status === 404) return 'The server does not know this page any more';
   if (!answer.ok) return `The server answers with error ${answer.status}`;
   const fresh = new DOMParser().parseFromString(text, 'text/html').getElementById(part.id);
-  if (fresh) update(part, fresh);
-  else location.reload(); // the address shows another page now: a game is on air
+  if (fresh) {
+    showTimes(fresh);
+    update(part, fresh);
+  } else location.reload(); // the address shows another page now: a game is on air
   return '';
 }
 
