@@ -155,7 +155,7 @@ def start_text(start: datetime) -> str:
 
 def time_left(start: datetime) -> str:
     """Return how long it takes until a time, in words: ``in 2 h 10 min``."""
-    minutes = math.ceil((start - datetime.now(UTC)) / timedelta(minutes=1))
+    minutes = math.ceil((start - datetime.now(start.tzinfo)) / timedelta(minutes=1))
     if minutes <= 0:
         return "now"
     days, hours = minutes // (24 * 60), minutes // 60 % 24
