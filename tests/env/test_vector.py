@@ -219,7 +219,7 @@ def test_wrong_calls_are_named():
         with pytest.raises(ResetNeeded, match="before reset"):
             call()
     for call, words in (
-        (lambda: env.reset(seed=[1]), "1 seeds for 2 games"),
+        (lambda: env.reset(seed=[1]), "1 seed for 2 games"),
         (lambda: env.reset(options={"reset_mask": np.zeros(2, bool)}), "reset_mask"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -49,6 +49,18 @@ def recorded_games(path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def few_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a thread of self-play have 8 games on 4 maps, and let matches be short."""
+    for name, number in (
+        ("trainer.GAMES_PER_THREAD", 8),
+        ("trainer.MAPS", 4),
+        ("selfplay.BOT_BLOCKS", 2),
+        ("selfplay.SNAPSHOT_BLOCKS", 2),
+    ):
+        monkeypatch.setattr(f"vindibot.learning.{name}", number)
+
+
 @pytest.fixture(scope="package")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of `recorded_games`."""

@@ -68,8 +68,7 @@ def test_a_bot_learns_how_others_move(games: Path, tmp_path: Path) -> None:
     assert code == 0, said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("hidden", [0, 16])
+@pytest.mark.parametrize("hidden", [pytest.param(0, marks=pytest.mark.slow), 16])
 def test_a_net_plays_like_a_bot(games: Path, tmp_path: Path, hidden: int) -> None:
     words = [games, "--only", "hunter", "--net", "copy.npz", "--hidden", hidden, "--near", 3]
     code, said = invoke(tmp_path, "learn", "imitate", *words)
@@ -141,8 +140,7 @@ def drawn(seed: int, count: int, hidden: int = 0) -> tuple[MoveDecisions, np.nda
     return MoveDecisions(columns, np.arange(count) * 10 // count, np.arange(7, 10)), odds
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("hidden", [0, 16])
+@pytest.mark.parametrize("hidden", [0, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_fit_finds_the_probabilities_behind_the_moves(hidden: int) -> None:
     """On other moves, the fitted probabilities are near the known ones."""
     known, odds = drawn(5, 20_000, hidden)

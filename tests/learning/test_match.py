@@ -62,7 +62,6 @@ def test_a_net_has_the_name_of_its_file_or_of_the_folder_of_its_run(folder: Path
     ]
 
 
-@pytest.mark.slow
 def test_each_net_of_a_file_is_a_rival(folder: Path) -> None:
     found = rows(folder, "player.toml", "--against", "both.npz", "--against", "stay")
     assert [row[:2] for row in found[1:]] == [["player", each] for each in ("first", "second", "stay", "all")]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from behaviours.net.network import load_nets
-from tests.support.commands import begin, command, ended, environment, line_with, run
+from tests.support.commands import begin, command, ended, environment, invoke, line_with, run
 
 #: A small run: three pieces of one thread.
 SMALL = ("--decisions", "40000", "--threads", "1", "--hidden", "16", "--seed", "3", "--against", "stay")
@@ -39,15 +39,51 @@ def weights(folder: Path) -> list[bytes]:
     return [array.tobytes() for part in (net.policy, net.value) for array in (part.rows, part.linear, part.out)]
 
 
+@pytest.mark.usefixtures("few_games")
+def test_a_small_run_goes_on_with_more_moves(tmp_path: Path) -> None:
+    words = ["learn", "selfplay", "mine", "--threads", "2", "--hidden", "16", "--seed", "3", "--set", "rounds=20"]
+    code, said = invoke(tmp_path, *words, "--against", "stay", "--decisions", "3000")
+    assert code == 0, said
+    heads, row, *matches = said.splitlines()[1:5]
+    assert heads.split() == ["done", "moves", "a", "second", "games", "reward", "entropy", "error", "deaths", "beats", "guests"]
+    assert row.split()[:2] == ["100%", "0.00M"]
+    for line, rival in zip(matches, ("last snapshot", "stay"), strict=True):
+        assert re.fullmatch(rf"    alone against three of {rival}: \d+% of games won \(\d+% .. \d+%\)", line)
+    kept = facts(tmp_path / "mine")
+    means, match = kept["rows"][0]["means"], kept["rows"][0]["match"]
+    assert 3000 <= kept["rows"][0]["decisions"] < 6000
+    assert (len(kept["rows"]), kept["limit"], kept["taken"] > 0) == (1, {"decisions": 3000, "minutes": None}, True)
+    assert 0 < means["entropy"] <= np.log(5)
+    assert 0 <= means["won"] <= 1
+    assert means["games"] > 0 < means["value_error"]
+    assert all(0 <= won <= 1 and low < high for won, low, high in match.values())
+    assert row.split()[3:] == [
+        f"{means['games']:,.0f}", f"{means['reward']:+.4f}", f"{means['entropy']:.3f}", f"{means['value_error']:.3f}",
+        f"{means['deaths']:.2f}", f"{means['won']:.0%}",
+    ]  # fmt: skip
+    before = weights(tmp_path / "mine")
+    code, said = invoke(tmp_path, "learn", "selfplay", "mine", "--resume", "--against", "stay")
+    assert code == 0
+    assert re.search(r"nothing is left to train: this run made \d,\d\d\d moves in 0\.\d minutes of training", said)
+    code, said = invoke(tmp_path, "learn", "selfplay", "mine", "--resume", "--against", "stay", "--decisions", "6000")
+    assert code == 0, said
+    again = facts(tmp_path / "mine")
+    assert again["rows"][0] == kept["rows"][0]
+    assert again["rows"][1]["decisions"] >= 6000
+    assert again["seconds"] > kept["seconds"]
+    assert weights(tmp_path / "mine") != before
+    page = (tmp_path / "mine" / "report.html").read_text()
+    assert "2 threads, 16 hidden units, seed 3." in page
+    assert page.count("<svg") == 5, "four curves and the matches"
+    code, said = invoke(tmp_path, "learn", "selfplay", "next", *words[3:], "--from", "mine/net.npz", "--decisions", "1")
+    assert code == 0, said
+    assert (tmp_path / "next" / "bot.toml").read_text().startswith('# A net that learned by self-play.\nname = "next"\n')
+
+
 @pytest.mark.slow
 def test_a_run_writes_a_bot_that_plays(tmp_path: Path) -> None:
     said = selfplay(tmp_path, "mine", *SMALL)
     assert "alone against three of stay" in said
-    heads = " ".join(said.splitlines()[1].split())
-    assert heads == "done moves a second games reward entropy error deaths beats guests"
-    page = (tmp_path / "mine" / "report.html").read_text()
-    assert "learning curve" in page.lower()
-    assert "three of" in page
     played = run(tmp_path, "play", "--bot", "mine", "--display", "none", "--rounds", "3", "--pace", "none")
     assert played.returncode == 0, played.stderr
     shown = run(tmp_path, "config", "mine")
@@ -97,17 +133,6 @@ async def test_ctrl_c_saves_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_finished_run_says_that_nothing_is_left(tmp_path: Path) -> None:
-    selfplay(tmp_path, "mine", *SMALL)
-    before = {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
-    for words in ([], ["--decisions", "1000"]):
-        said = selfplay(tmp_path, "mine", "--resume", *words)
-        assert re.search(r"nothing is left to train: this run made \d\d,\d\d\d moves in 0\.\d minutes of training", said)
-        assert "--decisions or --minutes gives it more, and counts these, too" in said
-    assert {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
-
-
-@pytest.mark.slow
 def test_last_saving_on_a_full_disk_keeps_the_net(tmp_path: Path) -> None:
     """A limit of the size of files stands for the disk: the net has room, the state of the run has none."""
     selfplay(tmp_path, "mine", *SMALL)
@@ -134,7 +159,6 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
     assert done.stdout.splitlines() == ["19 19", "19 0"], done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -142,6 +166,7 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
         (["mine", "--set", "discount=2"], "discount"),
         (["full", "--minutes", "1"], "is there already"),
         (["none", "--resume"], "run.npz is missing"),
+        (["damaged", "--resume"], "run.npz cannot be read"),
         (["mine", "--resume", "--seed", "3"], "with its own settings"),
         (["mine", "--rivals", "nowhere.npz"], "cannot be read"),
         (["mine", "--against", "nobody"], "there is no bot"),
@@ -150,17 +175,13 @@ def test_idle_gives_precedence_to_other_sessions_too() -> None:
 def test_wrong_usage_is_refused_and_nothing_is_written(tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
-    said = selfplay(tmp_path, *words, code=2)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.npz").write_bytes(b"PK" + bytes(1000))
+    code, said = invoke(tmp_path, "learn", "selfplay", *words)
+    assert code == 2, said
     assert message in said
     assert not (tmp_path / "mine").exists()
     assert (tmp_path / "full" / "file").read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_a_damaged_run_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "run.npz").write_bytes(os.urandom(1000))
-    assert "run.npz cannot be read" in selfplay(tmp_path, "mine", "--resume", code=2)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sim.game import mover
 from sim.rules import step
 from vindibot.base.errors import UsageError
+from vindibot.base.text import counted
 from vindibot.engine.agent import Agent, in_process_voters
 from vindibot.env.options import EnvOptions
 from vindibot.env.stepping import BEGIN, GO_ON, LEARNER, MOVE, PROGRAM, SKIP
@@ -84,7 +85,7 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
             elif not self.table.begun:
                 self.table.seed(range(self.num_envs), self.np_random.integers(2**63, size=self.num_envs).tolist())
         elif len(seed) != self.num_envs:
-            raise UsageError(f"seed: {len(seed)} seeds for {self.num_envs} games; give one for each")
+            raise UsageError(f"seed: {counted(len(seed), 'seed')} for {counted(self.num_envs, 'game')}; give one for each")
         else:
             drawn = [number if number is not None or self.table.begun else int(self.np_random.integers(2**63)) for number in seed]
             known = [(row, number) for row, number in enumerate(drawn) if number is not None]
@@ -100,7 +101,7 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
         moves = np.ascontiguousarray(actions, np.int64)
         check_reset(self.table, "step")
         if moves.shape != (self.num_envs,):
-            raise UsageError(f"{moves.shape} actions for {self.num_envs} games")
+            raise UsageError(f"{moves.shape} actions for {counted(self.num_envs, 'game')}")
         run = self.table.running
         self._tasks[:] = MOVE
         if self._mode is AutoresetMode.NEXT_STEP:

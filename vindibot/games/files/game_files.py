@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vindibot.base.errors import UsageError
-from vindibot.base.text import decode_json
+from vindibot.base.text import counted, decode_json
 from vindibot.base.writing import begins_with, given_path, short
 from vindibot.games.files.lines import read_lines, whole_lines
 from vindibot.games.files.recording import FORMAT, SUFFIX, Recording, read_recording
@@ -119,7 +119,7 @@ def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecor
         return by_name[game]
     known = ", ".join(ids[:_MAX_LISTED]) + (", ..." if len(ids) > _MAX_LISTED else "")
     if game is None:
-        raise UsageError(f"{path} holds {len(ids)} games: choose one with --game, by its id or number ({known})")
+        raise UsageError(f"{path} holds {counted(len(ids), 'game')}: choose one with --game, by its id or number ({known})")
     raise UsageError(f"{path}: there is no game {game!r:.60}; it holds {len(ids)} ({known})")
 
 
@@ -196,7 +196,7 @@ def read_states(path: Path, game: str | None = None) -> SavedStates:
         raise UsageError(f"{path}: there is no state of a game in it")
     ids = list(dict.fromkeys(state.id for state in states))
     if game is None and len(ids) > 1:
-        raise UsageError(f"{path} has states of {len(ids)} games: choose one with --game ({', '.join(ids[:5])})")
+        raise UsageError(f"{path} has states of {counted(len(ids), 'game')}: choose one with --game ({', '.join(ids[:5])})")
     if game not in (None, *ids):
         raise UsageError(f"{path} has no states of the game {game!r:.60}; it has: {', '.join(ids[:5])}")
     chosen: list[GameState] = []

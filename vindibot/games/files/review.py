@@ -23,6 +23,7 @@ from sim.pictures.sprites import HERO_COLOURS
 from vindibot import __version__
 from vindibot.base.errors import VindibotError
 from vindibot.base.pages import Curve, lines, render
+from vindibot.base.text import counted
 from vindibot.games.files.lines import fault, whole_lines
 from vindibot.games.position import DIRECTION_LETTERS
 from vindibot.statistics.means import rate_interval
@@ -197,7 +198,8 @@ class Review:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the expected gold of the heroes over time, and the ten worst moves."""
         curves = expected_picture(self.turns) if self.turns else ""
-        return str(render("games/review.html", review=self, curves=curves, worst=self.worst(10)))
+        size = f"{counted(len(self.turns), 'turn')}, {counted(len(self.worst()), 'bad move')}"
+        return str(render("games/review.html", review=self, size=size, curves=curves, worst=self.worst(10)))
 
 
 def review_path(path: Path) -> Path:
