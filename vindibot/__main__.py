@@ -12,15 +12,15 @@ def _leave_current_folder() -> None:
     be imported.
     """
     try:
-        here = os.getcwd()
+        current = os.getcwd()
     except OSError:  # the folder was removed
         return
-    if sys.path[:1] != [here]:
+    if sys.path[:1] != [current]:
         return
-    if os.path.dirname(os.path.dirname(os.path.abspath(__file__))) == here:
+    if os.path.dirname(os.path.dirname(os.path.abspath(__file__))) == current:
         for package in ("behaviours", "sim"):
             __import__(package)
-        sys.path.append(here)
+        sys.path.append(current)
     del sys.path[0]
 
 

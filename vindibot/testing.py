@@ -68,8 +68,8 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     An anytime trait runs until it ends or has given `MOST_ANSWERS` answers, and its last answer counts. It should end within the
     view's budget. Raises the errors that the trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
-    found = as_votes(search_info(behaviour, view))
-    return None if found is None else found + 0.0  # -0 becomes 0
+    answer = as_votes(search_info(behaviour, view))
+    return None if answer is None else answer + 0.0  # -0 becomes 0
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:

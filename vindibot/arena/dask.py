@@ -175,8 +175,8 @@ def moved_task(task: GameTask, place: Callable[[str], str | None], logs: str) ->
 
 def versions(packages: Sequence[str]) -> dict[str, str | None]:
     """Return what must be equal on all machines: versions of packages, and the digest of our code, which has all kernels."""
-    found = get_versions(packages)["packages"]
-    return {name: found[name] for name in packages} | {"our code": sources.digest(("sim", "behaviours", "vindibot"))}
+    known = get_versions(packages)["packages"]
+    return {name: known[name] for name in packages} | {"our code": sources.digest(("sim", "behaviours", "vindibot"))}
 
 
 # ---- On a machine ----
@@ -211,17 +211,17 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
 
 def join(
-    name: str, here: Mapping[str, str | None], entrants: Sequence[Entrant], digests: Sequence[str]
+    name: str, ours: Mapping[str, str | None], entrants: Sequence[Entrant], digests: Sequence[str]
 ) -> tuple[MachineLine, str]:
     """Let the Dask worker of this process play the games of the driver `name`. Return the machine and why it plays no games.
 
-    `here` are the versions of the driver's machine, `digests` are the names of the archives of the bots' files.
+    `ours` are the versions of the driver's machine, `digests` are the names of the archives of the bots' files.
     """
     worker = get_worker()
-    there = versions([package for package in here if package != "our code"])
+    there = versions([package for package in ours if package != "our code"])
     named = isinstance(worker.name, str) and "://" not in worker.name
     machine = MachineLine(name=worker.name if named else platform.node(), cpu=processor(), signature=digest_of(there))
-    problems = [f"{key} is {there[key]} there and {here[key]} here" for key in here if here[key] != there[key]]
+    problems = [f"{key} is {there[key]} there and {ours[key]} here" for key in ours if ours[key] != there[key]]
     if worker.nanny and dask.config.get("distributed.worker.daemon"):  # the process of the worker is a daemon
         problems.append("its worker may start no processes: use dask worker --no-nanny, or set distributed.worker.daemon: false")
     programs = [entrant for entrant in entrants if entrant.command]
@@ -353,7 +353,7 @@ class DaskGames:
         """Return the state of each machine, by name."""
         with self._lock:
             machines = sorted(self._machines.values(), key=lambda machine: machine.name)
-        return [MachineStatus(one.name, one.slots, one.games, one.rate.per_minute(), one.problem) for one in machines]
+        return [MachineStatus(state.name, state.slots, state.games, state.rate.per_minute(), state.problem) for state in machines]
 
     def leave(self) -> None:
         """End the pools on all machines. Wait at most `LEAVE_SECONDS`."""

@@ -53,13 +53,13 @@ class Person:
     timer: asyncio.TimerHandle | None = None
 
     @property
-    def here(self) -> bool:
+    def present(self) -> bool:
         """Whether a page of this person is open."""
         return _now() < self.away_at
 
     def take(self, page: str) -> bool:
         """Let a page have this person's seat, unless another page has it and is open. Return whether the page has the seat."""
-        if self.page is None or not self.here:
+        if self.page is None or not self.present:
             self.page = page
         return self.page == page
 
@@ -128,7 +128,7 @@ class People:
         # Nobody waits for a person who plays alone: as soon as a page has asked, a phone may sleep for the time of a move.
         asleep = self.limit_ms / 1000 if self.alone and person.page is not None else 0.0
         self._expect(person, _now() + max(AWAY_SECONDS, asleep))
-        if self.state == "waiting" and not self.problem and all(other.name and other.here for other in self.people):
+        if self.state == "waiting" and not self.problem and all(other.name and other.present for other in self.people):
             self.start()
 
     def closed(self, person: Person) -> None:
@@ -178,7 +178,7 @@ class People:
         """
         if self.state not in ("waiting", "over"):
             raise UsageError("the game has begun already")
-        playing = {person.hero: person.name for person in self.people if person.name and person.here}
+        playing = {person.hero: person.name for person in self.people if person.name and person.present}
         if not playing:
             raise UsageError("nobody is here yet: wait until a person has opened a link and given a name")
         self.problem = ""
@@ -249,7 +249,7 @@ class People:
         absent = self.state == "over" and self.game is None
         heroes: list[dict[str, Any]] = [{"person": False, "name": name} for _, name in sorted(self._bots.items())]
         for person in self.people:
-            heroes.insert(person.hero, {"person": True, "name": person.name, "here": person.here})
+            heroes.insert(person.hero, {"person": True, "name": person.name, "here": person.present})
         return {
             "state": self.state,
             "problem": "the game could not begin: a bot did not join" if absent else self.problem,
@@ -277,7 +277,7 @@ class People:
         person = next((person for person in self.people if person.hero == hero), None)
         if person is None or hero not in game.setup.people:
             return game.setup.limit_ms
-        return self.limit_ms if person.here else min(AWAY_MS, self.limit_ms)
+        return self.limit_ms if person.present else min(AWAY_MS, self.limit_ms)
 
 
 def _now() -> float:

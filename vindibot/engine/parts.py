@@ -79,8 +79,8 @@ class Parts:
 
     def get(self, number: int, trait: int) -> list[HelperPart]:
         """Return the latest statistics of all helpers of a trait for request `number`, in the order of the workers."""
-        found = (self._read(number, self._slot(worker, trait)) for worker in range(self._layout.workers))
-        return [part for part in found if part is not None]
+        parts = (self._read(number, self._slot(worker, trait)) for worker in range(self._layout.workers))
+        return [part for part in parts if part is not None]
 
     def _read(self, number: int, slot: int) -> HelperPart | None:
         for _ in range(3):

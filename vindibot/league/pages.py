@@ -193,7 +193,7 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bots:
     NUMBER is the place of a bot in the roster, from 1. A bot that has never joined has a page too.
     """
 
-    def found(name: str, number: int) -> Director:
+    def director_of(name: str, number: int) -> Director:
         director = leagues.find(name)
         if not 1 <= number <= len(director.league.names):
             raise HTTPException(404)
@@ -221,7 +221,7 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bots:
     @app.get("/leagues/{name}/bots/{number}", response_class=HTMLResponse)
     async def bot(request: Request, name: str, number: int) -> Response:
         """The page of a bot of a league, with its rank, its games, and the reviews of its games."""
-        director = found(name, number)
+        director = director_of(name, number)
         user = next((user for user in leagues.lobby.users if director.number_of(user) == number - 1), None)
         if user is not None:
             return await bots.page(request, user)
@@ -231,7 +231,7 @@ def _add_bot_page(app: FastAPI, leagues: LeagueRegistry, reviews: Reviews, bots:
     async def review(request: Request, name: str, number: int) -> Response:
         """Review the heroes of this bot in a game. Parameter: game (the id of the game)."""
         game_id = (await read_parameters(request)).get("game", "")
-        director = found(name, number)
+        director = director_of(name, number)
         for game in _games_of(director, number - 1, reviews):
             played = game.fixture.result is not None and game.fixture.result.game_id == game_id != ""
             if played and not all(reviews.ask(game_id, hero) for hero in game.heroes):

@@ -44,8 +44,9 @@ def estimate_difference(scores: Sequence[float]) -> EloEstimate | None:
     """
     if len(scores) < MIN_BLOCKS:
         return None
-    found = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores))
-    return EloEstimate(found.share, found.low, found.high, elo(found.share), elo(found.low), elo(found.high), len(scores))
+    estimate = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores))
+    shares = estimate.share, estimate.low, estimate.high
+    return EloEstimate(*shares, *map(elo, shares), len(scores))
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,14 @@ def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[
     The set that has only the last player is included. All orders of tied players are equally likely. So if `m` of `k` tied
     players are still to be drawn, each group of `m` players has the same weight. These weights add up to 1.
     """
-    found = []
+    choice_sets = []
     for place in sorted(set(places)):
         rest = [player for player, other in zip(who, places, strict=True) if other > place]
         tied = [player for player, other in zip(who, places, strict=True) if other == place]
         for gone in range(len(tied)):
             left = list(combinations(tied, len(tied) - gone))
-            found += [(tuple(sorted([*rest, *stay])), 1 / len(left)) for stay in left]
-    return found
+            choice_sets += [(tuple(sorted([*rest, *stay])), 1 / len(left)) for stay in left]
+    return choice_sets
 
 
 def fit_strengths(
@@ -116,8 +116,8 @@ def fit_strengths(
     against the virtual player, None for `PRIOR`.
     """
     task = _likelihood(rankings, weights, prior)
-    found = np.zeros(rankings.players) if start is None else start.copy()
-    value, slope, curve = task.at(found)
+    strengths = np.zeros(rankings.players) if start is None else start.copy()
+    value, slope, curve = task.at(strengths)
     for _ in range(100):
         move = np.linalg.solve(curve, slope)
         gain = float(slope @ move)
@@ -125,13 +125,13 @@ def fit_strengths(
             break
         scale = min(1.0, 5.0 / float(np.abs(move).max()))
         while True:  # the function is concave: a step that is short enough always increases it
-            tried = np.clip(found + scale * move, -_LIMIT, _LIMIT)
+            tried = np.clip(strengths + scale * move, -_LIMIT, _LIMIT)
             value_there, slope_there, curve_there = task.at(tried)
             if value_there >= value + 1e-4 * scale * gain or scale < 1e-6:
                 break
             scale /= 2
-        found, value, slope, curve = tried, value_there, slope_there, curve_there
-    return found
+        strengths, value, slope, curve = tried, value_there, slope_there, curve_there
+    return strengths
 
 
 def covariance(rankings: Rankings, strengths: Floats) -> Floats:
@@ -146,11 +146,11 @@ class _Likelihood:
     choices: Floats
     prior: Floats
 
-    def at(self, found: Floats) -> tuple[float, Floats, Floats]:
-        """Return the log likelihood of the strengths `found`, its gradient, and the negative of its Hessian matrix."""
-        players = len(found)
+    def at(self, strengths: Floats) -> tuple[float, Floats, Floats]:
+        """Return the log likelihood of these strengths, its gradient, and the negative of its Hessian matrix."""
+        players = len(strengths)
         there = self.choice_sets >= 0
-        powers = np.where(there, np.exp(found)[self.choice_sets], 0.0)
+        powers = np.where(there, np.exp(strengths)[self.choice_sets], 0.0)
         total = powers.sum(axis=1)
         shares = powers / total[:, None]
         flat = np.where(there, self.choice_sets, 0)
@@ -159,9 +159,9 @@ class _Likelihood:
         pairs = flat[:, :, None] * players + flat[:, None, :]
         both = np.bincount(pairs.ravel(), (heavy[:, :, None] * shares[:, None, :]).ravel(), players * players)
         won, lost = self.prior[:, 0], self.prior[:, 1]
-        chance = 1 / (1 + np.exp(-found))
-        value = float(self.wins @ found - self.choices @ np.log(total))
-        value -= float(won @ np.logaddexp(0, -found) + lost @ np.logaddexp(0, found))
+        chance = 1 / (1 + np.exp(-strengths))
+        value = float(self.wins @ strengths - self.choices @ np.log(total))
+        value -= float(won @ np.logaddexp(0, -strengths) + lost @ np.logaddexp(0, strengths))
         slope = self.wins - expected + won * (1 - chance) - lost * chance
         curve = np.diag(expected + (won + lost) * chance * (1 - chance)) - both.reshape(players, players)
         return value, slope, curve

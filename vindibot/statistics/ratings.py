@@ -105,7 +105,8 @@ def rate(
     drawn = (best + student(drawn - best, noise, rankings.blocks, rng)) @ to_points
     low, high = np.percentile(drawn, (2.5, 97.5), axis=0)
     better = (
-        np.sum(drawn[:, one] > drawn[:, other]) + np.sum(drawn[:, one] == drawn[:, other]) / 2 for one, other in pairwise(ranked)
+        np.sum(drawn[:, index] > drawn[:, other]) + np.sum(drawn[:, index] == drawn[:, other]) / 2
+        for index, other in pairwise(ranked)
     )
     los = [float((count + 0.5) / (resamples + 1)) for count in better]  # resamples cannot prove a likelihood of exactly 0 or 1
     return [

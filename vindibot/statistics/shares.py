@@ -108,18 +108,18 @@ def _block(count: float, trials: float, most: float) -> Floats:
     spread = (1 / np.clip(correlations, 1e-7, 1 - 1e-4) - 1)[:, None]
     wins = spread / (1 + np.exp(-_LOGITS))
     losses = spread / (1 + np.exp(_LOGITS))
-    found: Floats = _log_rising(wins, count) + _log_rising(losses, trials - count) - _log_rising(spread, trials)
-    return found
+    logs: Floats = _log_rising(wins, count) + _log_rising(losses, trials - count) - _log_rising(spread, trials)
+    return logs
 
 
 def _log_rising(base: Floats, steps: float) -> Floats:
     """Return the logarithm of gamma(base + steps) / gamma(base), by Stirling's series. `base` > 0, `steps` >= 0."""
     shifted = base + 8
-    found = (shifted + steps - 0.5) * np.log1p(steps / shifted) + steps * (np.log(shifted) - 1)
-    found += _stirling(shifted + steps) - _stirling(shifted)
+    logarithm = (shifted + steps - 0.5) * np.log1p(steps / shifted) + steps * (np.log(shifted) - 1)
+    logarithm += _stirling(shifted + steps) - _stirling(shifted)
     for shift in range(8):
-        found -= np.log1p(steps / (base + shift))
-    return found
+        logarithm -= np.log1p(steps / (base + shift))
+    return logarithm
 
 
 def _stirling(value: Floats) -> Floats:

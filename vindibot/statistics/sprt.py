@@ -97,13 +97,13 @@ class SequentialTest:
     def state(self, distinct: float | None = None) -> SprtState:
         """Return the present state of the test. For `distinct` see `add`."""
         llr, step = self._llr()
-        given = self.hypotheses
-        lower = math.log(given.beta / (1 - given.alpha)) + _OVERSHOOT * step
-        upper = math.log((1 - given.beta) / given.alpha) - _OVERSHOOT * step
+        hypotheses = self.hypotheses
+        lower = math.log(hypotheses.beta / (1 - hypotheses.alpha)) + _OVERSHOOT * step
+        upper = math.log((1 - hypotheses.beta) / hypotheses.alpha) - _OVERSHOOT * step
         verdict = self._verdict
-        if verdict == "running" and self._count >= given.fewest:
+        if verdict == "running" and self._count >= hypotheses.fewest:
             errors_beyond = self._errors_beyond()
-            if distinct is not None and distinct < given.distinct:
+            if distinct is not None and distinct < hypotheses.distinct:
                 verdict = "repeated"
             elif llr >= upper or errors_beyond > _FAR:
                 verdict = self._verdict = "H1"
@@ -145,9 +145,9 @@ def expected_blocks(spread: float, difference: float, hypotheses: Hypotheses | N
     points. The log likelihood ratio is taken as a Brownian motion with drift between two bounds (Wald). The test has no verdict
     before `hypotheses.fewest` blocks.
     """
-    given = hypotheses or Hypotheses()
-    s0, s1, true = expected(given.elo0), expected(given.elo1), expected(difference)
-    upper, lower = math.log((1 - given.beta) / given.alpha), math.log(given.beta / (1 - given.alpha))
+    hypotheses = hypotheses or Hypotheses()
+    s0, s1, true = expected(hypotheses.elo0), expected(hypotheses.elo1), expected(difference)
+    upper, lower = math.log((1 - hypotheses.beta) / hypotheses.alpha), math.log(hypotheses.beta / (1 - hypotheses.alpha))
     drift = (s1 - s0) * (true - (s0 + s1) / 2) / spread**2
     variance = (s1 - s0) ** 2 / spread**2
     if abs(drift) * max(upper, -lower) < 1e-6 * variance:
@@ -158,7 +158,7 @@ def expected_blocks(spread: float, difference: float, hypotheses: Hypotheses | N
         above, below = math.exp(min(700.0, -rate * upper)), math.exp(min(700.0, -rate * lower))
         chance = (1 - below) / (above - below)
         blocks = (chance * upper + (1 - chance) * lower) / drift
-    return max(float(given.fewest), blocks + UNKNOWN_VARIANCE), chance
+    return max(float(hypotheses.fewest), blocks + UNKNOWN_VARIANCE), chance
 
 
 def blocks_for_interval(spread: float, half_width: float) -> int:

@@ -92,7 +92,7 @@ def joined_script(main: str = MAIN) -> str:
             if imported not in joined:
                 join(imported)
         names = [*_EXPORT.findall(source), *", ".join(_EXPORTS.findall(source)).split(", ")]
-        source = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = modules['{found[2]}'];", source)
+        source = _IMPORT.sub(lambda match: f"const {{{match[1].replace(' as ', ': ')}}} = modules['{match[2]}'];", source)
         body = re.sub(r"^export ", "", _EXPORTS.sub("", source), flags=re.MULTILINE)
         joined[name] = f"modules['{name}'] = (() => {{\n{body}return {{ {', '.join(filter(None, names))} }};\n}})();\n"
 

@@ -64,15 +64,15 @@ class FinalBoards:
 
 
 def _records(connection: sqlite3.Connection, game_ids: Iterable[str]) -> list[GameRecord]:
-    found = []
+    records = []
     for game_id in game_ids:
         try:
             record = find_record(connection, game_id)
         except GameRecordError:
             continue  # the page of this game shows the error
         if record is not None:
-            found.append(record)
-    return found
+            records.append(record)
+    return records
 
 
 def _draw(records: Iterable[GameRecord]) -> dict[str, str]:
@@ -115,8 +115,8 @@ class RunningGames:
     def newest(self, user_id: str | None = None) -> list[RunningGame]:
         """Return the running games, newest first, at most `LISTED`. With `user_id`, return only games of this bot."""
         rooms = (room for room in reversed(self._lobby.rooms.values()) if not room.finished)
-        found = (room for room in rooms if user_id is None or room.has_user(user_id))
-        return self.of(islice(found, LISTED))
+        matching = (room for room in rooms if user_id is None or room.has_user(user_id))
+        return self.of(islice(matching, LISTED))
 
     def of(self, rooms: Iterable[Room]) -> list[RunningGame]:
         """Return the games in these rooms, in the given order."""

@@ -40,14 +40,14 @@ async def run_lowest(longest_seconds: float, *words: str) -> None:
     )
     try:
         async with asyncio.timeout(longest_seconds):
-            _, said = await process.communicate()
+            _, errors = await process.communicate()
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
     if process.returncode != 0:
         raise VindibotError(
-            f"the {words[0]} ended with code {process.returncode}: {said.decode(errors='replace').strip()[-300:]}"
+            f"the {words[0]} ended with code {process.returncode}: {errors.decode(errors='replace').strip()[-300:]}"
         )
 
 

@@ -140,10 +140,10 @@ def add_pages(
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
         """The record of an archived game, as JSON."""
-        found = await _find_record(database, game_id)
-        if found is None:
+        stored = await _find_record(database, game_id)
+        if stored is None:
             raise HTTPException(404)
-        return Response(dumps(found), media_type="application/json")
+        return Response(dumps(stored), media_type="application/json")
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(text=TEXT))
     async def game(request: Request, game_id: str) -> Response:
@@ -156,13 +156,13 @@ def add_pages(
             return _viewer(request, lobby.rooms[game_id].history, live=True, framed=True)
         room = lobby.rooms.get(game_id)
         if room is None or room.finished:
-            found = await _find_record(database, game_id)
-            if found is not None:
+            stored = await _find_record(database, game_id)
+            if stored is not None:
                 if plain:
-                    history = GameHistory.of(found)
-                    return game_page(found.id, history.last, history.players, live=False, ending=found.ending)
-                history = GameHistory.before_first_ply(found)
-                shown = history.turn(0) + len(found.moves) // 2
+                    history = GameHistory.of(stored)
+                    return game_page(stored.id, history.last, history.players, live=False, ending=stored.ending)
+                history = GameHistory.before_first_ply(stored)
+                shown = history.turn(0) + len(stored.moves) // 2
                 return _viewer(request, history, framed=True, shown=shown, record=f"/records/{game_id}")
         if room is None:
             raise HTTPException(404)
