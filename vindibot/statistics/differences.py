@@ -46,7 +46,7 @@ def estimate_difference(scores: Sequence[float]) -> EloEstimate | None:
         return None
     estimate = estimate_share([score * HALF_POINTS for score in scores], [HALF_POINTS] * len(scores))
     shares = estimate.share, estimate.low, estimate.high
-    return EloEstimate(*shares, *map(elo, shares), len(scores))
+    return EloEstimate(*shares, elo(shares[0]), elo(shares[1]), elo(shares[2]), len(scores))
 
 
 @dataclass(frozen=True)
