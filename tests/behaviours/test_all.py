@@ -38,7 +38,6 @@ TRAITS = [find(name)(**({"net": NETS} if name == "learned" else {})) for name in
     find("mine-finder")(life_threshold=0, when_broke=False),
     find("harvest")(nodes=100, when_broke=False),
 ]
-BOTS = ("seed", "malvert", "random", "stay")
 #: Nodes for each turn on which a trait is asked: as plain Python kernels are some thousand times slower.
 NODES = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 500
 
@@ -191,13 +190,6 @@ def played(names: list[str], seed: int, max_turns: int = 1200) -> Games:
         entries = [BallotEntry("", weight, None if answer is None else answer.tolist()) for weight, answer in said]
         step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
     return games
-
-
-@pytest.mark.parametrize("name", BOTS)
-def test_the_bots_that_ship_can_be_built(name: str) -> None:
-    bot = load_bot(name)
-    assert bot.name == name
-    assert bot.build()
 
 
 @pytest.mark.parametrize("name", ["seed", "malvert"])

@@ -34,15 +34,6 @@ def test_a_sketch_is_enough() -> None:
     assert equal(parse(draw(games)), games)
 
 
-def test_bars_keep_a_left_column_of_air() -> None:
-    with_bars = parse("""
-        |  @1|
-        |    |
-    """)
-    assert tile_text(with_bars) == "  @1    "
-    assert tile_text(parse("    @1\n")) == "@1"
-
-
 def test_facts_are_read() -> None:
     games = parse("""
         @1$2@2

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
-from sim.game import AIR, CELLS, HERO_SHIFT, NORTH, OFFSET, SOUTH, STRIDE, TILE_BITS, WALL, Games, square
+from sim.game import AIR, CELLS, HERO_SHIFT, OFFSET, SOUTH, STRIDE, TILE_BITS, WALL, Games, square
 from sim.maps import map_of
 from sim.paths import FAR, NOTHING_BLOCKED, all_pairs, distances_from, next_steps, step_table
 from tests.support.worlds import odd_games, played_games
@@ -35,17 +35,6 @@ def test_distances_from_a_tavern() -> None:
     assert next_steps(games, 0, 0, distances) == 0
 
 
-def test_mines_end_a_way_and_never_lie_on_one() -> None:
-    games = parse("""
-        |@1$-[]|
-        |  ##  |
-        |      |
-    """)
-    distances = distances_from(games, 0, map_of(games).taverns)
-    assert shown(distances, 3) == ["610", "5.1", "432"]
-    assert next_steps(games, 0, 0, distances) == bits(SOUTH)
-
-
 def test_heroes_are_in_the_way_or_not() -> None:
     games = parse("""
         |@1@2[]|
@@ -62,29 +51,6 @@ def test_heroes_are_in_the_way_or_not() -> None:
     # `through_heroes` contains it.
     assert next_steps(games, 0, 0, through, through_heroes=True) == bits(3)
     assert next_steps(games, 0, 0, through) == 0
-
-
-def test_blocked_squares_are_ends_too() -> None:
-    games = parse("""
-        |@1    |
-        |      |
-        |[]    |
-    """)
-    blocked = np.zeros(CELLS, np.uint8)
-    blocked[square(1, 0)] = 1
-    distances = distances_from(games, 0, map_of(games).taverns, blocked)
-    assert shown(distances, 3) == ["434", "123", "012"]
-    assert next_steps(games, 0, 0, distances, blocked) == bits(3)
-
-
-def test_all_equally_short_ways_begin() -> None:
-    games = parse("""
-        |[]    |
-        |      |
-        |    @1|
-    """)
-    distances = distances_from(games, 0, map_of(games).taverns)
-    assert next_steps(games, 0, 0, distances) == bits(NORTH, 4)
 
 
 def test_a_source_beside_us_is_a_step_and_our_own_square_is_none() -> None:

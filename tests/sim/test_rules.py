@@ -112,15 +112,6 @@ def test_a_move_without_an_effect_equals_stay(games: Games) -> None:
             assert not equal(tried, stayed) or games[0]["hero"][me]["life"] <= 20
 
 
-def test_any_other_number_is_stay() -> None:
-    games = parse("|@1  |\n|    |")
-    for number in (-1, 6, 77):
-        tried, stayed = games.copy(), games.copy()
-        step(tried, 0, number)
-        step(stayed, 0, STAY)
-        assert equal(tried, stayed)
-
-
 def test_a_crash_is_not_taken_back() -> None:
     games = parse("|@1  |\n|    |")
     before = games.copy()

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from sim.game import ABSENT, AIR, MINE, TAVERN, WALL, Games, new_game, place_heroes, square
+from sim.game import AIR, MINE, TAVERN, WALL, Games, new_game, place_heroes
 
 Place = tuple[int, int]
 
@@ -115,29 +115,3 @@ def random_position(rng: np.random.Generator, *, heroes: int | None = None, size
     game["hero"]["gold"][:heroes] = rng.integers(0, 6, heroes)
     place_heroes(games)
     return games
-
-
-def turned(games: Games, quarter: int, flip: bool) -> tuple[Games, list[int]]:
-    """Return the game on a board that is turned `quarter` times anticlockwise. With `flip`, left and right are exchanged first.
-
-    Also return the new direction for each direction 0..4.
-    """
-    size = int(games[0]["size"])
-    board = np.arange(size * size).reshape(size, size)
-    moved = np.rot90(board[:, ::-1] if flip else board, quarter)
-    to = {int(old): divmod(place, size) for place, old in enumerate(moved.ravel())}
-    result = games.copy()
-    game, was = result[0], games[0]
-    for place in range(size * size):
-        game["cell"][square(*to[place])] = was["cell"][square(*divmod(place, size))]
-    for hero in range(4):
-        for field_ in ("pos", "spawn"):
-            at = int(was["hero"][hero][field_])
-            if at != ABSENT[hero]:
-                game["hero"][hero][field_] = square(*to[(at // 32 - 1) * size + at % 32 - 1])
-    directions = [0, 1, 2, 3, 4]
-    if flip:
-        directions = [{3: 4, 4: 3}.get(direction, direction) for direction in directions]
-    for _ in range(quarter % 4):
-        directions = [{1: 4, 4: 2, 2: 3, 3: 1}.get(direction, direction) for direction in directions]
-    return result, directions

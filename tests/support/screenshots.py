@@ -48,8 +48,8 @@ from vindibot.viewer.replay import replay_file
 DOCS = TOP / "docs"
 #: Side of a board in docs/rules.md, and the gap between two boards, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
-#: The turn of docs/screenshots/game.svg.
-TERMINAL_TURN = 601
+#: The round of docs/screenshots/game.svg.
+TERMINAL_ROUND = 150
 #: The bots on the server's pages: in arena games, and in a league.
 ARENA = {"anna": "malvert", "bruno": "seed", "carla": "malvert", "dario": "seed", "elena": "random", "fabio": "malvert"}
 LEAGUE = {f"team {name}": bot for name, bot in zip("ABCDEFGH", ["malvert", "seed", "random", "stay"] * 2, strict=True)}
@@ -129,7 +129,7 @@ async def shoot_viewer(browser: Browser, folder: Path, target: Path) -> None:
     for shot in VIEWER:
         await shoot(browser, newest_page(folder).as_uri(), shot, target)
     recording = read_recording(next((folder / "recordings").iterdir()))
-    turn = recording.turn(TERMINAL_TURN)
+    turn = recording.turns[TERMINAL_ROUND]
     pace = GamePace(-(-int(turn.games["max_turns"].item(0)) // PLIES_PER_ROUND))
     pace.begin()
     ballot = turn.ballot

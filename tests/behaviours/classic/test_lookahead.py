@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from behaviours.classic.lookahead import LookAhead, look_ahead
 from sim.board import parse
-from sim.game import ABSENT, EAST, STAY, WEST, Games, mover, place_heroes
-from sim.generator import generate
+from sim.game import ABSENT, EAST, STAY, Games, mover, place_heroes
 from sim.rules import effective_moves, step
 from tests.support.worlds import odd_games, played_games
 from vindibot.testing import favourites, view, votes
@@ -48,16 +47,9 @@ def every_sequence(games: Games, me: int, depth: int) -> list[int]:
     return worths(here, depth)
 
 
-@given(odd_games(), st.integers(1, 4))
+@given(st.one_of(odd_games(), played_games(plies=800)), st.integers(1, 4))
 @settings(max_examples=60)
-def test_it_equals_trying_every_sequence_on_any_board(games: Games, depth: int) -> None:
-    me = mover(games)
-    assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
-
-
-@given(played_games(plies=800), st.integers(1, 4))
-@settings(max_examples=15)
-def test_it_equals_trying_every_sequence_in_the_middle_of_games(games: Games, depth: int) -> None:
+def test_it_equals_trying_every_sequence(games: Games, depth: int) -> None:
     me = mover(games)
     assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
 
@@ -110,54 +102,6 @@ def test_a_mine_nearby_is_worth_its_income_and_two_hundred() -> None:
     assert said[STAY] == 10 * 5 + 200
 
 
-def test_only_options_are_voted_on() -> None:
-    here = view("""
-        |@1$1|
-        |@2##|
-    """)
-    assert LookAhead().vote(here) == {STAY: 7 * 10 + 200}
-
-
-def test_other_heroes_are_no_obstacle_after_the_first_move() -> None:
-    here = view("""
-        |##########|
-        |@1  @2  $-|
-        |##########|
-    """)
-    said = votes(LookAhead(), here)
-    assert said is not None
-    assert said[EAST] == 10 * 4 + 200
-
-
-def test_a_beer_costs_twenty_and_is_drunk_for_a_mine() -> None:
-    poor = view("""
-        |[]@1  $-|
-        @1 life 100 gold 2
-    """)
-    said = votes(LookAhead(), poor)
-    assert said is not None
-    assert said[WEST] == said[STAY] - 20
-    weak = view("""
-        |[]@1$-  |
-        |##    $1|
-        @1 life 20 gold 2
-    """)
-    assert favourites(LookAhead(), weak) == {WEST}
-
-
-def test_death_by_goblin_costs_all_mines() -> None:
-    here = view("""
-        |$1@1$-|
-        |$1##  |
-        |      |
-        @1 life 20
-    """)
-    said = votes(LookAhead(depth=1), here)
-    assert said is not None
-    assert said[EAST] == 0
-    assert said[STAY] == 2 * 10 + 2 * 200
-
-
 def test_the_game_ends_sooner_than_the_look_ahead() -> None:
     board = """
         |@1    $-|
@@ -165,17 +109,3 @@ def test_the_game_ends_sooner_than_the_look_ahead() -> None:
     """
     assert favourites(LookAhead(), view(board, turn=1196)) == {STAY, EAST}
     assert favourites(LookAhead(), view(board, turn=1188)) == {EAST}
-
-
-@given(st.integers(0, 1000))
-@settings(max_examples=5)
-@example(0)
-def test_deeper_is_never_worth_less(seed: int) -> None:
-    games = generate(seed, size=12).new_game()
-    worths = [int(look_ahead(games, 0, depth).max()) for depth in range(1, 10)]
-    assert worths == sorted(worths)
-
-
-def test_depth_has_a_range() -> None:
-    with pytest.raises(ValueError, match="depth"):
-        LookAhead(depth=10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from behaviours.common.duel import duel, killed_by, struck
@@ -107,43 +106,6 @@ def test_the_life_that_is_left_is_that_of_the_fight(lives: tuple[int, int], at_t
         step_saving(games, 0, STAY, saved, 0)
     winner = 1 if saved["deaths"][0] == 1 else 0
     assert found == (1 - 2 * winner) * int(games[0]["hero"][winner]["life"])
-
-
-def test_the_hero_that_strikes_first_wins_at_equal_life() -> None:
-    games = parse("|@1@2|\n|    |")
-    assert duel(games, 0, 1) == duel(games, 1, 0) > 0
-
-
-def test_a_beer_turns_a_duel() -> None:
-    games = parse(MEETINGS["enemy tavern"] + "\n@1 life 100\n@2 life 80 gold 1")
-    assert duel(games, 0, 1) > 0
-    games[0]["hero"][1]["gold"] = 2
-    assert duel(games, 0, 1) < 0
-    # A mine earns the second coin in time.
-    games[0]["hero"][1]["gold"], games[0]["hero"][1]["mines"] = 1, 1
-    assert duel(games, 0, 1) < 0
-
-
-def test_two_heroes_that_drink_as_fast_as_they_are_struck_draw() -> None:
-    assert duel(parse(MEETINGS["both taverns"] + "\n@1 gold 100\n@2 gold 100"), 0, 1) == 0
-
-
-def test_neither_dies_if_the_game_ends_before() -> None:
-    board = MEETINGS["open"] + "\n@1 life 100\n@2 life 60\n"
-    assert duel(parse(board + "turn 0 of 9"), 0, 1) > 0
-    assert duel(parse(board + "turn 0 of 8"), 0, 1) == 0
-
-
-def test_no_hero_leaves_its_tavern_to_strike_one_beside_a_tavern() -> None:
-    games = parse(MEETINGS["in line, taverns at both"] + "\n@1 gold 20\n@2 gold 20")
-    assert duel(games, 0, 1) == 0
-    games[0]["hero"]["gold"] = 0
-    assert duel(games, 0, 1) > 0
-
-
-@pytest.mark.parametrize("name", ["a wall between", "far apart"])
-def test_an_enemy_out_of_reach_of_a_step_is_not_fought(name: str) -> None:
-    assert duel(parse(MEETINGS[name] + "\n@2 life 1"), 0, 1) == 0
 
 
 def test_fallen_and_struck() -> None:

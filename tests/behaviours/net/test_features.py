@@ -465,11 +465,6 @@ def test_groups_do_not_overlap() -> None:
     assert sum(GROUPS.values()) == FEATURES
 
 
-def test_kinds_of_moves() -> None:
-    kinds = {kind_of(int(one)) for games in played_positions(5, 5) for one in basic_features(games)[:, 0] if one >= 0}
-    assert kinds == {STAYS, STEPS, TAKES, DRINKS}
-
-
 def test_results_of_duels_are_those_of_exchanges() -> None:
     """All lives, with and without taverns, against the kernel that plays a duel blow by blow."""
     results = duel_results().reshape(2, 2, 101, 101)

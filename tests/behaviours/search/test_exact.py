@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, permutations
-from math import comb, factorial
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
-from tests.support.placements import World, placements, random_position, turned
+from tests.support.placements import World, random_position
 from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import odd_games
 
@@ -177,27 +176,6 @@ def test_it_finds_what_minimax_finds_on_every_position_of_tiny_worlds(world: Wor
     assert examined(world, 3, 1) > 1000
 
 
-def test_all_placements_are_found_once() -> None:
-    places = [divmod(index, 3) for index in range(9)]
-    for count in range(5):
-        found = list(placements(places, list(range(count))))
-        assert set(found) == set(permutations(places, count))
-        assert len(found) == factorial(9) // factorial(9 - count)
-        alike = list(placements(places, ["hero"] * count))
-        assert len(set(map(frozenset, alike))) == len(alike) == comb(9, count)
-    assert len(list(placements(places, ["us", "them", "them"]))) == 9 * comb(8, 2)
-
-
-def test_placements_without_neighbours_are_those_that_have_none() -> None:
-    places = [divmod(index, 4) for index in range(12)]
-    for kinds in (["us", "them"], ["us", "them", "them"], ["a", "b", "c", "d"]):
-        near = {(one, two) for one in places for two in places if abs(one[0] - two[0]) + abs(one[1] - two[1]) == 1}
-        wanted = {found for found in placements(places, kinds) if not near & set(permutations(found, 2))}
-        found = list(placements(places, kinds, apart=True))
-        assert set(found) == wanted
-        assert len(found) == len(wanted) > 0
-
-
 # ---- The table ----
 
 
@@ -274,27 +252,6 @@ def test_the_principal_variation_leads_to_the_score() -> None:
             value = score(line.games, 0, params.me, tables, compiled_weights(Weights())) - died * params.death
             assert value == found.scores[found.best]
             assert found.scores[found.pv[0]] == found.scores[found.best]
-
-
-# ---- Mirrors ----
-
-
-@pytest.mark.slow
-def test_mirrored_boards_have_mirrored_answers() -> None:
-    """At most two heroes and one tavern: the order of blows and the choice of equal ways make no difference."""
-    rng = np.random.default_rng(17)
-    for _ in range(50):
-        games = random_position(rng, heroes=2, taverns=1)
-        params = SearchParams(mover(games), enemies(games), int(rng.integers(2)), clip=WHOLE)
-        plain = search(games, params, 6, Weights())
-        for flip in (False, True):
-            for quarter in range(4):
-                other, becomes = turned(games, quarter, flip)
-                for one, two in zip(plain, search(other, params, 6, Weights()), strict=True):
-                    for direction, value in enumerate(one.scores):
-                        same = two.scores[becomes[direction]]
-                        # sums of the same numbers in another order: the last hundredth may differ
-                        assert value is same is None or abs(value - same) <= 2, f"{draw(games)}\n{draw(other)}"  # type: ignore[operator]
 
 
 # ---- Ending early ----
@@ -383,6 +340,3 @@ def test_max_n_of_two_opposed_heroes_is_minimax() -> None:
         scores, _ = max_n(line, worth_for_all(line, weights), depth)
         found = search(games, SearchParams(me, enemies(games), PARANOID, quiescence=0), depth, weights)[-1]
         assert scores[me] == found.scores[found.best], draw(games)
-
-
-# ---- The plain search of the benchmark ----

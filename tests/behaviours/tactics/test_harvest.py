@@ -12,7 +12,7 @@ from behaviours import View
 from behaviours.common.targets import foreign_mines
 from behaviours.tactics.harvest import Harvest, HarvestRoute, plan
 from sim.board import parse
-from sim.game import AIR, CELLS, EAST, HERO_SHIFT, NORTH, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover, row_column
+from sim.game import AIR, CELLS, EAST, HERO_SHIFT, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover, row_column
 from tests.support.worlds import odd_games
 from vindibot.testing import view
 
@@ -45,44 +45,6 @@ def test_it_takes_mines_and_ends_at_a_tavern() -> None:
     assert found.first_steps == (EAST,)
 
 
-def test_early_mines_are_worth_more() -> None:
-    board = """
-        |          $-|
-        |  ##########|
-        |@1    $-##[]|
-        |  ##########|
-        |  $-        |
-    """
-    found = route(board)
-    # The near ones first (3 moves at 5), back and down (4 moves at 4 and 1 more), the far one last.
-    assert stops(found)[-1] == (0, 5)
-    assert len(found.mines) == 3
-
-
-def test_life_pays_for_the_mines() -> None:
-    board = """
-        |@1$-$-  |
-        |        |
-        |      []|
-    """
-    # 21 with the day's thirst for a mine, and more than 20 before the next.
-    assert len(route(board, 20).mines) == 0
-    assert len(route(board, 21).mines) == 1
-    assert len(route(board, 44).mines) == 1, "three steps to the next: 44 - 21 - 3 leaves 20"
-    assert len(route(board, 45).mines) == 2
-    assert route(board, 20).ends_at_tavern
-    assert set(route(board, 20).first_steps) == {SOUTH}
-
-
-def test_at_most_four_mines_of_a_hundred_life() -> None:
-    board = """
-        |$-$-$-$-$-|
-        |@1        |
-        |        []|
-    """
-    assert len(route(board).mines) == 4
-
-
 def test_blocked_squares_and_enemies_are_walked_around() -> None:
     board = """
         |@1@2    |
@@ -94,12 +56,6 @@ def test_blocked_squares_and_enemies_are_walked_around() -> None:
     shut[parse("|  |\n|@1|")[0]["hero"][0]["pos"]] = 1
     assert route(board, blocked=shut).mines == ()
     assert route(board, blocked=shut).first_steps == ()
-
-
-def test_nowhere_to_go() -> None:
-    for board in ["|@1|", "|@1$1|\n|$1##|", "|@1##|\n|##$-|"]:
-        found = route(board)
-        assert (found.mines, found.first_steps, found.ends_at_tavern, found.cost) == ((), (), False, 0)
 
 
 def cheapest(games: Games, me: int, blocked: np.ndarray, life: int) -> int:
@@ -136,9 +92,8 @@ def cheapest(games: Games, me: int, blocked: np.ndarray, life: int) -> int:
     return best(int(games[0]["hero"][me]["pos"]), frozenset(), life, 0)
 
 
-@pytest.mark.slow
 @given(odd_games(), st.integers(0, 2**32), st.sampled_from([1, 20, 21, 43, 62, 75, 100]))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_it_equals_trying_every_route(games: Games, seed: int, life: int) -> None:
     me = mover(games)
     here = View(games, me)
@@ -202,16 +157,6 @@ def test_a_broke_hero_attacks_any_mine() -> None:
     assert Harvest(when_broke=False).vote(view("|@1  $-[]|\n|########|\n@1 life 5")) is None
 
 
-def test_every_first_step_of_the_route() -> None:
-    here = view("""
-        |@1      |
-        |        |
-        |  ##$-##|
-        |##########|
-    """)
-    assert Harvest().vote(here) == {SOUTH: 1, EAST: 1}
-
-
 def test_with_nothing_to_take_it_goes_home_and_waits() -> None:
     assert Harvest().vote(view("|[]    @1$1|")) == {WEST: 1}
     assert Harvest().vote(view("|[]@1    $1|")) == STAY
@@ -229,7 +174,3 @@ def test_danger_is_avoided() -> None:
     """
     assert Harvest().vote(view(board)) == {SOUTH: 1}
     assert Harvest().vote(view(board.replace("@1 life 60", "@2 life 20"))) == {EAST: 1}
-
-
-def test_north_is_a_direction_too() -> None:
-    assert Harvest().vote(view("|  $-|\n|    |\n|@1##|")) == {NORTH: 1}

@@ -12,12 +12,12 @@ from hypothesis import given, settings, strategies as st
 from behaviours import Budget, SearchInfo, View
 from behaviours.tactics.route import Route, RouteParams, RoutePlan, plan_routes
 from sim.board import parse
-from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, Games, mover, row_column
+from sim.game import AIR, EAST, MINE, OFFSET, STAY, TAVERN, TILE_BITS, WALL, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.worlds import odd_games
-from vindibot.testing import favourites, view, votes
+from vindibot.testing import view, votes
 
 RUNS_ON = np.zeros(1, np.int64)
 #: All that the model has apart from the rules switched off.
@@ -104,9 +104,8 @@ class Oracle:
         return now + self.best(place, life, gold, 1, owned, taken, True, True)
 
 
-@pytest.mark.slow
-@given(odd_games(), st.integers(1, 11), st.data())
-@settings(max_examples=150, deadline=None)
+@given(odd_games(), st.integers(1, 9), st.data())
+@settings(max_examples=60)
 def test_it_equals_brute_force(games: Games, plies: int, data: st.DataObject) -> None:
     me = mover(games)
     games[0]["max_turns"] = int(games[0]["turn"]) + 4 * plies
@@ -159,32 +158,6 @@ def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
         assert plan.values[STAY] == gold - 1
 
 
-def test_a_hero_that_would_die_does_not_attack() -> None:
-    board = "|[]@1$-|\n|$1  $1|\n|$1  $1|\n@1 life {} gold 9"
-    assert waypoints(board.format(21)) == [(0, 2)]
-    assert waypoints(board.format(20)) == ["beer", (0, 2)]
-    assert best_plan(board.format(20)).values[EAST] < best_plan(board.format(20)).values[STAY]
-
-
-def test_beers_are_had_on_the_way() -> None:
-    board = """
-        |        $-$-|
-        |@1          |
-        |############|
-        |############|
-        |[]##########|
-        |############|
-        @1 life {} gold 9
-    """
-    assert waypoints(board.format(60)) == [(0, 4), (0, 5)]
-    assert waypoints(board.format(44)) == [(0, 4)]
-    # With a tavern beside the way it drinks before it needs the life, and no more than it needs.
-    on_the_way = board.replace("|############|", "|    []      |", 1)
-    assert waypoints(on_the_way.format(60)) == [(0, 4), (0, 5)]
-    assert waypoints(on_the_way.format(44)) == ["beer", (0, 4), (0, 5)]
-    assert waypoints(on_the_way.format(20)) == ["beer", (0, 4), (0, 5)]
-
-
 def test_several_beers_and_those_that_mines_pay_for() -> None:
     board = """
         |$-$-$-$-$-|
@@ -230,18 +203,6 @@ def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() 
     assert len(waypoints(contested + "@2 life 20", Route(late=0))) == 2
 
 
-def test_urgent_mines_come_first_where_it_pays() -> None:
-    """The left mine is as near, but the right one is the enemy's next."""
-    board = (
-        """
-        |$-    @1    $-      @2|
-        |######################|
-    """
-        + "        |######################|\n" * 9
-    )
-    assert waypoints(board, Route(late=0))[0] == (0, 6)
-
-
 def test_more_budget_is_never_worse() -> None:
     for seed in range(6):
         games = generate(seed, size=20, walls=25, mines=5).new_game()
@@ -284,27 +245,6 @@ def test_votes_are_differences_in_gold() -> None:
     assert (info.score, info.goal) == (10, here.map.mines[0])
 
 
-def test_it_votes_around_heroes_in_the_way() -> None:
-    board = """
-        |@1@2  $-|
-        |        |
-        |########|
-        |########|
-    """
-    assert favourites(Route(avoid_danger=False), view(board)) == {SOUTH}
-
-
 def test_with_nothing_to_take_all_moves_are_equal() -> None:
     assert votes(Route(), view("|  @1|\n|    |")).tolist() == [0] * 5
     assert votes(Route(), View(parse("|@1$-|\n|    |\nturn 1200 of 1200 over TurnMax"), 0)) is None
-
-
-def test_it_does_not_lose_mines_by_dying() -> None:
-    board = "|@1$-$1|\n|    $1|\n|    []|\n@1 life 15 gold 0"
-    assert EAST not in favourites(Route(), view(board))
-    # With nothing to lose, dying is another way to get life; the trait does not avoid it.
-    assert votes(Route(), view(board)).min() == -1
-
-
-def test_north_is_a_direction_too() -> None:
-    assert favourites(Route(), view("|  $-|\n|    |\n|@1##|")) >= {NORTH}
