@@ -15,6 +15,8 @@ import socket
 import time
 import tracemalloc
 from collections.abc import AsyncIterator
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
 from typing import Any
 
 import numpy as np
@@ -44,10 +46,9 @@ DIRECTIONS = (b"North", b"South", b"East", b"West")
 # ---- The clients, in a process of their own ----
 
 
-async def client(port: int, number: int, seconds: float, late: list[int]) -> None:
-    """Play arena games on one connection until the time is over, and the last game is finished or given up."""
+async def client(port: int, number: int, stop: Event, late: list[int]) -> None:
+    """Play arena games on one connection until `stop` is set, then give the game up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    ends = time.monotonic() + seconds
     writer.write(JOIN)
     turn = number
     while True:
@@ -56,7 +57,7 @@ async def client(port: int, number: int, seconds: float, late: list[int]) -> Non
         if not head.startswith(b"HTTP/1.1 200"):
             late.append(number)
             break
-        if time.monotonic() > ends:
+        if stop.is_set():
             break
         if body.find(b'"finished":true') >= 0:
             writer.write(JOIN)
@@ -71,15 +72,24 @@ async def client(port: int, number: int, seconds: float, late: list[int]) -> Non
     writer.close()
 
 
-async def crowd(port: int, games: int, seconds: float) -> int:
+async def crowd(port: int, games: int, stop: Event) -> int:
     late: list[int] = []
-    await asyncio.gather(*(client(port, number, seconds, late) for number in range(4 * games)), return_exceptions=True)
+    await asyncio.gather(*(client(port, number, stop, late) for number in range(4 * games)), return_exceptions=True)
     return len(late)
 
 
-def clients(port: int, games: int, seconds: float) -> None:
+def clients(port: int, games: int, stop: Event) -> None:
     """Run the process of the clients. Its exit code is 1 if a client was refused."""
-    raise SystemExit(bool(asyncio.run(crowd(port, games, seconds))))
+    raise SystemExit(bool(asyncio.run(crowd(port, games, stop))))
+
+
+def start_clients(port: int, games: int) -> tuple[BaseProcess, Event]:
+    """Start the process of the clients. Return it and the event that ends it."""
+    spawn = multiprocessing.get_context("spawn")
+    stop = spawn.Event()
+    process = spawn.Process(target=clients, args=(port, games, stop))
+    process.start()
+    return process, stop
 
 
 # ---- The server, in this process ----
@@ -117,9 +127,8 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
     """Return plies per second, the stopwatch, the share of its core that the server used, and the exit code of the clients."""
     watch = Stopwatch()
     async with serving(watch) as server:
-        process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, games, seconds + 1.0))
-        process.start()
-        await until(lambda: len(server.lobby.rooms) >= games)
+        process, stop = start_clients(server.port, games)
+        await until(lambda: len(server.lobby.rooms) >= games, 300)
         await asyncio.sleep(0.5)
         gc.collect()
         watch.plies = watch.crashes = 0
@@ -128,7 +137,8 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
         await asyncio.sleep(seconds - 1.0)
         took, busy = time.monotonic() - began, time.process_time() - cpu
         plies = watch.plies
-        await until(lambda: not process.is_alive())
+        stop.set()
+        await until(lambda: not process.is_alive(), 300)
         return plies / took, watch, busy / took, process.exitcode or 0
 
 
@@ -151,8 +161,7 @@ async def own_share(plies: int = PLIES) -> list[float]:
     H11Protocol.data_received, RequestResponseCycle.send = data_received, noted  # type: ignore[method-assign]
     try:
         async with serving(watch) as server:
-            process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, 1, 60.0))
-            process.start()
+            process, _ = start_clients(server.port, 1)
             await until(lambda: len(shares) >= plies + 200, 300)
             process.terminate()
             process.join()
@@ -210,10 +219,9 @@ async def cost_of_a_ply(streams: int, games: int = 20) -> float:
     watch = Stopwatch()
     spawn = multiprocessing.get_context("spawn")
     async with serving(watch, rounds=100_000) as server:
-        players = spawn.Process(target=clients, args=(server.port, games, 60.0))
+        players, _ = start_clients(server.port, games)
         ready = spawn.Event()
-        players.start()
-        await until(lambda: len(server.lobby.rooms) == games)
+        await until(lambda: len(server.lobby.rooms) == games, 300)
         spectators = spawn.Process(target=readers, args=(server.port, list(server.lobby.rooms), streams, ready))
         spectators.start()
         await until(lambda: ready.is_set() or not streams)

@@ -263,6 +263,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
         feed = running_feed(server, bot.game["id"])
 
         async with aclosing(feed.follow(0, server.streams.pace)) as pieces:
+            assert not await anext(pieces), "nothing comes before the first event"
             first = asyncio.ensure_future(anext(pieces))
             await rounds_of_the_loop()
             for _ in range(8):  # it has read a piece, and the game goes on without it

@@ -26,7 +26,7 @@ from vindibot.viewer.events import HEARTBEAT, changes_in_time, event, retry
 class Encoder:
     """Encodes the events of one game: each ply as the whole state, as players get it. The last state says that the game is over.
 
-    `prelude` is the text that a stream sends before its first event. `numbered` says whether events have an id, the number of
+    `prelude` is what a stream sends first, empty for nothing. `numbered` says whether events have an id, the number of
     plies played. An encoder stores nothing about its readers, so all readers of a game can share it.
     """
 
@@ -100,6 +100,7 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncG
 
 async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
     """Yield the events of an archived game after event number `after`, in pieces."""
+    yield encoder.prelude
     async for _, piece in replayed(history, encoder, after):
         yield piece
     yield encoder.end()
@@ -159,6 +160,7 @@ class Feed(_Watched):
         """
         self.readers += 1
         try:
+            yield self._encoder.prelude
             after = max(0, min(after, len(self._history)))
             while True:
                 place = after - len(self._history) + len(self._events)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import ExitStack, aclosing
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -68,13 +68,12 @@ class Streams(RoomObserver):
     def response(
         self,
         request: Request,
-        pieces: AsyncIterator[bytes],
-        prelude: bytes = b"",
+        pieces: AsyncGenerator[bytes, None],
         *,
         media_type: str = TYPE,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Return a streaming response to `request` that sends `prelude`, then `pieces`. `headers` are further headers.
+        """Return a streaming response to `request` that sends `pieces`. `headers` are further headers.
 
         Raises `Refusal` if there are too many streams, in all or of this address, or if the server is closing.
         """
@@ -82,24 +81,22 @@ class Streams(RoomObserver):
             raise Refusal(503, "The server is closing")
         if self.pace.readers >= self._settings.max_streams:
             raise Refusal(503, "There are too many spectators, try again later")
-        place = self._limits.stream(client_address(request))
-        response = StreamedResponse(pieces, prelude, self.pace, place)
+        response = StreamedResponse(pieces, self.pace, self._limits.stream(client_address(request)))
         fields = {"content-type": media_type} | HEADERS | dict(headers or {})
         response.raw_headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
         return response
 
 
 class StreamedResponse(StreamingResponse):
-    """A response that is sent piece by piece, for example as server-sent events: first `prelude`, then `pieces`.
+    """A response that is sent piece by piece, for example as server-sent events.
 
     It ends when all pieces are sent or when the connection is gone. It counts as a stream until then. The system closes the
     connection of a reader that reads nothing for `stalled_seconds` (see `GameServer`).
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, place: ExitStack) -> None:
-        self._all = _with_prelude(prelude, pieces)
-        super().__init__(self._all)
-        self._place, self._pace = place, pace
+    def __init__(self, pieces: AsyncGenerator[bytes, None], pace: ReaderPause, place: ExitStack) -> None:
+        super().__init__(pieces)
+        self._pieces, self._pace, self._place = pieces, pace, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the pieces."""
@@ -107,16 +104,9 @@ class StreamedResponse(StreamingResponse):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            await self._all.aclose()
+            await self._pieces.aclose()
             self._pace.readers -= 1
             self._place.close()
-
-
-async def _with_prelude(prelude: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    yield prelude
-    async with aclosing(pieces):  # type: ignore[type-var]
-        async for piece in pieces:
-            yield piece
 
 
 def _reads_ids(request: Request) -> bool:
@@ -132,14 +122,14 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
         after = last_event(request)
         feed = streams.feed(game_id, encoder)
         if feed is not None:
-            return streams.response(request, feed.follow(after, streams.pace), encoder.prelude)
+            return streams.response(request, feed.follow(after, streams.pace))
         record = await database.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
         if encoder is Encoder and 0 < len(record.moves) <= after:
             return Response(status_code=204)  # this status keeps a browser from reconnecting: there are no more events
         history = GameHistory.of(record)
-        return streams.response(request, recorded(history, encoder(history), after), encoder.prelude)
+        return streams.response(request, recorded(history, encoder(history), after))
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)
     async def events(request: Request, game_id: str) -> Response:
