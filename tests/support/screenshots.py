@@ -52,6 +52,7 @@ RULES_PIXELS, RULES_GAP = 280, 24
 TERMINAL_ROUND = 150
 #: The bots on the server's pages: in arena games, and in a league.
 ARENA = {"anna": "malvert", "bruno": "seed", "carla": "malvert", "dario": "seed", "elena": "random", "fabio": "malvert"}
+RATED = 5  # number of rated games of the best bot
 LEAGUE = {f"team {name}": bot for name, bot in zip("ABCDEFGH", ["malvert", "seed", "random", "stay"] * 2, strict=True)}
 
 
@@ -268,18 +269,23 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(1)
 
 
+def best_bot(client: httpx.Client) -> str:
+    """Return the id of the bot with the highest Elo."""
+    return re.findall(r'<th scope="row"><a href="/ai/(\w+)"', client.get("/ai").text)[0]
+
+
 async def shoot_server(browser: Browser, folder: Path, target: Path) -> None:
     keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
     (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
     run(folder, "vindibot league new spring class.csv --rounds 60 --seatings 4 --maps m3,m5 --start now")
     with server(folder, "", keys) as client:
         wait_until(lambda: client.get("/leagues/spring/standings.json").json()["played"] >= len(LEAGUE))
+        wait_until(lambda: int(re.findall(r"(\d+) rated game", client.get(f"/ai/{best_bot(client)}").text)[0]) >= RATED)
     with server(folder, "--pace original", keys) as client:
         wait_until(lambda: client.get("/").text.count('<li id="game-') >= 3)
         await asyncio.sleep(15)
-        bot = re.findall(r'<th scope="row"><a href="/ai/(\w+)"', client.get("/ai").text)[0]
         for shot in SERVER:
-            await shoot(browser, f"{client.base_url}{shot.path.replace('BOT', bot)}", shot, target)
+            await shoot(browser, f"{client.base_url}{shot.path.replace('BOT', best_bot(client))}", shot, target)
 
 
 async def main(target: Path, parts: Sequence[str]) -> None:
