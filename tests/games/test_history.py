@@ -12,16 +12,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from behaviours.base import SearchInfo
+from behaviours.notes import Note
 from sim.board import draw
 from sim.events import CRASHED
-from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, RUNNING, Games, equal
+from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, NORTH, RUNNING, STAY, Games, equal, square
 from sim.generator import generate
 from sim.rules import step
-from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
+from tests.support.recorded import BALLOT, HEADER, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recording import Recorder, read_recording
 from vindibot.games.files.review import Review
-from vindibot.games.game_record import dumps
+from vindibot.games.game_record import dumps, loads
 from vindibot.games.history import GameHistory, Player
+from vindibot.games.notes import GameNote
 from vindibot.games.position import moves_between
 from vindibot.games.protocol import read_game
 
@@ -197,3 +202,17 @@ def test_a_notebook_shows_a_review() -> None:
     assert shown.count("<polyline") == 4
     assert shown in HISTORY._repr_html_()
     assert "<svg" not in Review(REVIEW.header)._repr_html_()
+
+
+def test_what_heroes_said_belongs_to_their_turn_wherever_it_was_stored(tmp_path: Path) -> None:
+    info = SearchInfo((0, 1, 0, 0, 0), 3, 1.5, 700, (NORTH, STAY), square(2, 3))
+    entry = BallotEntry("search", 1, [0, 1, 0, 0, 0], 2.5, info=info, notes=(Note("a mine", square(1, 2)), Note("all")))
+    with Recorder(tmp_path, HEADER.model_copy(update={"hero": 2})) as recorder:
+        recorder.turn(raw(states_of(5, 40)[5]), Ballot([entry]))
+    assert recorder.path is not None
+    recording = read_recording(recorder.path)
+    assert recording.turns[0].ballot.entries == [entry]
+    notes = [GameNote(5, 2, "search", "a mine", (1, 2)), GameNote(5, 2, "search", "all")]
+    assert GameHistory.of(recording).notes == {(0, 1): notes}
+    record = loads(dumps(record_of(generate(1, size=8), [0] * 8, notes=tuple(notes))))
+    assert GameHistory.of(record).notes == {(5, 1): notes}

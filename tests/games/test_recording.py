@@ -19,7 +19,10 @@ from sim.board import tile_text
 from sim.game import CRASH, DIRECTIONS, RUNNING, Games, equal, row_column
 from tests.support.paths import SHARED
 from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
+from tests.support.reviewed import SAMPLE, WORST
+from vindibot.base.errors import UsageError
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.files.recorded_turn import choose_turn
 from vindibot.games.files.recording import Header, Recorder, RecordingError, read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome, Reason
@@ -265,3 +268,18 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(RecordingError, match=message):
             read_recording(path)
+
+
+def test_a_turn_is_chosen_by_its_number_its_round_or_its_place_among_the_worst(tmp_path: Path) -> None:
+    recording = read_recording(SAMPLE)
+    own = [turn.turn for turn in WORST if turn.hero == recording.header.hero]
+    assert choose_turn(recording, worst=1).turn == own[0]
+    assert choose_turn(recording, worst=2).turn == own[1]
+    assert choose_turn(recording, turn=own[0]).turn == own[0]
+    assert choose_turn(recording, round_number=3).turn == 8 + recording.me
+    with pytest.raises(UsageError, match=f"has {len(own)} bad moves of hero {recording.header.hero}"):
+        choose_turn(recording, worst=len(own) + 1)
+    with pytest.raises(UsageError, match="one of --turn, --round and --worst"):
+        choose_turn(recording, turn=0, worst=1)
+    with pytest.raises(UsageError, match="has no review: make one with  vindibot review"):
+        choose_turn(record(tmp_path, states_of(1, plies=8), 1), worst=1)
