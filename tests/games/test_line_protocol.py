@@ -6,14 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
-from sim.game import CRASH, OFFSET, RUNNING, STAY, Game, copy_of, row_column
+from sim.game import CRASH, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, Game, copy_of, row_column
 from sim.generator import generate
 from sim.rules import step
 from vindibot.base.errors import UsageError
-from vindibot.games.line_protocol import LineGame, last_moves, write_opening, write_state
+from vindibot.games.line_protocol import (
+    LineGame,
+    last_moves,
+    read_answer,
+    write_answer,
+    write_opening,
+    write_state,
+    write_targets,
+)
 
 SEEDS = st.integers(0, 2**32)
 HEROES = st.integers(0, 3)
@@ -45,6 +53,7 @@ def told(seed: int, me: int, rounds: int, *, expert: bool) -> Iterator[tuple[Gam
         step(games, 0, move)
         if expert and games["turn"].item(0) % 4 == me and games["turn"].item(0) >= 4:
             text = targets(games, before, me)
+            assert text == write_targets(games, me, before)
 
 
 def targets(games: Game, before: list[int], me: int) -> str:
@@ -52,10 +61,10 @@ def targets(games: Game, before: list[int], me: int) -> str:
     return "".join(f"{hero} {row_column(aim)[1]} {row_column(aim)[0]}\n" for hero, aim in enumerate(aims) if hero != me)
 
 
-@pytest.mark.slow
+@settings(max_examples=15)
 @given(SEEDS, HEROES)
 def test_the_states_are_those_of_the_game(seed: int, me: int) -> None:
-    for number, (games, read) in enumerate(told(seed, me, 60, expert=True)):
+    for number, (games, read) in enumerate(told(seed, me, 20, expert=True)):
         if number == 0:  # a move before our first ply may have had no effect
             games["hero"]["last_dir"] = read["hero"]["last_dir"]
             before_us = games["hero"]["last_dir"][0, :me]
@@ -63,11 +72,11 @@ def test_the_states_are_those_of_the_game(seed: int, me: int) -> None:
         assert read.tobytes() == games.tobytes()
 
 
-@pytest.mark.slow
+@settings(max_examples=15)
 @given(SEEDS, HEROES)
 def test_without_targets_the_last_moves_lead_to_the_state(seed: int, me: int) -> None:
     before: Game | None = None
-    for games, read in told(seed, me, 60, expert=False):
+    for games, read in told(seed, me, 20, expert=False):
         if before is not None:
             for hero in (me, me + 1, me + 2, me + 3):
                 step(before, 0, read["hero"]["last_dir"].item(hero % 4))
@@ -160,3 +169,23 @@ def test_a_hero_that_crashes_is_not_told() -> None:
     step(later, 0, CRASH)
     found = last_moves(games, later, STAY, {})
     assert found[:2] == [STAY, STAY]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("WAIT", (STAY, "")),
+        ("north to the mine", (NORTH, "to the mine")),
+        ("MOVE 2 0; a mine", (EAST, "a mine")),
+        ("MOVE 0 2", (SOUTH, "")),
+        ("MOVE 0 0", (STAY, "")),
+        ("MOVE 1 1", (EAST, "")),  # a wall: to the first of the squares beside it
+        ("MOVE -9 9", (SOUTH, "")),  # beyond the board: to the nearest square
+    ],
+)
+def test_an_answer_is_a_direction_and_a_message(answer: str, expected: tuple[int, str]) -> None:
+    games = parse("@1  $-\n  ##[]\n  @2@3")
+    assert read_answer(answer + "\n", games, 0) == expected
+    assert read_answer(write_answer(*expected), games, 0) == expected
+    with pytest.raises(UsageError, match="answered 'jump'"):
+        read_answer("jump\n", games, 0)

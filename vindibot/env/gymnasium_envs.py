@@ -78,18 +78,18 @@ class VindiniumVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]
     ) -> tuple[Observation, Info]:
         """Begin all games, or those in ``options["reset_mask"]``. Game i has the seed `seed` + i, or its own of a list."""
         rows = self._rows_to_reset(options)
-        if seed is None or isinstance(seed, (int, np.integer)):
-            super().reset(seed=None if seed is None else int(seed))
-            if seed is not None:
-                self.table.seed(range(self.num_envs), [int(seed) + row for row in range(self.num_envs)])
-            elif not self.table.begun:
-                self.table.seed(range(self.num_envs), self.np_random.integers(2**63, size=self.num_envs).tolist())
-        elif len(seed) != self.num_envs:
-            raise UsageError(f"seed: {counted(len(seed), 'seed')} for {counted(self.num_envs, 'game')}; give one for each")
+        seeds: Sequence[int | None]
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+            seeds = range(int(seed), int(seed) + self.num_envs)
         else:
-            drawn = [number if number is not None or self.table.begun else int(self.np_random.integers(2**63)) for number in seed]
-            known = [(row, number) for row, number in enumerate(drawn) if number is not None]
-            self.table.seed([row for row, _ in known], [number for _, number in known])
+            seeds = [None] * self.num_envs if seed is None else seed
+        if len(seeds) != self.num_envs:
+            raise UsageError(f"seed: {counted(len(seeds), 'seed')} for {counted(self.num_envs, 'game')}; give one for each")
+        if not self.table.begun:
+            seeds = [int(self.np_random.integers(2**63)) if number is None else number for number in seeds]
+        known = {row: number for row, number in enumerate(seeds) if number is not None}
+        self.table.seed([*known], [*known.values()])
         self.table.advance(np.where(rows, BEGIN, SKIP).astype(np.int8))
         self.table.look(rows)
         return self._observations(), self._infos(rows)

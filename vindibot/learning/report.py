@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,18 +11,6 @@ from vindibot.base.pages import Curve, lines
 from vindibot.base.text import counted
 from vindibot.learning.trainer import SelfplaySettings
 
-#: The heads of the columns in the terminal, with their widths.
-HEADS = (
-    ("done", 4),
-    ("moves", 7),
-    ("a second", 8),
-    ("games", 6),
-    ("reward", 7),
-    ("entropy", 7),
-    ("error", 5),
-    ("deaths", 6),
-    ("beats guests", 12),
-)
 #: The numbers of a row that have a drawing, with their names below it.
 _DRAWINGS = (
     ("reward", "mean reward per move"),
@@ -48,33 +36,45 @@ class Row:
     match: dict[str, list[float]] = field(default_factory=dict)
 
 
-def cells(row: Row, done: float) -> list[str]:
-    """Return the cells of a row in the terminal, in the order of `HEADS`. `done` is the share of the run that is done."""
-    means = row.means
-    return [
-        f"{done:.0%}",
-        f"{row.decisions / 1e6:.2f}M",
-        f"{row.rate:,.0f}",
-        f"{means['games']:,.0f}",
-        f"{means['reward']:+.4f}",
-        f"{means['entropy']:.3f}",
-        f"{means['value_error']:.3f}",
-        f"{means['deaths']:.2f}",
-        f"{means['won']:.0%}",
-    ]
+#: The columns of the table in the terminal: the head, the width, and the cell of a row.
+_COLUMNS: tuple[tuple[str, int, Callable[[Row], str]], ...] = (
+    ("moves", 7, lambda row: f"{row.decisions / 1e6:.2f}M"),
+    ("a second", 8, lambda row: f"{row.rate:,.0f}"),
+    ("games", 6, lambda row: f"{row.means['games']:,.0f}"),
+    ("reward", 7, lambda row: f"{row.means['reward']:+.4f}"),
+    ("entropy", 7, lambda row: f"{row.means['entropy']:.3f}"),
+    ("error", 5, lambda row: f"{row.means['value_error']:.3f}"),
+    ("deaths", 6, lambda row: f"{row.means['deaths']:.2f}"),
+    ("beats guests", 12, lambda row: f"{row.means['won']:.0%}"),
+)
 
 
-def matches_text(row: Row) -> list[str]:
-    """Return a line for each match that was played at this row."""
-    return [
-        f"alone against three of {name}: {won:.0%} of games won ({max(low, 0):.0%} .. {min(high, 1):.0%})"
-        for name, (won, low, high) in row.match.items()
-    ]
+def head_line() -> str:
+    """Return the heads of the table in the terminal."""
+    return "  ".join(["done", *(head.rjust(width) for head, width, _ in _COLUMNS)])
+
+
+def row_line(row: Row, done: float) -> str:
+    """Return a row of the table in the terminal. `done` is the share of the run that is done."""
+    return "  ".join([f"{done:.0%}".rjust(4), *(cell(row).rjust(width) for _, width, cell in _COLUMNS)])
+
+
+def match_texts(row: Row) -> dict[str, list[str]]:
+    """Return the games won in the matches that were played at this row, and their intervals, by the name of the rival."""
+    return {name: [f"{won:.0%}", f"{max(low, 0):.0%} .. {min(high, 1):.0%}"] for name, (won, low, high) in row.match.items()}
 
 
 def write_report(path: Path, settings: SelfplaySettings, rows: Sequence[Row], decisions: int) -> None:
     """Write the page with the learning curve of a run in the folder of `path`. The net has made `decisions` moves."""
     names = sorted({name for row in rows for name in row.match})
+
+    def curve(name: str, colour: int, values: Mapping[float, float]) -> Curve:
+        return Curve(name, colour, list(values.values()), [moves / 1e6 for moves in values])
+
+    won = [
+        curve(name, number, {row.decisions: row.match[name][0] for row in rows if name in row.match})
+        for number, name in enumerate(names)
+    ]
     parts = [
         ReportPart(
             "Run",
@@ -88,7 +88,7 @@ def write_report(path: Path, settings: SelfplaySettings, rows: Sequence[Row], de
             "Learning curve",
             ["One point per row of the terminal, about every ten seconds of training."],
             drawings=[
-                lines([Curve("", number, [row.means[name] for row in rows], _millions(rows))], title, _MOVES, title)
+                lines([curve("", number, {row.decisions: row.means[name] for row in rows})], title, _MOVES, title)
                 for number, (name, title) in enumerate(_DRAWINGS)
                 if rows
             ],
@@ -98,24 +98,11 @@ def write_report(path: Path, settings: SelfplaySettings, rows: Sequence[Row], de
             [] if names else ["No match has been played yet."],
             ["moves", "minutes", "against three of", "games won", "95 %"],
             [
-                [f"{row.decisions:,}", f"{row.seconds / 60:.1f}", name, f"{won:.0%}", f"{max(low, 0):.0%} .. {min(high, 1):.0%}"]
+                [f"{row.decisions:,}", f"{row.seconds / 60:.1f}", name, *texts]
                 for row in rows
-                for name, (won, low, high) in row.match.items()
+                for name, texts in match_texts(row).items()
             ],
-            [lines([_won(rows, name, number) for number, name in enumerate(names)], "games won", _MOVES, "share of games won")]
-            if names
-            else [],
+            [lines(won, "games won", _MOVES, "share of games won")] if names else [],
         ),
     ]
     write_sections(path, "vindibot learn", f"Self-play in {path.resolve().parent.name}", parts)
-
-
-def _millions(rows: Sequence[Row]) -> list[float]:
-    """Return the moves of the net up to each row, in millions."""
-    return [row.decisions / 1e6 for row in rows]
-
-
-def _won(rows: Sequence[Row], name: str, colour: int) -> Curve:
-    """Return the curve of the games won in the matches against three copies of `name`."""
-    played = [row for row in rows if name in row.match]
-    return Curve(name, colour, [row.match[name][0] for row in played], _millions(played))

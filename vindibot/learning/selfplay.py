@@ -40,7 +40,7 @@ from vindibot.config.settings import cores
 from vindibot.engine.warmup import warm
 from vindibot.learning.matches import NET_FILE, MatchRival
 from vindibot.learning.network import parameters_of, read_nets
-from vindibot.learning.report import HEADS, Row, cells, matches_text, write_report
+from vindibot.learning.report import Row, head_line, match_texts, row_line, write_report
 from vindibot.learning.trainer import Means, SelfplaySettings, Trainer
 
 #: Seconds between two savings, between two rows of progress, and between two matches.
@@ -285,13 +285,13 @@ def _train(run: Selfplay, rival: Bot, console: Console) -> int:
     )
 
     def show(row: Row) -> None:
-        say(console, "  ".join(cell.rjust(width) for cell, (_, width) in zip(cells(row, run.done), HEADS, strict=True)))
-        for line in matches_text(row):
-            say(console, f"    {line}", "bold")
+        say(console, row_line(row, run.done))
+        for name, (won, interval) in match_texts(row).items():
+            say(console, f"    alone against three of {name}: {won} of games won ({interval})", "bold")
         write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
 
     with stopping(stop):
-        say(console, "  ".join(head.rjust(width) for head, width in HEADS), "dim")
+        say(console, head_line(), "dim")
         finished = run.train(lambda: stop.soon, show, rival)
     write_report(run.folder / REPORT, settings, run.rows, run.trainer.decisions)
     for name in (NET_FILE, BOT, REPORT):
