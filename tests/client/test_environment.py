@@ -56,11 +56,10 @@ async def get(url: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("url", "name", "value", "words"),
     [
-        (URL, "all_proxy", "socks5://127.0.0.1:3128", "not the URL of an HTTP proxy"),
-        (TLS, "HTTPS_PROXY", f"ftp://{SECRET}@127.0.0.1", "not the URL of an HTTP proxy"),
-        (URL, "http_proxy", "http://127.0.0.1:99999", "not the URL of an HTTP proxy"),
-        (URL, "http_proxy", f"http://{SECRET}", "not the URL of an HTTP proxy"),
-        (URL, "http_proxy", "http://", "not the URL of an HTTP proxy"),
+        (URL, "all_proxy", "socks5://127.0.0.1:3128", "a proxy is http://HOST:PORT"),
+        (TLS, "HTTPS_PROXY", f"ftp://{SECRET}@127.0.0.1", "a proxy is http://HOST:PORT"),
+        (URL, "http_proxy", "http://127.0.0.1:99999", "a proxy is http://HOST:PORT"),
+        (URL, "http_proxy", f"http://{SECRET}", "a proxy is http://HOST:PORT"),
         (URL, "no_proxy", "a:b:c", "cannot be used"),
         (TLS, "SSL_CERT_FILE", "/nowhere", "No such file or directory"),
         (TLS, "SSL_CERT_FILE", __file__, "it holds no certificates"),

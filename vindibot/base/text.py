@@ -7,14 +7,10 @@ secret.
 
 from __future__ import annotations
 
-import ast
 import html
-import inspect
 import json
 import math
 import re
-import sys
-import textwrap
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
@@ -74,22 +70,6 @@ def _finite_number(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"a number is not finite: {digits:.20}")
     return number
-
-
-def docstring(thing: Any) -> str:
-    """Return the docstring of a function or class, "" if there is none.
-
-    With PYTHONOPTIMIZE=2, Python has no docstrings. Then this function reads the source.
-    """
-    if thing.__doc__ or sys.flags.optimize < 2:
-        return thing.__doc__ or ""
-    try:
-        source = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return ""
-    if not isinstance(source, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        return ""
-    return ast.get_docstring(source, clean=False) or ""
 
 
 def weight_text(weight: float) -> str:

@@ -6,7 +6,6 @@ only when it runs. `EXIT_CODES` explains the exit codes.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
 from importlib import import_module
@@ -18,7 +17,7 @@ from vindibot import __version__
 from vindibot.base import interrupts
 from vindibot.base.errors import VindibotError
 from vindibot.base.startup import check_folder
-from vindibot.base.text import docstring, printable_lines
+from vindibot.base.text import printable_lines
 
 #: The commands in the order of the help, with the package of each. The module of a command has its name.
 COMMANDS = {
@@ -60,11 +59,10 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"{COMMANDS[cmd_name]}.{cmd_name}"), f"{cmd_name}_command")
-        return _with_help(command)
+        return command
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         warnings.showwarning = _show_warning
-        _with_help(self)
         try:
             return super().main(*args, **kwargs)
         except VindibotError as problem:
@@ -82,15 +80,6 @@ class Commands(click.Group):
             raise click.exceptions.Exit(interrupts.INTERRUPTED) from None
         finally:
             interrupts.at_once_again()
-
-
-def _with_help(command: click.Command) -> click.Command:
-    """Give a command and its subcommands their help if Python runs without docstrings (PYTHONOPTIMIZE=2)."""
-    if sys.flags.optimize > 1:
-        command.help = command.help or inspect.cleandoc(docstring(command.callback))
-        for inner in command.commands.values() if isinstance(command, click.Group) else ():
-            _with_help(inner)
-    return command
 
 
 _show_in_full = warnings.showwarning

@@ -36,7 +36,7 @@ KEEPALIVE_SECONDS = 4.0
 #: Largest size of an answer in bytes. Answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
 #: Variables of the environment that name proxies, and files of certificates to trust or of keys of connections to write.
-PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
 _CLOSE_SECONDS = 1.0
@@ -184,13 +184,14 @@ class Transport:
         """Return an httpx client with at most one connection. Raises `UsageError` if a variable of the environment is wrong."""
         others = not self._address.is_loopback
         context = _certificates() if self._address.scheme == "https" else _no_certificates()
-        if others:
-            _check_proxies(context)
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
         try:
+            urlsplit(f"//{self.proxy}").port  # noqa: B018  # raises an error if there can be no such port
             return httpx.AsyncClient(verify=context, trust_env=others, limits=limits, headers=_HEADERS, follow_redirects=False)
-        except httpx.InvalidURL:
-            raise UsageError("the environment variable no_proxy cannot be used: write hosts with commas between") from None
+        except (ImportError, ValueError, httpx.InvalidURL):  # SOCKS, another scheme, a wrong port
+            names = " or ".join(name for name in os.environ if name.lower() in PROXY_VARIABLES)
+            advice = "a proxy is http://HOST:PORT, and no_proxy has hosts with commas between"
+            raise UsageError(f"the environment variable {names} cannot be used: {advice}") from None
 
 
 class _TooLongError(httpx.StreamError):
@@ -252,22 +253,6 @@ def proxy_of(address: ServerAddress) -> str:
     if address.is_loopback or proxy_bypass(f"{address.host}:{address.port}"):
         return ""
     return (proxies.get(address.scheme) or proxies.get("all", "")).rpartition("@")[2].rpartition("//")[2].rstrip("/")
-
-
-def _check_proxies(context: ssl.SSLContext) -> None:
-    """Raise `UsageError` if a variable does not hold the URL of a proxy. The message has no value: it may hold a password."""
-    for name, value in os.environ.items():
-        if name.lower() not in PROXY_VARIABLES or not value:
-            continue
-        url = value if "://" in value else f"http://{value}"  # as httpx reads it
-        try:
-            usable = bool(urlsplit(url).hostname) and urlsplit(url).port != 0
-            httpx.AsyncHTTPTransport(verify=context, proxy=url)
-        except (ImportError, ValueError, httpx.InvalidURL):  # SOCKS, another scheme, a wrong port
-            usable = False
-        if not usable:
-            advice = "set it to http://HOST:PORT, or unset it"
-            raise UsageError(f"the environment variable {name} is not the URL of an HTTP proxy: {advice}")
 
 
 @cache

@@ -6,7 +6,6 @@ built-in files of the package (``config/`` in a checkout). ``.toml`` may be left
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +25,6 @@ KeyPath = tuple[str, ...]
 BOT_FILE = "bot.toml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-#: A whole number with more digits than Python reads (`sys.get_int_max_str_digits`).
-_TOO_LONG = re.compile(r"[0-9](?:_?[0-9]){4300}")
 #: TOML's whole numbers have 64 bits.
 _LARGEST = 2**63
 
@@ -219,16 +216,10 @@ def read(path: Path) -> TomlFile:
         raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
     try:
         file = TomlFile(path, text, tomllib.loads(text))
-        _check_numbers(file, file.data)
-    except tomllib.TOMLDecodeError as problem:
-        message = str(problem)
+    except (ValueError, RecursionError) as problem:
+        message = str(problem) if isinstance(problem, ValueError) else "its nesting is too deep"
         raise UsageError(f"{short(path)}: this is not TOML: {message[:1].lower()}{message[1:]}") from None
-    except RecursionError:
-        raise UsageError(f"{short(path)}: this is not TOML: its nesting is too deep") from None
-    except ValueError:  # a whole number that Python does not read
-        number = _TOO_LONG.search(text)
-        where = f"{short(path)}, line {text.count(chr(10), 0, number.start()) + 1}" if number else short(path)
-        raise UsageError(f"{where}: this is not TOML: a whole number has more than 64 bits") from None
+    _check_numbers(file, file.data)
     return file
 
 

@@ -19,7 +19,7 @@ from rich.text import Text
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
 from vindibot.base.console import plain_table, say
 from vindibot.base.errors import UsageError
-from vindibot.base.text import docstring, printable, printable_lines, weight_text
+from vindibot.base.text import printable, printable_lines, weight_text
 from vindibot.config.bots import Bot, load_bot, make_importable
 from vindibot.config.files import shipped, shipped_folder, short
 from vindibot.config.messages import shown
@@ -65,7 +65,7 @@ class AvailableTrait:
     @property
     def summary(self) -> str:
         """The first paragraph of the trait's docstring, on one line."""
-        text = docstring(self.kind) if self.kind is not None else self.problem
+        text = self.kind.__doc__ or "" if self.kind is not None else self.problem
         return " ".join(text.strip().partition("\n\n")[0].split()) or "(it has no docstring)"
 
 
@@ -275,7 +275,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     from vindibot.engine.health import is_anytime
 
     yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
-    text = printable_lines(inspect.cleandoc(docstring(kind) or "(it has no docstring)"))
+    text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
         yield "It uses all available time: each answer is better than the one before."
