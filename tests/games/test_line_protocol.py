@@ -185,7 +185,7 @@ def test_a_hero_that_crashes_is_not_told() -> None:
 )
 def test_an_answer_is_a_direction_and_a_message(answer: str, expected: tuple[int, str]) -> None:
     games = parse("@1  $-\n  ##[]\n  @2@3")
-    assert read_answer(answer + "\n", games, 0) == expected
-    assert read_answer(write_answer(*expected), games, 0) == expected
+    assert read_answer(answer, games, 0) == expected
+    assert read_answer(write_answer(*expected).rstrip("\n"), games, 0) == expected
     with pytest.raises(UsageError, match="answered 'jump'"):
         read_answer("jump\n", games, 0)
