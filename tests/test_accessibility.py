@@ -38,8 +38,11 @@ MISSING = ["404 (Not Found)"]
 #: A variable with the folder of the web site of the documents.
 SITE = "TESTS_DOCUMENTS_SITE"
 #: Pages of a server. The names in braces are replaced by what the server has.
-PAGES = ["/", "/{finished}", "/ai/{bot}", "/leagues/cup"]
-MORE_PAGES = [
+PAGES = [
+    "/",
+    "/{finished}",
+    "/ai/{bot}",
+    "/leagues/cup",
     "/running",
     "/games",
     "/{running}",
@@ -127,14 +130,6 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
 @pytest.mark.slow_pages
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
-    address, names = site
-    async with opened(browser, address + path.format(**names), expected=MISSING):
-        pass
-
-
-@pytest.mark.slow_pages
-@pytest.mark.parametrize("path", MORE_PAGES)
-async def test_more_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site
     async with opened(browser, address + path.format(**names), expected=MISSING):
         pass
