@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.support.commands import command, environment, run
 from vindibot.base import startup
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
@@ -91,3 +95,26 @@ def test_the_extra_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     code, output = tune(tmp_path, "play", "seed")
     assert code == 2
     assert "needs more packages (no_such_package): python -m pip install 'vindibot[tune]', or" in output
+
+
+@pytest.mark.slow
+def test_a_study_that_was_killed_or_interrupted_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(BOT)
+    study = tmp_path / "small.study.jsonl"
+
+    def blocks() -> int:
+        return study.read_text().count('"intermediate_value":') if study.exists() else 0
+
+    words = ["tune", "play", "small.toml", "--parameters", "*.weight", "--games", "400", "--nodes", "100", "--no-rivals", *SMALL]
+    for goal, number, code in ((5, signal.SIGKILL, -signal.SIGKILL), (20, signal.SIGINT, 130)):
+        process = subprocess.Popen(command(*words), cwd=tmp_path, env=environment())
+        while blocks() < goal:
+            assert process.poll() is None
+            time.sleep(0.2)
+        process.send_signal(number)
+        assert process.wait(60) == code
+        assert goal <= blocks() < 200
+        words = ["tune", "play", "--resume", study.name]
+    done = run(tmp_path, *words, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "test it with: vindibot arena --match small-tuned.toml small" in done.stdout
