@@ -87,11 +87,6 @@ def edges() -> set[tuple[str, str]]:
     return found
 
 
-def essential(every: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The edges that do not follow from the others: without a -> c where a -> b -> c. There must be no circle."""
-    return {(above, below) for above, below in every if below not in _reached(every - {(above, below)}, above)}
-
-
 def circle(every: set[tuple[str, str]]) -> list[str]:
     """The parts that import each other in a circle; none if there is none."""
     return sorted({part for part, _ in every if part in _reached(every, part)})

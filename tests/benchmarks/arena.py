@@ -1,4 +1,4 @@
-"""The arena: games per minute in process and over HTTP, the time per trait, the final table, and the accuracy of its figures."""
+"""The arena: games per minute in process and over HTTP, the time per trait, and the final table."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import numpy as np
 from rich.console import Console
 
 from sim.kernels import warm
-from tests.support.arenagames import made_up, rotations, wrong_verdicts
+from tests.support.arenagames import made_up, rotations
 from vindibot.arena.games import load_games, play_task
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.report.live import Reporter
-from vindibot.arena.report.summary import Summary, summarise
-from vindibot.arena.report.table import interval, points, show
+from vindibot.arena.report.summary import summarise
+from vindibot.arena.report.table import show
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.bots import local_seat
-from vindibot.arena.settings import ArenaSettings, SprtSettings
+from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.config.bots import load_bot, make_importable
 from vindibot.config.load import load_config
@@ -39,10 +39,8 @@ GAMES, HOSTED = sized((20, 2), (2, 1))
 ROUNDS = sized(300, 20)
 #: Number of games of bots with code of their own.
 OWN = sized(8, 1)
-#: Blocks of A against A, and rounds of their games.
-BLOCKS, QUICK = sized((200, 20), (10, 5))
-#: Number of results in a file, and of simulated matches.
-RESULTS, MATCHES = sized((10_000, 2000), (400, 20))
+#: Number of results in a file.
+RESULTS = sized(10_000, 400)
 
 
 def rows() -> list[Row]:
@@ -55,8 +53,6 @@ def rows() -> list[Row]:
             _in_children(Path(folder)),
             _over_http(Path(folder)),
             *_tables(Path(folder)),
-            _same(Path(folder)),
-            *_errors(),
         ]
 
 
@@ -192,29 +188,4 @@ def _tables(folder: Path) -> list[Row]:
         show(Console(file=io.StringIO()), summarise(read_results(path), labels))
         spent = time.perf_counter() - began
         found.append(Row(f"table of {len(games)} results, {count} bots", f"{spent:.1f} s", "", "wanted 20; 1000 resamples"))
-    return found
-
-
-def _same(folder: Path) -> Row:
-    """Check that the interval of A against A covers 0, in quick games."""
-    tournament = new_tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
-    tournament.play(Reporter())
-    summary: Summary = summarise(tournament.lines, tournament.bots, planned=BLOCKS)
-    assert summary.match is not None
-    size = summary.match.difference
-    assert size is not None
-    covers = "covers 0" if size.low <= 0 <= size.high else "DOES NOT COVER 0"
-    note = f"95 % {interval(size.low, size.high)}: {covers}; {summary.distinct or 0:.1%} of the games distinct"
-    return Row(f"A against A, {BLOCKS} blocks of {QUICK} rounds", f"{points(size.elo)} points", "", note)
-
-
-def _errors() -> list[Row]:
-    """Measure the error rates of the sequential test in `MATCHES` simulated matches for each hypothesis."""
-    sprt = SprtSettings()
-    found = []
-    for name, true in (("H1 where H0 is true", sprt.elo0), ("H0 where H1 is true", sprt.elo1)):
-        wrong = wrong_verdicts(sprt, true, MATCHES, 0.4, seed=21)
-        error = 1.96 * (0.05 * 0.95 / MATCHES) ** 0.5
-        note = f"wanted 5 % within {0.05 - error:.1%} .. {0.05 + error:.1%}"
-        found.append(Row(f"sequential test, {name}", f"{wrong / MATCHES:.1%}", "", note))
     return found
