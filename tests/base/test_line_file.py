@@ -19,12 +19,8 @@ from tests.support.paths import DATA
 from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import LineFile
-from vindibot.config.load import Config
 from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import is_review_line, read_review
-from vindibot.review import review_run as reviewing
-from vindibot.tuning.settings import TuneSettings
-from vindibot.tuning.study import begin, resume
 
 BOTS = ["stay", "stay", "random", "random"]
 CUP = [*BOTS, "--map", "m1", "--rounds", "3", "--seed", "3", "--results", "cup.jsonl"]
@@ -82,29 +78,6 @@ def test_two_new_arenas_of_one_name(tmp_path: Path, just_before_the_lock: Any) -
     assert code == 2
     assert "cup.jsonl is there already: --resume goes on with it" in printed
     assert len(read_results(tmp_path / "cup.jsonl")) == 40
-
-
-@pytest.mark.slow_faults
-def test_turns_of_a_review_that_ended_just_now_are_not_reviewed_again(
-    tmp_path: Path, game: Path, just_before_the_lock: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ["review", game.name, "--nodes", "1000"]
-    done = just_before_the_lock(lambda: run(tmp_path, *words))
-    monkeypatch.setattr(reviewing, "review_turn", lambda *_: pytest.fail("reviewed again"))
-    code, printed = invoke(tmp_path, *words)
-    assert done[0].returncode == code == 0, printed + done[0].stdout
-    found = read_review(tmp_path / "game.review.jsonl")
-    assert found is not None
-    assert len(found.turns) == TURNS
-
-
-def test_a_study_that_began_just_now_is_not_begun_again(tmp_path: Path, just_before_the_lock: Any) -> None:
-    path = tmp_path / "mine.study.jsonl"
-    settings = TuneSettings(games=1000)
-    just_before_the_lock(lambda: begin(settings, "searcher", path).close())
-    with pytest.raises(UsageError, match="--resume continues it"):
-        begin(settings, "searcher", path)
-    resume(path, Config(settings)).close()
 
 
 @pytest.mark.slow_faults

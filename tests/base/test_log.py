@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
@@ -19,8 +18,6 @@ from rich.console import Console
 
 from vindibot.base import log, text
 from vindibot.base.errors import UsageError
-from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.session.player import log_turn
 
 KEY = "k3yk3y42"
 told = structlog.get_logger("vindibot.test")
@@ -81,42 +78,6 @@ def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:
     assert logged.shown == ["warning abcd #2 turn 12  worker killed  trait=combat  ms=3.142", "info    bye"]
 
 
-async def test_games_at_once_do_not_mix(logged: Log) -> None:
-    async def game(name: str, ready: asyncio.Barrier) -> None:
-        with log.context(game=name):
-            for turn in range(3):
-                log.bind(turn=turn)
-                await ready.wait()
-                told.info("turn")
-
-    ready = asyncio.Barrier(3)
-    await asyncio.gather(*(game(name, ready) for name in "abc"))
-    found = sorted((line["game"], line["turn"]) for line in logged.lines)
-    assert found == [(name, turn) for name in "abc" for turn in range(3)]
-
-
-def test_a_turn(logged: Log) -> None:
-    entries = [
-        BallotEntry("mine-finder", 1.0, [0, 1, 0, 0, 0.5], 1.23456),
-        BallotEntry("combat", 300.0, None, 900.0, "killed", "hung"),
-    ]
-    log_turn(Ballot(entries, [0, 1, 0, 0, 0.5], (0, 1, 4), 1, 41.0), late=True)
-    (line,) = logged.lines
-    assert (line["event"], line["direction"], line["margin_ms"], line["fallback"], line["late"]) == (
-        "turn decided",
-        "North",
-        41,
-        False,
-        True,
-    )
-    assert line["sums"] == [0, 1, 0, 0, 0.5]
-    assert line["traits"] == {
-        "mine-finder": {"weight": 1.0, "votes": [0, 1, 0, 0, 0.5], "ms": 1.235, "status": "ok"},
-        "combat": {"weight": 300.0, "votes": None, "ms": 900.0, "status": "killed", "note": "hung"},
-    }
-    assert logged.shown == []
-
-
 def test_an_exception_is_one_printable_line_in_the_terminal_and_whole_in_the_file(logged: Log) -> None:
     try:
         raise ValueError("bad [red]luck[/red] \x1b[2J")
@@ -172,14 +133,3 @@ def test_a_full_disk_is_told_once_and_disturbs_nothing() -> None:
     assert len(shown) == 4
     assert shown[0].startswith("error   the log /dev/full cannot be written any more: [Errno 28]")
     assert shown[1:] == ["info    on"] * 3
-
-
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    before = list(logging.getLogger().handlers)
-    with log.configured("info", tmp_path / "x.jsonl"):
-        assert len(logging.getLogger().handlers) == len(before) + 1
-        log.setup("debug", tmp_path / "x.jsonl")
-        assert len(logging.getLogger().handlers) == len(before) + 1
-    assert logging.getLogger().handlers == before
-    assert logging.getLogger("vindibot").level == logging.NOTSET
-    assert not structlog.is_configured()

@@ -101,13 +101,6 @@ async def test_joining_ends_after_the_time_limit() -> None:
     assert "connection refused" in result.outcome.message
 
 
-async def test_a_time_limit_of_zero_allows_one_attempt() -> None:
-    pauses = Pauses()
-    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_timeout=0)
-    assert result.outcome.reason is Reason.UNREACHABLE
-    assert pauses.asked == []
-
-
 async def test_an_unknown_host_name_is_reported() -> None:
     result = await play("http://no-such-host.invalid", connect_timeout=0)
     assert result.outcome.reason is Reason.UNREACHABLE
@@ -157,12 +150,6 @@ async def test_waiting_for_a_join_has_a_time_limit() -> None:
     assert result.outcome.reason is Reason.NO_GAME
     assert events.waits == sorted(events.waits)
     assert server.joins == 1
-
-
-def test_the_time_limit_to_join_depends_on_the_mode() -> None:
-    assert settings_for("localhost").join_seconds == 600
-    assert settings_for("localhost", mode="arena").join_seconds is None
-    assert settings_for("localhost", mode="arena", join_timeout=5).join_seconds == 5
 
 
 @pytest.mark.parametrize("how", ["cancel", "stop"])
@@ -215,7 +202,7 @@ async def test_retry_after_is_honoured(stated: dict[str, str], least: int, statu
     assert pauses.asked == [least]
 
 
-@pytest.mark.parametrize("stated", ["-1", "soon", "", "Thu, 01 Jan 2015 10:00:20 GMT", "9" * 40, "١"])
+@pytest.mark.parametrize("stated", ["soon", "9" * 40])
 async def test_a_huge_retry_after_ends_joining(stated: str) -> None:
     pauses = Pauses()
     fault = Fault("status", headers={"Retry-After": stated.encode().decode("latin-1")})

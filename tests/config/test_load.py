@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -66,15 +65,6 @@ def test_the_training_file_writes_out_every_default(name: str) -> None:
     assert {row.key for row in config.rows() if row.origin.kind == "default"} == {"key", "key_file"}
 
 
-def test_the_arena_file_changes_a_few_values_of_the_training_file() -> None:
-    config = load_play("arena", environ={})
-    assert config.settings.mode == "arena"
-    assert config.settings.server.startswith("http://127.0.0.1:")
-    assert config.settings.join_seconds() == math.inf
-    assert Path(config.origin("mode").name).name == "arena.toml"
-    assert Path(config.origin("time.margin_ms").name).name == "training.toml"
-
-
 def test_lines_of_origins_are_the_lines_of_the_keys() -> None:
     config = load_play("arena", environ={})
     for key, origin in config.origins.items():
@@ -131,11 +121,6 @@ def test_variables_of_others_are_left_alone() -> None:
     assert (
         load_play(environ={"NUMBA_NUM_THREADS": "x", "VINDIBOT_KERNEL_CACHE": "/x", "VINDIBOTS": "1"}).settings == PlaySettings()
     )
-
-
-@pytest.mark.parametrize(("text", "value"), [("yes", True), ("TRUE", True), ("1", True), ("off", False), ("0", False)])
-def test_yes_and_no_in_variables(text: str, value: bool) -> None:
-    assert play(RECORDING__ENABLED=text).settings.recording.enabled is value
 
 
 WORDS_FOR_NONE = {
@@ -277,10 +262,6 @@ def test_slips_in_a_file(text: str, expected: list[str]) -> None:
     message = refusal(text)
     for words in expected:
         assert words in message
-
-
-def test_a_slip_below_what_overrides_it_is_still_told() -> None:
-    assert "mine.toml, line 1: rounds must be at least 1" in refusal("rounds = 0", {"rounds": 5})
 
 
 def test_slips_in_variables() -> None:

@@ -22,13 +22,11 @@ from sim.rules import step
 from vindibot.cli.main import main
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
-from vindibot.devtools.bench import TURNS, Times, generated_positions, spread
+from vindibot.devtools.bench import generated_positions
 from vindibot.devtools.rerun import recorded_bot
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.asking import ask_here
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.runner import Vote
-from vindibot.engine.trial import TrialPosition
 from vindibot.games.files.recording import Header, Recorder, Recording, read_recording
 from vindibot.games.protocol import Player, from_games
 from vindibot.session.player import TraitHeader
@@ -225,22 +223,6 @@ def test_new_games_follow_from_the_seed() -> None:
         assert np.array_equal(one.games, other.games)
         assert np.array_equal(one.recent, other.recent)
     assert [len(position.recent) for position in first[::4]] == list(range(8))
-
-
-def test_spread_chooses_turns_at_random() -> None:
-    positions = [TrialPosition(str(number), np.zeros(0), number % 4) for number in range(1000)]
-    chosen = spread(positions, 300)
-    assert len({position.name for position in chosen}) == 300
-    assert {position.me for position in chosen} == {0, 1, 2, 3}
-    assert spread(positions, TURNS) == chosen
-    assert spread(positions[:10], 300) == positions[:10]
-
-
-def test_statistics() -> None:
-    here = TrialPosition("", np.zeros(0), 0)
-    times = Times("x", [(Vote(0, None, float(ms), True), here) for ms in range(1, 101)])
-    assert (times.percentile(50), times.worst[0].ms, times.failed) == (50.5, 100.0, 0)
-    assert (times.depth, times.speed) == (None, None)
 
 
 def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:

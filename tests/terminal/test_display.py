@@ -20,7 +20,6 @@ from typing import Any, TextIO
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment, SegmentLines
 from structlog.testing import capture_logs
@@ -30,7 +29,6 @@ from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
 from tests.support.recorded import BALLOT, record, states_of
-from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome
@@ -157,7 +155,7 @@ _SMALL, _LARGE = parse(BOARD), large()
 MANY = Ballot([BallotEntry(f"trait-{number}", 1, [0.5, -1, 0, 1, 1]) for number in range(6)], [1.0, -2, 0, 0, 0], (0, 1, 3), 1)
 
 
-@pytest.mark.parametrize("size", range(8, 29, 2))
+@pytest.mark.parametrize("size", [8, 14, 16, 28])
 @pytest.mark.parametrize("height", [19, 23])
 def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, height: int) -> None:
     games = generate(3, size=size).new_game()
@@ -176,7 +174,7 @@ def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, h
     assert text[-1].rstrip() == "keys"
 
 
-@pytest.mark.parametrize("size", range(8, 29, 2))
+@pytest.mark.parametrize("size", [8, 14, 16, 28])
 @pytest.mark.parametrize("hero", [0, 3])
 def test_without_colours_the_part_around_our_hero_is_shown(size: int, hero: int) -> None:
     games = generate(3, size=size).new_game()
@@ -208,14 +206,6 @@ def test_many_traits_are_cut_to_the_height() -> None:
     assert "and 15 more" in text
     assert "sum" in text
     assert "trait" not in text_of(layout(frame(ballot=ballot), 60, 9))
-
-
-@given(st.text())
-def test_names_are_made_printable(name: str) -> None:
-    assert printable(name).isprintable()
-    assert cell_len(printable(name)) >= 0
-    if name.isprintable():
-        assert printable(name) == name
 
 
 @pytest.mark.parametrize(
