@@ -197,15 +197,6 @@ async def test_waiting_clients_are_limited() -> None:
         await asyncio.gather(*joins)
 
 
-async def test_a_finished_game_is_forgotten_after_a_while() -> None:
-    async with serving(keep_finished_seconds=0.05) as server, playing(server, "client") as [bot]:
-        await bot.join(turns="1", map=MAP)
-        await bot.play_on()
-        assert "is finished" in (await bot.move()).text
-        await until(lambda: not server.lobby.rooms)
-        assert (await bot.move()).status_code == 404
-
-
 async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
     async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
         for key in ("a" * 9, "a" * 7, "a" * 50_000):
