@@ -34,10 +34,27 @@ def last_event(request: Request) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-async def changes_in_time(changed: asyncio.Event) -> bool:
-    """Return True at the next change, or False if there is none within `QUIET_SECONDS`."""
-    try:
-        async with asyncio.timeout(QUIET_SECONDS):
-            return await changed.wait()
-    except TimeoutError:
-        return False
+class Watched:
+    """An object that changes until it is `over`. Streams wait for its changes."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """Mark the object as over, and wake its streams."""
+        self.over = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake the streams, so that they look for new events."""
+        self._changed.set()
+        self._changed.clear()
+
+    async def changes(self) -> bool:
+        """Return True at the next change, or False if there is none within `QUIET_SECONDS`."""
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                return await self._changed.wait()
+        except TimeoutError:
+            return False

@@ -34,7 +34,7 @@ from vindibot.games.history import GameHistory, Ply
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import GameState
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
-from vindibot.viewer.events import HEADERS, HEARTBEAT, TYPE, changes_in_time, event, last_event, retry
+from vindibot.viewer.events import HEADERS, HEARTBEAT, TYPE, Watched, event, last_event, retry
 from vindibot.viewer.page import file_response, list_policy, served_page, served_policy
 
 LOOPBACK = "127.0.0.1"
@@ -46,23 +46,21 @@ MAX_GAMES = 50
 _log = structlog.get_logger("vindibot.viewer")
 
 
-class LiveGame:
+class LiveGame(Watched):
     """An observer of one game of our bot (see `vindibot.session.player.GameObserver`). It stores the events for the pages of this
     game. Only one event loop may use it.
 
-    `recording` is the path of the recording of the game, which the page offers for download. It is None if there is none. `over`
-    says whether the game is over.
+    `recording` is the path of the recording of the game, which the page offers for download. It is None if there is none.
     """
 
     def __init__(self, viewer: LiveViewer) -> None:
+        super().__init__()
         self._viewer = viewer
         self.recording: Path | None = None
         self._history = GameHistory()
         self._writer: BundleWriter | None = None
         self._events: list[bytes] = []
-        self._changed = asyncio.Event()
         self._broken = False
-        self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Add one of our turns to the page of the game (see `GameObserver.turn`)."""
@@ -103,11 +101,6 @@ class LiveGame:
         self._events.append(event(len(self._events) + 1, json.dumps(patch, separators=(",", ":")).encode(), kind))
         self.wake()
 
-    def wake(self) -> None:
-        """Wake the streams of all open pages of this game, so that they look for new events."""
-        self._changed.set()
-        self._changed.clear()
-
     def start(self) -> Bundle:
         """Return the bundle of the game as it was before the first event. The events add the rest."""
         assert self._writer is not None
@@ -125,7 +118,7 @@ class LiveGame:
                 yield b"".join(new)
             elif self.over or self._viewer.closed:
                 return
-            elif not await changes_in_time(self._changed):
+            elif not await self.changes():
                 yield HEARTBEAT
 
 

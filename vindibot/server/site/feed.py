@@ -20,7 +20,7 @@ from vindibot.games.history import GameHistory, Ply
 from vindibot.games.protocol import encode_json, from_games
 from vindibot.server.room import Room
 from vindibot.viewer.bundle import StateWriter, result_of
-from vindibot.viewer.events import HEARTBEAT, changes_in_time, event, retry
+from vindibot.viewer.events import HEARTBEAT, Watched, event, retry
 
 
 class Encoder:
@@ -106,24 +106,7 @@ async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> As
     yield encoder.end()
 
 
-class _Watched:
-    """An object that changes until it ends. Readers follow its changes."""
-
-    def __init__(self) -> None:
-        self._over = False
-        self._changed = asyncio.Event()
-
-    def end(self) -> None:
-        """Mark the object as ended, and wake its readers."""
-        self._over = True
-        self._wake()
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed.clear()
-
-
-class Feed(_Watched):
+class Feed(Watched):
     """The events of one running game, one event per ply. `readers` is the number of spectators that follow the game."""
 
     def __init__(self, room: Room, encoder: Encoder) -> None:
@@ -140,7 +123,7 @@ class Feed(_Watched):
             self._events.clear()
             return
         self._events.append(self._encoder.newest(self._room))
-        self._wake()
+        self.wake()
 
     def _take(self, place: int) -> list[bytes]:
         """Return events from the buffer, of about `PIECE_BYTES`. The first one has the index `place`."""
@@ -172,9 +155,9 @@ class Feed(_Watched):
                     after += len(events)
                     yield b"".join(events)
                     await pause()
-                elif self._over:
+                elif self.over:
                     break
-                elif not await changes_in_time(self._changed):
+                elif not await self.changes():
                     yield HEARTBEAT
         finally:
             self.readers -= 1
@@ -182,7 +165,7 @@ class Feed(_Watched):
             yield self._encoder.end()
 
 
-class Listing(_Watched):
+class Listing(Watched):
     """The list of the running arena games, newest first, for spectators that follow this list."""
 
     def __init__(self) -> None:
@@ -192,13 +175,13 @@ class Listing(_Watched):
     def add(self, room: Room) -> None:
         """Add a game at the front of the list."""
         self._rooms.insert(0, room)
-        self._wake()
+        self.wake()
 
     def remove(self, room: Room) -> None:
         """Remove a game, if it is in the list."""
         if room in self._rooms:
             self._rooms.remove(room)
-            self._wake()
+            self.wake()
 
     def ids(self, user_id: str | None = None) -> list[str]:
         """Return the ids of the games. With `user_id`, return only the games in which this user plays."""
@@ -210,13 +193,13 @@ class Listing(_Watched):
         A slow reader gets only the newest list.
         """
         shown: list[str] | None = None
-        while not self._over:
+        while not self.over:
             ids = self.ids(user_id)
             if ids != shown:
                 shown = ids
                 yield event(None, encode_json(ids))
                 await pause()
-            elif not await changes_in_time(self._changed):
+            elif not await self.changes():
                 yield HEARTBEAT
 
 
