@@ -227,7 +227,7 @@ def test_a_log_is_appended_to_logs_only(tmp_path: Path, monkeypatch: pytest.Monk
     assert invoke(tmp_path, *words, "one.jsonl")[0] == 0
     (tmp_path / "log.jsonl").write_text(MINE)
     code, said = invoke(tmp_path, *words, "two.jsonl")
-    assert (code, "log.jsonl exists and is no log of vindibot" in said) == (2, True), said
+    assert (code, "log.jsonl exists and is not a log of vindibot" in said) == (2, True), said
     assert (tmp_path / "log.jsonl").read_text() == MINE
     assert not (tmp_path / "two.jsonl").exists()
 

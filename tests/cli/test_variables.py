@@ -67,7 +67,7 @@ def test_the_arena_plays_by_the_variables() -> None:
 def test_a_wrong_variable_is_refused_by_every_command(words: tuple[str, ...]) -> None:
     done = run(*words, VINDIBOT_RUONDS="3")
     assert done.exit_code == 2
-    assert "environment variable VINDIBOT_RUONDS is no setting of ours (did you mean 'VINDIBOT_ROUNDS'?)" in done.output
+    assert "environment variable VINDIBOT_RUONDS is an unknown setting (did you mean 'VINDIBOT_ROUNDS'?)" in done.output
 
 
 @pytest.mark.parametrize(

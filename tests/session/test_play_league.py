@@ -79,7 +79,7 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
         await shown("not started, 1 of 3 bots are here")
         await line_with(early, "the league spring has not started; 1 of 3 are here")
         wrong, short = [await start("play", *words, VINDIBOT_KEY=key) for key in ("wrongkey", keys["bob"][:7])]
-        assert "Key not found: check your slip" in await ended(wrong)
+        assert "does not know this key; check your slip (Vindinium - Key not found)" in await ended(wrong)
         assert "the key in VINDIBOT_KEY or in the configuration has 7 characters, but a key has 8" in await ended(short)
         assert (wrong.returncode, short.returncode) == (1, 2)
         assert "1 of 3 bots are here" in await organise("start")

@@ -96,7 +96,7 @@ class ServerAddress:
         try:
             parts = urlsplit(stated)
         except ValueError:
-            raise ValueError("it is no URL") from None
+            raise ValueError("it is not a URL") from None
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         if not path.startswith("/") or path.startswith("//") or _UNSAFE.search(path) or "/../" in path:
             raise ValueError("it has no proper path")

@@ -61,7 +61,7 @@ class _Output(logging.Handler):
         if path is None:
             return
         if not begins_with(path, LINE):
-            raise UsageError(f"log.file: {path} exists and is no log of vindibot: name another file")
+            raise UsageError(f"log.file: {path} exists and is not a log of vindibot: name another file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a", encoding="utf-8", errors="backslashreplace")

@@ -292,8 +292,9 @@ class GameClient:
         if verdict.meaning is Meaning.LEAGUE_OVER:
             _end(Reason.LEAGUE_OVER, f"the league on {self.address} has no more games")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
-            hint = ": check your slip" if "Key not found" in verdict.words else ""
-            _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}{hint}" if verdict.status else verdict.words)
+            if "Key not found" in verdict.words:
+                _end(Reason.REFUSED, f"{self.address} does not know this key; check your slip ({verdict.words})")
+            _end(Reason.REFUSED, f"{self.address} says: {verdict.words}" if verdict.status else verdict.words)
         if repeats >= MAX_JOINS and verdict.status == 500:
             hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
             _end(Reason.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
@@ -340,7 +341,7 @@ class GameClient:
             if self._stop.is_set() and out_of_step:
                 _end(Reason.INTERRUPTED, f"stopped on request, on turn {turn}; its answer was lost")
             if refusals >= MAX_REFUSALS:
-                _end(Reason.REFUSED, f"{self.address} refuses the move of turn {turn}: {problem}")
+                _end(Reason.REFUSED, f"{self.address} does not accept the move of turn {turn}: {problem}")
             if timeout.exhausted:
                 malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
                 reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE

@@ -58,7 +58,7 @@ def read_key_file(path: Path) -> SecretStr:
     except OSError as error:
         raise UsageError(f"the key file {path} cannot be read: {error.strerror or 'unknown error'}") from None
     if len(content) > MAX_KEY_FILE_BYTES:
-        raise UsageError(f"{path} is no key file: it has more than {MAX_KEY_FILE_BYTES} bytes")
+        raise UsageError(f"{path} is not a key file: it has more than {MAX_KEY_FILE_BYTES} bytes")
     lines = (line.strip() for line in content.decode("utf-8-sig", "replace").splitlines())
     line = next((line for line in lines if line and not line.startswith("#")), None)
     if line is None:

@@ -295,7 +295,7 @@ async def look_up(address: ServerAddress) -> None:
         try:
             socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            problem = getattr(error, "strerror", None) or "it is no host name"
+            problem = getattr(error, "strerror", None) or "it is not a host name"
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(set_result, problem)
 

@@ -139,7 +139,7 @@ def load_play(
         try:
             ServerAddress.parse(settled.settings.server, allow_old_domain=settled.settings.allow_old_domain)
         except UsageError as problem:
-            raise settled.refuse("server", f"is refused: {problem.message}") from None
+            raise UsageError(f"{settled.origin('server')}: {problem.message}") from None
     for key, other, words in settled.settings.conflicts():
         raise settled.refuse(key, f"{words} ({other} is set by {settled.origin(other)})")
     return settled
@@ -248,7 +248,7 @@ def _from_environment(
             values[known[name]] = _from_text(text, fields[known[name]])
         elif name not in (elsewhere := others()):
             hint = nearest(name, [*known, *elsewhere, CONFIG_VARIABLE])
-            raise UsageError(f"environment variable {name} is no setting of ours{hint}")
+            raise UsageError(f"environment variable {name} is an unknown setting{hint}")
     return _nested(values)
 
 

@@ -95,7 +95,7 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
             hint = nearest(problem["input"], (word.strip().strip("'\"") for word in expected.replace(" or ", ",").split(",")))
     else:
         message = str(problem["msg"])
-        wanted = _WANTED.get(kind) or f"is refused: {message[:1].lower()}{message[1:]}"
+        wanted = _WANTED.get(kind) or f"is wrong: {message[:1].lower()}{message[1:]}"
     if word:
         wanted += f' or "{word}"'
     return wanted if secret else f"{wanted}, not {shown(problem['input'])}{hint}"

@@ -96,7 +96,7 @@ def _check_server(value: str) -> str:
     try:
         return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
     except UsageError as problem:
-        raise ValueError(f"is refused: {problem.message}") from None
+        raise ValueError(f"cannot be used: {problem.message}") from None
 
 
 Server = Annotated[str, AfterValidator(_check_server)]

@@ -116,4 +116,4 @@ def _find(name: str, file: TomlFile, path: tuple[str, ...]) -> DataPath:
         if holds(candidate.is_file):
             return DataPath(candidate.resolve())
     looked = ", ".join(dict.fromkeys(short(place) for place in tried))
-    raise file.refuse(path, f"names no file: there is no {shown(name)}; looked in {looked}")
+    raise file.refuse(path, f"names a missing file, {shown(name)}; looked in {looked}")

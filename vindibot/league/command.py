@@ -114,7 +114,7 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
     if reply.status == 404:
         raise VindibotError(f"{address} has no league named {name}: name the right server with --server")
     if reply.status != 200:
-        raise VindibotError(f"{address} refuses: {text}")
+        raise VindibotError(f"{address} says: {text}")
     try:
         state = json.loads(reply.body)
         return {key: state[key] for key in ("state", "day", "days", "present", "missing")}

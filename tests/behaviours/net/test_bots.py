@@ -73,10 +73,10 @@ def test_a_net_is_looked_up_beside_the_file_that_names_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('net = "none.npz"', 'bot.toml, line 2: traits.learned.net names no file: there is no "none.npz"; looked in '),
-        ('net = "~nobody-here/none.npz"', 'there is no "~nobody-here/none.npz"'),
-        ('net = ""', "names no file"),
-        ('net = "."', "names no file"),
+        ('net = "none.npz"', 'bot.toml, line 2: traits.learned.net names a missing file, "none.npz"; looked in '),
+        ('net = "~nobody-here/none.npz"', 'names a missing file, "~nobody-here/none.npz"'),
+        ('net = ""', "names a missing file"),
+        ('net = "."', "names a missing file"),
         ("net = 5", "bot.toml, line 2: traits.learned.net must be text, not 5"),
         ("scale = 5", "bot.toml, line 1: traits.learned.net is missing"),
         ('net = "bot.toml"', "bot.toml is no file of nets, or it is damaged"),
@@ -104,14 +104,14 @@ def test_a_wrong_model_of_rollout_is_one_line_with_its_place(tmp_path: Path) -> 
     assert "bot.toml, line 4: traits.rollout.learned" in message
     assert "the net 'net 1' cannot be an opponent model: it has hidden units" in message
     (tmp_path / "hidden.npz").unlink()
-    assert 'names no file: there is no "hidden.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
+    assert 'names a missing file, "hidden.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
 
 
 def test_rollout_follows_the_net_that_its_bot_file_names(tmp_path: Path) -> None:
     """Without time for playouts, it votes for the move of the net. With time, another net gives other votes."""
     path, votes = tmp_path / "bot.toml", []
     path.write_text('[traits.rollout]\nnet = "my.npz"\n')
-    assert 'there is no "my.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
+    assert 'names a missing file, "my.npz"' in one_line(tmp_path, "config", "--bot", "bot.toml")
     for seed in (1, 2):
         (tmp_path / "my.npz").write_bytes(net(seed))
         code, said = invoke(tmp_path, "config", "--bot", "bot.toml")

@@ -17,7 +17,7 @@ def _turns(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
         return None
     limits = re.fullmatch(r"(\d{1,9})-(\d{1,9})", value)
     if limits is None:
-        raise click.BadParameter(f"{value!r:.40} is no range of turns: write it like 200-240", ctx, parameter)
+        raise click.BadParameter(f"{value!r:.40} is not a range of turns: write it like 200-240", ctx, parameter)
     return int(limits[1]), int(limits[2])
 
 
