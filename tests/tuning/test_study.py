@@ -19,6 +19,7 @@ from vindibot.arena.results import PlayedGame
 from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
+from vindibot.tuning.report import result_rows
 from vindibot.tuning.space import TunedParameter, space_of, with_values
 from vindibot.tuning.study import StudyError, TuneStudy, begin, resume
 
@@ -103,6 +104,15 @@ def test_a_study_goes_on_with_more_games_only(tmp_path: Path) -> None:
 def test_tools_of_optuna_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     play(begin(settings(**FEW), ruined_bot(tmp_path, RUINED), path), known_game())
+    study = resume(path, going_on())
+    study.close()
+    rows = result_rows(study)
+    assert [row[:2] for row in rows] == [[key.removeprefix("traits."), f"{start:g}"] for key, start in RUINED.items()]
+    for parameter, row, position, deviation in zip(study.space.parameters, rows, *study.result(), strict=True):
+        low, high = parameter.at(position - deviation), parameter.at(position + deviation)
+        assert float(row[2]) == pytest.approx(parameter.at(position), rel=1e-3)
+        assert low < float(row[2]) < high
+        assert float(row[3]) == pytest.approx((high - low) / 2, rel=0.06)
     stored = optuna.load_study(study_name=None, storage=JournalStorage(JournalFileBackend(str(path))))
     assert len(stored.trials) == 1 + 3 * 7
     assert stored.trials[0].params == dict.fromkeys(RUINED, 0.0), "the bot itself"
@@ -200,3 +210,4 @@ def test_whole_numbers_are_rounded_at_random() -> None:
     played = [parameter.value(0.25 / 8, draw) for draw in np.random.default_rng(1).random(4000).tolist()]
     assert set(played) == {8, 9}
     assert np.mean(played) == pytest.approx(8.25, abs=0.03)
+    assert (parameter.value(0.4 / 8), parameter.value(0.6 / 8)) == (8, 9), "the result is rounded to the nearest number"
