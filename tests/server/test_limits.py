@@ -207,8 +207,9 @@ async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
 @pytest.mark.slow_faults
 async def test_a_client_that_never_reads_delays_no_other() -> None:
     most = 20_000  # the buffers of the connection hold the answers to some thousand requests
+    limits = dict.fromkeys(("max_games", "heroes_per_key", "heroes_per_address"), most)
     async with (
-        serving(max_games=most, heroes_per_key=most, heroes_per_address=most, time_limit_ms=300_000) as server,
+        serving(**limits, time_limit_ms=300_000, stalled_seconds=300) as server,
         playing(server, "client") as [bot],
     ):
         with socket.socket() as deaf:
