@@ -13,14 +13,11 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
 from rich.console import Console
 
-from sim.game import RUNNING
-from sim.rules import step
 from vindibot.base import log
 from vindibot.base.address import ServerAddress
 from vindibot.base.console import say
@@ -33,16 +30,14 @@ from vindibot.config.load import Config
 from vindibot.config.settings import PlaySettings, cores
 from vindibot.config.signature import build
 from vindibot.devtools.conformance import usual
-from vindibot.engine.agent import Agent, rehearse, voters
+from vindibot.engine.agent import Agent
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.warmup import warm
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.session.player import start_voters
 
-Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server, and their time limits in seconds.
 REQUESTS, WITHIN = 20, Within(connect=3.0, head=5.0, body=5.0)
-#: Number of consecutive turns that the bot plays from each sample position. A bot with an anytime trait plays 1 turn.
-TURNS = 3
 #: If a turn has less than this number of seconds, there is hardly time to think.
 SHORT_TIME = 0.1
 _STYLES = {"ok": "green", "note": "yellow", "broken": "bold red"}
@@ -53,7 +48,7 @@ class Finding:
     """The result of one check: a level ("ok", "note" for information, "broken" for a fault), the result as text, and advice."""
 
     what: str
-    level: Level
+    level: str
     words: str
     advice: str = ""
 
@@ -115,34 +110,21 @@ async def check_server(settings: PlaySettings) -> tuple[Finding, float]:
 
 
 async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIterator[Finding]:
-    """Run the bot on sample turns, as in a game."""
+    """Run the bot on sample turns, each as the first turn of a game."""
     pool, limit, ballots = settings.pool, (settings.time.limit_ms or 1000) / 1000, list[Ballot]()
-    running = voters(
-        bot, workers=pool.worker_count(), in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes
-    )
     try:
-        await running.start()
-        await rehearse(running)
-        for position in usual():
-            running.begin_game()
-            agent = Agent(running, position.me, position.seed, Deadline(settings.time.margin_ms / 1000), pool.nodes)
-            anytime = {health.label for health in running.health_records if health.anytime}
-            games, rng = position.games.copy(), np.random.default_rng(position.seed)
-            for _ in range(1 if anytime and pool.nodes is None else TURNS):
-                ballot = await agent.decide(games.copy(), time.monotonic(), limit, network)
-                ballots.append(ballot)
-                for move in (ballot.direction, *rng.integers(0, 5, 3).tolist()):
-                    step(games, 0, int(move))
+        async with AsyncExitStack() as stack:
+            running = await start_voters(stack, bot, pool, workers=pool.worker_count())
+            for position in usual():
+                running.begin_game()
+                agent = Agent(running, position.me, position.seed, Deadline(settings.time.margin_ms / 1000), pool.nodes)
+                ballots.append(await agent.decide(position.games.copy(), time.monotonic(), limit, network))
                 await asyncio.sleep(2 * pool.grace_ms / 1000)  # in a game the opponents move now, and late workers return
-                if games[0]["status"] != RUNNING:
-                    break
     except VindibotError as problem:
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return
-    finally:
-        await running.close()
-    for number, trait in enumerate(bot.traits):
-        yield check_votes(trait.label, [ballot.entries[number] for ballot in ballots], anytime=trait.label in anytime)
+    for number, health in enumerate(running.health_records):
+        yield check_votes(health.label, [ballot.entries[number] for ballot in ballots], anytime=health.anytime)
     yield check_moves(ballots, settings.time.margin_ms)
 
 
@@ -175,7 +157,7 @@ def check_moves(ballots: Sequence[Ballot], margin_ms: float) -> Finding:
 def run_doctor(config: Config[PlaySettings], console: Console) -> int:
     """Print all findings on `console`; return the exit code: 1 if something is broken."""
     log.add_secret(config.settings.key)
-    levels = Counter[Level]()
+    levels = Counter[str]()
 
     async def show_all() -> None:
         async for finding in examine(config, console):

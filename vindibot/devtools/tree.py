@@ -154,24 +154,22 @@ def show_tree(
     """
     recording = read_recording(path)
     own = choose_turn(recording, **choice)
-    asked_bot = find_bot(bot, recording)
-    output = Output(dot, MARK, "vindibot tree", "--dot names another file") if dot is not None else None
-    if output is not None:
-        output.check()
-    label, search = find_search(asked_bot)
+    searching = find_bot(bot, recording)
+    label, search = find_search(searching)
     warm(console)
     start = view(recording, own.turn)
     params = search.params(start)
     root = build_tree(start, params, search.weights, depth, min(top, depth))
     rivals = " and ".join(f"@{hero + 1}" for hero in range(4) if params.active >> hero & 1)
     kind = f"{search.mode} against {rivals or 'nobody'}, {depth} plies deep; the first {min(top, depth)} plies"
-    title = [*heading(recording, own), f"{printable(label)} of {printable(asked_bot.name)}: {kind}"]
+    title = [*heading(recording, own), f"{printable(label)} of {printable(searching.name)}: {kind}"]
     for line in title:
         say(console, line)
     console.print()
     console.print(text_tree(root), soft_wrap=True)
     say(console, "\nscores in gold for us; * principal variation", "dim")
-    if output is not None:
+    if dot is not None:
+        output = Output(dot, MARK, "vindibot tree", "--dot names another file")
         output.write("\n".join(dot_lines(root, params.me, " / ".join(title))))
 
 

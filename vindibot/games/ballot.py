@@ -11,7 +11,7 @@ left out. The goal and the marked squares are squares of the protocol: [x, y], w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -185,3 +185,15 @@ def write_number(value: float) -> float | None:
 def read_number(value: float | None) -> float:
     """Return the milliseconds that `write_number` has written. None becomes NaN."""
     return math.nan if value is None else value
+
+
+def new_failures(ballot: Ballot, reported: set[tuple[str, str]]) -> Iterator[BallotEntry]:
+    """Yield the entries of traits that failed, each trait only once per kind of failure.
+
+    `reported` has the failures so far (label of a trait, kind of failure), and gets the new ones.
+    """
+    for entry in ballot.entries:
+        failure = entry.label, "late" if entry.status in ("late", "killed") else entry.note.partition(":")[0]
+        if entry.note and failure not in reported:
+            reported.add(failure)
+            yield entry

@@ -28,7 +28,7 @@ from vindibot.config.settings import PoolSettings
 from vindibot.engine.agent import Agent, Voters, rehearse, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import debug_command
-from vindibot.games.ballot import Ballot, write_entry
+from vindibot.games.ballot import Ballot, new_failures, write_entry
 from vindibot.games.files.recording import Header, LastState, Recorder, TraitHeader
 from vindibot.games.history import Ply
 from vindibot.games.outcome import Outcome, ranks, result_text
@@ -295,11 +295,7 @@ class GamePlayer(ClientEvents):
 
         A trait is named only once per kind of failure.
         """
-        for entry in ballot.entries:
-            kind = "late" if entry.status in ("late", "killed") else entry.note.partition(":")[0]
-            if not entry.note or (entry.label, kind) in self._reported:
-                continue
-            self._reported.add((entry.label, kind))
+        for entry in new_failures(ballot, self._reported):
             path = self._recording_path
             how = f"; to see it: {debug_command(path, turn, entry.label, self._bot_file())}" if path is not None else ""
             self._notify(f"the trait {entry.label} failed on turn {turn}: {entry.note}{how}")

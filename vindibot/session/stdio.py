@@ -27,7 +27,7 @@ from vindibot.config.settings import cores
 from vindibot.engine.agent import Agent, Voters, rehearse, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.warmup import load_beside, warm
-from vindibot.games.ballot import Ballot
+from vindibot.games.ballot import Ballot, new_failures
 from vindibot.games.line_protocol import EXPERT, LineGame, write_answer
 
 #: Largest length of a line, in bytes.
@@ -113,7 +113,7 @@ class _StdioPlayer:
         self._source, self._target = source, target
         self._game = LineGame(settings.rounds)
         self._agent: Agent | None = None
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     async def play(self) -> None:
         """Play to the end of the input, or until the reader of the moves has closed the output."""
@@ -163,11 +163,8 @@ class _StdioPlayer:
         """Print a note about a late move, and about each trait that failed. A trait is named only once per kind of failure."""
         if ballot.margin_ms < 0:
             self._note(f"the move of turn {turn} was {-ballot.margin_ms:.0f} ms late")
-        for entry in ballot.entries:
-            kind = entry.label, entry.note.partition(":")[0]
-            if entry.note and kind not in self._told:
-                self._told.add(kind)
-                self._note(f"the trait {entry.label} failed on turn {turn}: {entry.note}")
+        for entry in new_failures(ballot, self._reported):
+            self._note(f"the trait {entry.label} failed on turn {turn}: {entry.note}")
 
     def _note(self, text: str) -> None:
         say(self._console, printable(text))
