@@ -29,7 +29,8 @@ class Log:
     def __init__(self, folder: Path, level: str = "info") -> None:
         self.terminal = io.StringIO()
         self.file = folder / "logs" / "vindibot.jsonl"
-        log.setup(level, self.file, Console(file=self.terminal, width=40, no_color=True))
+        self.configured = log.configured(level, self.file, Console(file=self.terminal, width=40, no_color=True))
+        self.configured.__enter__()
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -47,8 +48,9 @@ class Log:
 
 @pytest.fixture
 def logged(tmp_path: Path) -> Iterator[Log]:
-    yield Log(tmp_path)
-    log.close()
+    opened = Log(tmp_path)
+    yield opened
+    opened.configured.__exit__(None, None, None)
 
 
 @pytest.fixture(autouse=True)
@@ -92,10 +94,13 @@ def test_an_exception_is_one_printable_line_in_the_terminal_and_whole_in_the_fil
 def test_lines_below_the_level_go_to_the_file_alone(logged: Log, tmp_path: Path) -> None:
     told.debug("a detail")
     logging.getLogger("asyncio").warning("port %d in use", 80)
-    again = Log(tmp_path)
+    inner = io.StringIO()
+    with log.configured("info", logged.file, Console(file=inner)):
+        told.info("in another block")
     told.info("later")
-    assert [line["event"] for line in again.lines] == ["a detail", "port 80 in use", "later"]
-    assert logged.shown == ["warning port 80 in use"]
+    assert [line["event"] for line in logged.lines] == ["a detail", "port 80 in use", "in another block", "later"]
+    assert logged.shown == ["warning port 80 in use", "info    later"]
+    assert "in another block" in inner.getvalue()
 
 
 def test_a_key_and_the_url_of_a_move_get_out_nowhere(logged: Log) -> None:
@@ -118,9 +123,9 @@ def test_a_log_file_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "x.jsonl"):
         with pytest.raises(UsageError, match=r"^log\.file: .* cannot be written: "):
-            log.setup("info", path)
+            log.configured("info", path).__enter__()
     with pytest.raises(UsageError, match=r"^log\.level must be one of debug, "):
-        log.setup("loud")
+        log.configured("loud").__enter__()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")

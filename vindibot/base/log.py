@@ -1,8 +1,8 @@
 """The log of a command: readable lines in the terminal, JSON lines in a file, without secrets.
 
 All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each log line has these fields.
-`setup` chooses the outputs. Libraries that use the standard library's `logging` (httpx, uvicorn, asyncio) write their warnings
-and errors to the same outputs. Lines of these libraries with lower levels are left out, because they contain URLs with tokens.
+`configured` chooses the outputs. Libraries that use Python's own `logging` (httpx, uvicorn, asyncio) write their warnings and
+errors to the same outputs. Lines of these libraries with lower levels are left out, because they contain URLs with tokens.
 
 A line of the file is one JSON object: time (ISO 8601, UTC), level, event, then game, turn and hero if known, then the other
 fields. Each line is written at once, so that a crash loses no line.
@@ -42,7 +42,6 @@ _STYLES = {"debug": "dim", "warning": "yellow", "error": "red", "critical": "bri
 _OURS = "vindibot"
 
 _log = structlog.get_logger("vindibot.base.log")
-_output: _Output | None = None
 
 #: Add these fields to every later log line of this asyncio task, until the surrounding `context` ends: ``bind(turn=12)``.
 bind = structlog.contextvars.bind_contextvars
@@ -149,43 +148,6 @@ def _to_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> t
     return (dict(event),), {}
 
 
-def setup(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> None:
-    """Show log lines of `level` and above in the terminal, and append all log lines to `file`. Create `file` and its folders.
-
-    `console` is the rich console that shows the game. Without `console`, the terminal's lines go to standard error. A second call
-    replaces the outputs of the first call. Raises `UsageError` if the file cannot be opened.
-    """
-    global _output
-    if level not in LEVELS:
-        raise UsageError(f"log.level must be one of {', '.join(LEVELS)}, not {level}")
-    output = _Output(console if console is not None else terminal(stderr=True), LEVELS[level], Path(file) if file else None)
-    close()
-    _output = output
-    lowest = logging.DEBUG if file else LEVELS[level]
-    structlog.configure(
-        processors=[structlog.contextvars.merge_contextvars, _to_record],
-        wrapper_class=structlog.make_filtering_bound_logger(lowest),
-        logger_factory=lambda name=_OURS: logging.getLogger(name),
-        cache_logger_on_first_use=False,
-    )
-    logging.getLogger(_OURS).setLevel(lowest)
-    logging.getLogger().addHandler(output)
-    logging.captureWarnings(True)
-
-
-def close() -> None:
-    """Close the log file, and stop all output of log lines. Called at the end of a command and between tests."""
-    global _output
-    if _output is None:
-        return
-    logging.captureWarnings(False)
-    logging.getLogger().removeHandler(_output)
-    _output.close()
-    _output = None
-    logging.getLogger(_OURS).setLevel(logging.NOTSET)
-    structlog.reset_defaults()
-
-
 @contextmanager
 def context(**about: Any) -> Iterator[None]:
     """Add these fields (game, turn, hero ...) to every log line within this block, and in asyncio tasks that the block starts.
@@ -203,9 +165,36 @@ def context(**about: Any) -> Iterator[None]:
 
 @contextmanager
 def configured(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> Iterator[None]:
-    """Call `setup` with these arguments before the block, and `close` after the block."""
-    setup(level, file, console)
+    """Within this block, show log lines of `level` and above in the terminal, and append all log lines to `file`.
+
+    Create `file` and its folders. `console` is the rich console that shows the game. Without `console`, the terminal's lines go
+    to standard error. A block in this block replaces its outputs. Raises `UsageError` if the file cannot be opened.
+    """
+    if level not in LEVELS:
+        raise UsageError(f"log.level must be one of {', '.join(LEVELS)}, not {level}")
+    output = _Output(console if console is not None else terminal(stderr=True), LEVELS[level], Path(file) if file else None)
+    lowest = logging.DEBUG if file else LEVELS[level]
+    root, ours = logging.getLogger(), logging.getLogger(_OURS)
+    outer = [handler for handler in root.handlers if isinstance(handler, _Output)]
+    before, level_before = structlog.get_config(), ours.level
+    for handler in outer:
+        root.removeHandler(handler)
+    structlog.configure(
+        processors=[structlog.contextvars.merge_contextvars, _to_record],
+        wrapper_class=structlog.make_filtering_bound_logger(lowest),
+        logger_factory=lambda name=_OURS: logging.getLogger(name),
+        cache_logger_on_first_use=False,
+    )
+    ours.setLevel(lowest)
+    root.addHandler(output)
+    logging.captureWarnings(True)
     try:
         yield
     finally:
-        close()
+        logging.captureWarnings(bool(outer))
+        root.removeHandler(output)
+        output.close()
+        for handler in outer:
+            root.addHandler(handler)
+        ours.setLevel(level_before)
+        structlog.configure(**before)

@@ -442,7 +442,7 @@ def play_games(config: Config[PlaySettings], console: Console, start: Continuati
         if settings.shown != "none":
             session.display = stack.enter_context(Display(live=settings.shown != "lines", below=LINES_BELOW))
             session.console = session.display.console
-            log.setup(settings.log.level, settings.log.file, session.console)
+            stack.enter_context(log.configured(settings.log.level, settings.log.file, session.console))
         interrupts.at_once_again()  # an interrupt may come before or after the time in which the session handles interrupts
         try:
             asyncio.run(session.run())
