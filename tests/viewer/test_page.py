@@ -272,10 +272,13 @@ async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, A
     assert await ending.inner_text() == ""
     assert await reveal.is_visible()
     covered = await veil.bounding_box()
+    top = "Math.max(...[...document.querySelectorAll('.chart-gold text')].map((label) => Number(label.textContent)))"
+    assert await page.evaluate(top) <= 1, "the scale does not tell what comes"
     await page.keyboard.press("PageDown")
     assert (await veil.bounding_box())["x"] > covered["x"]
     assert "at the end" not in await page.locator(".chart-gold .plot").get_attribute("aria-label")
     await page.keyboard.press("End")
+    assert await page.evaluate(top) >= 50
     assert "Played to the end" in await ending.inner_text()
     assert not await reveal.is_visible()
     assert not await veil.is_visible()

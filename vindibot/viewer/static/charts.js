@@ -1,9 +1,9 @@
 // Charts of gold, mines and life of the four heroes over time, and of the gold that a review expects. The curves are
 // drawn again only when the game grows or the size changes. A vertical line over the curves shows the time. At first
-// the curves end at the latest state that was shown, so that they do not tell the result. They show the whole game
-// after it was shown to its end, or if the user asks for it.
+// the curves and their scale end at the latest state that was shown, so that they do not tell the result. They show the
+// whole game after it was shown to its end, or if the user asks for it.
 
-import { el, set } from './dom.js';
+import { el, set, svg } from './dom.js';
 import { diamond } from './marks.js';
 import { GOLD, LIFE, MINES } from './model.js';
 import { MARKS } from './names.js';
@@ -11,11 +11,8 @@ import { HEROES } from './sprites.js';
 
 const PADDING = { left: 34, right: 8, top: 6, bottom: 4 };
 /** The dashes of the lines of heroes 1..4. */
-const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
-const LOOKS = {
-  light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)' },
-  dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
-};
+const DASHES = [null, '7 3', '2 3', '9 3 2 3'];
+const HERO = [0, 1, 2, 3];
 
 /** Return at most five round numbers from 0 to `most`, for the labels of an axis. */
 function steps(most) {
@@ -23,6 +20,12 @@ function steps(most) {
     power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+/** Return the smallest of 1, 2, 5, 10, 20, ... that is at least `value`. */
+function roundUp(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= value);
 }
 
 export class Charts {
@@ -42,14 +45,15 @@ export class Charts {
       on: { click: () => this._reveal() },
     });
     host.append(el('div', { class: 'panel-head' }, el('h2', { id: 'charts-title', text: 'Curves' }), this.reveal));
+    this.expectedGold = new Map(game.expected.map(({ state, gold }) => [state, gold]));
+    const values = (field) => (state) => HERO.map((hero) => game.value(state, hero, field));
     this.charts = [
-      { field: GOLD, title: 'Gold', draw: this._curves },
-      { field: MINES, title: 'Mines', draw: this._curves },
-      { field: LIFE, title: 'Life', draw: this._bands },
-      { title: 'Expected', draw: this._expected },
+      { title: 'Gold', values: values(GOLD), draw: this._curves },
+      { title: 'Mines', values: values(MINES), draw: this._curves },
+      { title: 'Life', values: values(LIFE), draw: this._bands },
+      { title: 'Expected', values: (state) => this.expectedGold.get(state) ?? [], draw: this._expected },
     ].map((chart) => this._build(host, chart, jump));
     this.expected = this.charts.at(-1);
-    this.expected.legend.textContent = ' gold at the end, by the review';
     this.expected.figure.hidden = !game.expected.length;
     this.resizes = new ResizeObserver(() => {
       this.draw();
@@ -59,21 +63,21 @@ export class Charts {
   }
 
   _build(host, chart, jump) {
-    const canvas = el('canvas', { 'aria-hidden': 'true' }),
+    const drawing = svg('svg', { 'aria-hidden': 'true' }),
       needle = el('div', { class: 'needle' }),
       veil = el('div', { class: 'veil' }),
       ghost = el('div', { class: 'needle ghost' });
-    const box = el('div', { class: 'plot', role: 'img' }, canvas, veil, ghost, needle),
+    const box = el('div', { class: 'plot', role: 'img' }, drawing, veil, ghost, needle),
       hint = el('span', { class: 'hint' });
-    const legend = el('span', { class: 'legend' });
     const figure = el(
       'figure',
       { class: `chart chart-${chart.title.toLowerCase()}` },
-      el('figcaption', {}, chart.title, legend, hint),
+      el('figcaption', {}, chart.title, chart.title === 'Expected' && ' gold at the end, by the review', hint),
       box,
     );
     host.append(figure);
-    const built = { ...chart, canvas, needle, veil, ghost, box, hint, legend, figure, width: 0 };
+    const built = { ...chart, drawing, needle, veil, ghost, box, hint, figure, width: 0, peak: 1, known: -1,
+      most: 1 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
     // A touch that begins to scroll the page is no click.
     let from = 0;
@@ -102,7 +106,7 @@ export class Charts {
       const values =
         chart === this.expected
           ? this._expectedAt(state)
-          : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
+          : chart.values(state).join(' · ');
       chart.hint.textContent = ` turn ${game.turns[state]}: ${values}`;
     }
   }
@@ -140,6 +144,7 @@ export class Charts {
     this.state = state;
     this.seen = Math.max(this.seen, state);
     if (!this.whole && this.game.ending && state === this.game.last) this._reveal();
+    if (this.charts.some((chart) => chart.most < this._most(chart))) this.draw();
     for (const { needle, veil, width } of this.charts) {
       needle.style.transform = `translateX(${this._x(state, width).toFixed(1)}px)`;
       if (!this.whole) veil.style.transform = `translateX(${this._x(this.seen, width).toFixed(1)}px)`;
@@ -155,6 +160,14 @@ export class Charts {
     this.show(this.state);
   }
 
+  /** Return the top of a chart's scale: the largest value so far, or a round number that is not smaller, so that the
+   *  scale does not tell what comes. */
+  _most(chart) {
+    const to = this.whole ? this.game.last : this.seen;
+    while (chart.known < to) chart.peak = Math.max(chart.peak, ...chart.values(++chart.known));
+    return this.whole ? chart.peak : roundUp(chart.peak);
+  }
+
   setTheme(theme) {
     this.theme = theme;
     this.draw();
@@ -167,19 +180,13 @@ export class Charts {
   }
 
   draw() {
-    const look = LOOKS[this.theme];
     for (const chart of this.charts) {
-      const { clientWidth: width, clientHeight: height } = chart.box,
-        ratio = Math.min(2, window.devicePixelRatio || 1);
+      const { clientWidth: width, clientHeight: height } = chart.box;
+      chart.most = this._most(chart);
       if (!width || !height) continue;
       chart.width = width;
-      chart.canvas.width = Math.round(width * ratio);
-      chart.canvas.height = Math.round(height * ratio);
-      const c = chart.canvas.getContext('2d');
-      c.scale(ratio, ratio);
-      c.font = '10px system-ui, sans-serif';
-      chart.draw.call(this, c, chart, width, height, look);
-      this._gaps(c, width, height, look);
+      const x = (state) => Number(this._x(state, width).toFixed(1));
+      chart.drawing.replaceChildren(...chart.draw.call(this, chart, x, width, height), ...this._gaps(x, height));
       set(chart.box, { 'aria-label': this._label(chart) });
     }
   }
@@ -188,163 +195,103 @@ export class Charts {
     if (chart === this.expected) return 'Expected gold of the four heroes at the end, over time';
     const start = `${chart.title} of the four heroes over time`;
     if (!this.whole) return start;
-    const { game } = this;
-    return `${start}; at the end ${game.names.map((name, hero) => `${name} ${game.value(game.last, hero, chart.field)}`).join(', ')}`;
+    const { game } = this, last = chart.values(game.last);
+    return `${start}; at the end ${game.names.map((name, hero) => `${name} ${last[hero]}`).join(', ')}`;
   }
 
-  /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
-  _expected(c, chart, width, height, look) {
-    const { expected, marked } = this.game;
-    if (!expected.length) return;
-    const x = (state) => this._x(state, width),
-      y = this._axis(c, width, height, look, Math.max(1, ...expected.flatMap(({ gold }) => gold)));
-    c.lineJoin = 'round';
-    for (const hero of this._order()) {
-      this._pen(c, hero);
-      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
-      c.lineWidth = this.hero === hero ? 2.6 : 1.7;
-      c.beginPath();
-      expected.forEach(({ state, gold }, i) => {
-        // turns of a hero are four plies apart; turns within a longer distance were not reviewed
-        if (!i || state - expected[i - 1].state > 8) c.moveTo(x(state), y(gold[hero]));
-        else c.lineTo(x(state), y(gold[hero]));
-      });
-      c.stroke();
-    }
-    for (const { ply, hero, mark } of marked) {
-      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
-      const { gold } = expected.find(({ state }) => state === ply);
-      diamond(c, x(ply), y(gold[hero]), MARKS[mark].size);
-    }
-    c.globalAlpha = 1;
+  // ---- Parts of the drawings ----
+
+  _line(width, y) {
+    return svg('path', { class: 'grid', d: `M${PADDING.left} ${Math.round(y) + 0.5}H${width - PADDING.right}` });
   }
 
-  /** Draw the labels and lines of a vertical axis. Return the function from a value to its place. */
-  _axis(c, width, height, look, most) {
+  _number(text, y) {
+    return svg('text', { x: PADDING.left - 5, y, 'text-anchor': 'end', 'dominant-baseline': 'central', text });
+  }
+
+  /** Return the function from a value to its place on the vertical axis, and the labels and lines of this axis. */
+  _axis({ most }, width, height) {
     const inner = height - PADDING.top - PADDING.bottom,
       y = (value) => PADDING.top + (inner * (most - value)) / most;
-    c.textAlign = 'right';
-    c.textBaseline = 'middle';
-    for (const value of steps(most)) {
-      c.fillStyle = look.line;
-      c.fillRect(PADDING.left, Math.round(y(value)), width - PADDING.left - PADDING.right, 1);
-      c.fillStyle = look.text;
-      c.fillText(value, PADDING.left - 5, y(value));
-    }
-    return y;
+    return [y, steps(most).flatMap((value) => [this._line(width, y(value)), this._number(value, y(value))])];
   }
 
-  _gaps(c, width, height, look) {
-    const { game } = this;
-    c.fillStyle = look.gap;
-    for (let state = 1; state <= game.last; state++) {
-      if (!game.gaps[state]) continue;
-      const left = this._x(state - 1, width),
-        wide = Math.max(3, this._x(state, width) - left);
-      c.fillRect(left, 0, wide, height);
-    }
+  /** Return the curve of a hero, in the colour and with the dashes of the hero. */
+  _curve(hero, d, width = this.hero === hero ? 2.6 : 1.7) {
+    return svg('path', { d, fill: 'none', stroke: HEROES[hero][this.theme === 'dark' ? 'main' : 'deep'],
+      'stroke-width': width, 'stroke-dasharray': DASHES[hero], 'stroke-linejoin': 'round', opacity: this._shine(hero) });
   }
 
-  /** Return the points where a hero's value changes. The result has a list of points for each part of the game
-   *  between two gaps. */
-  _trace(c, field, hero, x, y) {
-    const { game } = this;
-    c.beginPath();
-    for (let state = 0, before = null; state <= game.last; state++) {
-      const value = game.value(state, hero, field),
-        broken = game.gaps[state] || state === 0;
-      if (broken) c.moveTo(x(state), y(value));
-      else if (value !== before || state === game.last || game.gaps[state + 1]) {
-        c.lineTo(x(state), y(before));
-        c.lineTo(x(state), y(value));
-      }
-      before = value;
-    }
-  }
-
-  _curves(c, chart, width, height, look) {
-    const { game } = this;
-    let most = 1;
-    for (let state = 0; state <= game.last; state++)
-      for (let hero = 0; hero < 4; hero++) most = Math.max(most, game.value(state, hero, chart.field));
-    const x = (state) => this._x(state, width),
-      y = this._axis(c, width, height, look, most);
-    for (const hero of this._order()) {
-      this._trace(c, chart.field, hero, x, y);
-      this._pen(c, hero);
-      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
-      c.lineWidth = this.hero === hero ? 2.6 : 1.7;
-      c.lineJoin = 'round';
-      c.stroke();
-      c.globalAlpha = 1;
-    }
-  }
-
-  /** Draw lines in the colour and with the dashes of a hero. */
-  _pen(c, hero) {
-    c.strokeStyle = HEROES[hero][this.theme === 'dark' ? 'main' : 'deep'];
-    c.setLineDash(DASHES[hero]);
+  _shine(hero) {
+    return this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
   }
 
   /** Return the heroes in the order of drawing: the highlighted hero is last. */
   _order() {
-    return [0, 1, 2, 3].sort((a, b) => (a === this.hero) - (b === this.hero));
+    return [...HERO].sort((a, b) => (a === this.hero) - (b === this.hero));
+  }
+
+  /** Return the path of the values of a hero over the whole game. It breaks at gaps. With a `floor`, each part is an
+   *  area above it. */
+  _path(chart, hero, x, y, floor = null) {
+    const { game } = this;
+    let d = '', before = null, start = 0;
+    const close = () => (d && floor !== null ? `V${floor}H${start}Z` : '');
+    for (let state = 0; state <= game.last; state++) {
+      const value = chart.values(state)[hero];
+      if (game.gaps[state] || state === 0) {
+        d += `${close()}M${x(state)} ${y(value).toFixed(1)}`;
+        start = x(state);
+      } else if (value !== before || state === game.last || game.gaps[state + 1])
+        d += `H${x(state)}V${y(value).toFixed(1)}`;
+      before = value;
+    }
+    return d + close();
+  }
+
+  _gaps(x, height) {
+    const gaps = [...this.game.gaps.keys()].filter((state) => state && this.game.gaps[state]);
+    return gaps.map((state) => svg('rect', { class: 'gap', x: x(state - 1), y: 0, height,
+      width: Math.max(3, x(state) - x(state - 1)) }));
+  }
+
+  // ---- The drawings ----
+
+  _curves(chart, x, width, height) {
+    const [y, axis] = this._axis(chart, width, height);
+    return [...axis, ...this._order().map((hero) => this._curve(hero, this._path(chart, hero, x, y)))];
+  }
+
+  /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
+  _expected(chart, x, width, height) {
+    const { expected, marked } = this.game,
+      [y, axis] = this._axis(chart, width, height);
+    // turns of a hero are four plies apart; turns within a longer distance were not reviewed
+    const path = (hero) => expected.map(({ state, gold }, i) =>
+      `${i && state - expected[i - 1].state <= 8 ? 'L' : 'M'}${x(state)} ${y(gold[hero]).toFixed(1)}`).join('');
+    const bad = marked.map(({ ply, hero, mark }) => svg('g', { opacity: this._shine(hero) },
+      diamond(x(ply), y(this.expectedGold.get(ply)[hero]), MARKS[mark].size)));
+    return [...axis, ...this._order().map((hero) => this._curve(hero, path(hero))), ...bad];
   }
 
   /** Draw the life of each hero in a separate band, because the curves would hide each other. Crosses mark deaths. */
-  _bands(c, chart, width, height, look) {
-    const { game } = this,
-      each = height / 4,
-      deaths = game.events.death;
-    for (let hero = 0; hero < 4; hero++) {
-      const top = hero * each + 2,
-        bottom = (hero + 1) * each - 1,
-        tall = bottom - top;
-      const x = (state) => this._x(state, width),
-        y = (value) => bottom - (tall * value) / 100;
-      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.45 : 1;
-      this._area(c, hero, x, y, bottom);
-      c.fillStyle = look.line;
-      c.fillRect(PADDING.left, Math.round(bottom), width - PADDING.left - PADDING.right, 1);
-      c.fillStyle = look.text;
-      c.textAlign = 'right';
-      c.textBaseline = 'middle';
-      c.fillText(`@${hero + 1}`, PADDING.left - 5, (top + bottom) / 2);
-      c.setLineDash([]);
-      c.strokeStyle = this.theme === 'dark' ? '#fff' : '#111';
-      c.lineWidth = 1.4;
-      c.beginPath();
-      for (const { state, heroes } of deaths) {
-        if (heroes[0] !== hero) continue;
-        const at = x(state),
-          middle = top + tall * 0.35,
-          k = Math.min(3, tall / 4);
-        c.moveTo(at - k, middle - k);
-        c.lineTo(at + k, middle + k);
-        c.moveTo(at + k, middle - k);
-        c.lineTo(at - k, middle + k);
-      }
-      c.stroke();
-      c.globalAlpha = 1;
-    }
-  }
-
-  _area(c, hero, x, y, bottom) {
-    const { game } = this;
-    this._trace(c, LIFE, hero, x, y);
-    this._pen(c, hero);
-    c.lineWidth = 1.2;
-    c.stroke();
-    c.beginPath();
-    for (let state = 0; state <= game.last; state++) {
-      if (state === 0 || game.gaps[state]) {
-        if (state) c.lineTo(x(state - 1), bottom);
-        c.moveTo(x(state), bottom);
-      }
-      c.lineTo(x(state), y(game.value(state, hero, LIFE)));
-    }
-    c.lineTo(x(game.last), bottom);
-    c.fillStyle = `${HEROES[hero].main}55`;
-    c.fill();
+  _bands(chart, x, width, height) {
+    const each = height / 4;
+    return HERO.flatMap((hero) => {
+      const bottom = (hero + 1) * each - 1,
+        tall = each - 3,
+        k = Math.min(3, tall / 4);
+      const y = (value) => bottom - (tall * value) / 100,
+        deaths = this.game.events.death.filter(({ heroes }) => heroes[0] === hero);
+      const crosses = deaths.map(({ state }) =>
+        `M${x(state) - k} ${y(65) - k}l${2 * k} ${2 * k}m0 ${-2 * k}l${-2 * k} ${2 * k}`);
+      return [
+        svg('path', { d: this._path(chart, hero, x, y, bottom), fill: `${HEROES[hero].main}55`,
+          opacity: this._shine(hero) }),
+        this._curve(hero, this._path(chart, hero, x, y), 1.2),
+        this._line(width, bottom), this._number(`@${hero + 1}`, bottom - tall / 2),
+        svg('path', { class: 'crosses', d: crosses.join('') }),
+      ];
+    });
   }
 }

@@ -1,19 +1,30 @@
 // Functions that make elements. Texts become text nodes: no text is ever parsed as markup.
 
+const SVG = 'http://www.w3.org/2000/svg';
+
+function filled(made, attributes, children) {
+  set(made, attributes);
+  made.append(...children.flat().filter((child) => child || child === 0));
+  return made;
+}
+
 /** Return an element with attributes and children (elements or texts; null and false are left out). The attribute
  *  `text` is the text of the element, `on` a table of listeners. The value true sets an attribute without a value,
  *  false removes the attribute. */
 export function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  set(made, attributes);
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** Return an element of a drawing (SVG), as `el` does. */
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === 'text') element.textContent = value;
-    else if (name === 'on') for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === 'on')
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     else if (value === false || value === null || value === undefined) element.removeAttribute(name);
     else element.setAttribute(name, value === true ? '' : value);
   }
@@ -25,26 +36,11 @@ export function foreign(text, attributes = {}) {
   return el('bdi', { ...attributes, text });
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
-
 /** Return an icon of 24 x 24 units, made from a path of strokes and a filled path. */
-export function icon(strokes, filled = '') {
-  const made = document.createElementNS(SVG, 'svg');
-  made.setAttribute('viewBox', '0 0 24 24');
-  made.setAttribute('aria-hidden', 'true');
-  made.setAttribute('class', 'icon');
-  for (const [data, fill] of [
-    [strokes, 'none'],
-    [filled, 'currentColor'],
-  ]) {
-    if (!data) continue;
-    const path = document.createElementNS(SVG, 'path');
-    path.setAttribute('d', data);
-    path.setAttribute('fill', fill);
-    if (fill === 'none') path.setAttribute('stroke', 'currentColor');
-    made.append(path);
-  }
-  return made;
+export function icon(strokes, area = '') {
+  return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: 'icon' },
+    strokes && svg('path', { d: strokes, fill: 'none', stroke: 'currentColor' }),
+    area && svg('path', { d: area, fill: 'currentColor' }));
 }
 
 /** Return a button. `label` is its name. The tooltip has the label, and `key`, the key with the same effect. */

@@ -477,8 +477,9 @@ class Page {
     for (const { kind, key: name } of KINDS) if (possible(this.game, kind)) keys[name] = () => this.acts.jump(kind, way);
     for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
     if (this.review) {
-      keys.P = () => this.explore(this.review.turn, 'best');
-      keys.Q = () => this.explore(this.review.turn, 'played');
+      const reviewed = () => this.game.reviewFor(this.clock.state, this.hero);
+      keys.P = () => this.explore(reviewed(), 'best');
+      keys.Q = () => this.explore(reviewed(), 'played');
       keys.Escape = () => this.leave();
       keys.Y = () => this.learn();
     }

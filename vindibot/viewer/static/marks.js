@@ -1,22 +1,13 @@
 // Marks on the squares of a board, which explain a state, and marks of bad moves.
 
+import { svg } from './dom.js';
 import { BAD } from './names.js';
 import { FONT, TAU } from './sprites.js';
 
-/** Draw a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its
+/** Return a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its
  *  middle. */
-export function diamond(c, x, y, r) {
-  c.beginPath();
-  c.moveTo(x, y - r);
-  c.lineTo(x + r, y);
-  c.lineTo(x, y + r);
-  c.lineTo(x - r, y);
-  c.closePath();
-  c.fillStyle = BAD;
-  c.fill();
-  c.strokeStyle = 'rgba(0,0,0,.7)';
-  c.lineWidth = 1;
-  c.stroke();
+export function diamond(x, y, r) {
+  return svg('path', { d: `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, fill: BAD, stroke: '#000b' });
 }
 
 /** Draws marks on `context` for a board. The board has a `size`, a `theme`, the `side` of a square, and the `ratio`

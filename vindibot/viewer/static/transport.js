@@ -1,6 +1,6 @@
 // The controls below the board: the slider with the events above it, and the buttons that change the time.
 
-import { button, el, icon, set } from './dom.js';
+import { button, el, icon, set, svg } from './dom.js';
 import { SPEEDS } from './clock.js';
 import { diamond } from './marks.js';
 import { MARKS } from './names.js';
@@ -22,7 +22,7 @@ export class Transport {
   constructor(host, game, clock, acts) {
     this.game = game;
     this.clock = clock;
-    this.marks = el('canvas', { class: 'events', 'aria-hidden': 'true' });
+    this.marks = svg('svg', { class: 'events', 'aria-hidden': 'true' });
     this.slider = el('input', {
       type: 'range',
       min: 0,
@@ -96,29 +96,20 @@ export class Transport {
    *  colour of the killer, mines are small ticks, bad moves of a review are diamonds. */
   draw() {
     const { game, marks } = this,
-      ratio = Math.min(2, window.devicePixelRatio || 1);
-    const width = marks.clientWidth,
-      height = marks.clientHeight;
+      { clientWidth: width, clientHeight: height } = marks;
     if (!width || !game.last) return;
-    marks.width = width * ratio;
-    marks.height = height * ratio;
-    const c = marks.getContext('2d');
-    c.scale(ratio, ratio);
     // the slider's knob is 16 px wide, so the middle of the knob goes from 8 to width - 8
-    const x = (state) => 8 + (state / game.last) * (width - 16);
-    for (const { state, heroes } of game.events.mine) {
-      c.fillStyle = `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`;
-      c.fillRect(x(state) - 0.5, height - 4, 1, 4);
-    }
-    game.gaps.forEach((gap, state) => {
-      if (!gap || !state) return;
-      c.fillStyle = 'rgba(140,140,140,.6)';
-      c.fillRect(x(state - 1), 0, Math.max(2, x(state) - x(state - 1)), height);
+    const x = (state) => 8 + (state / game.last) * (width - 16),
+      tick = (left, y, wide, tall, fill) => svg('rect', { x: left, y, width: wide, height: tall, fill });
+    const mines = game.events.mine.map(({ state, heroes }) =>
+      tick(x(state) - 0.5, height - 4, 1, 4, `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`));
+    const gaps = game.gaps.map((gap, state) => gap && state > 0 &&
+      tick(x(state - 1), 0, Math.max(2, x(state) - x(state - 1)), height, '#8c8c8c99'));
+    const deaths = game.events.death.map(({ state, heroes, by }) => {
+      const killed = by >= 0, { main } = HEROES[killed ? by : heroes[0]];
+      return tick(x(state) - 1, killed ? 0 : height / 2, 2.5, (killed ? height : height / 2) - 5, main);
     });
-    for (const { state, heroes, by } of game.events.death) {
-      c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
-      c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
-    }
-    for (const { ply, mark } of game.marked) diamond(c, x(ply), 6, MARKS[mark].size);
+    const bad = game.marked.map(({ ply, mark }) => diamond(x(ply), 6, MARKS[mark].size));
+    marks.replaceChildren(...mines, ...gaps.filter(Boolean), ...deaths, ...bad);
   }
 }
