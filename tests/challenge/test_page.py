@@ -245,10 +245,15 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / "mine.toml").write_text('extends = "nothing"\n')
         await play(page)
         await page.get_by_role("alert").filter(has_text="mine.toml").wait_for()
+        focused = "[document.activeElement.ariaLabel, document.activeElement.getAttribute('aria-describedby')]"
+        assert await page.evaluate(focused) == ["Hero 4", "problem"]
+        await play(page, "a\u202eb")
+        await page.get_by_role("alert").filter(has_text="name has a character that cannot be seen").wait_for()
+        assert await page.locator("[aria-invalid=true]").get_attribute("id") == "name"
         await page.reload()
         await page.get_by_label("Hero 4").wait_for()
         assert await page.get_by_label("Rounds").input_value() == "33"
-        assert await page.get_by_label("Your name").input_value() == "ann"
+        assert await page.get_by_label("Your name").input_value() == "a\u202eb"
 
 
 async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ export class Choice {
     this._pick(this.pace, before.pace ?? 0);
     this._pick(this.limit, first.limit_ms);
     this._pick(this.map, ['named', 'turn'].includes(first.map) ? first.map : before.map ?? first.map);
-    this.problem = el('p', { class: 'problem', role: 'alert' });
+    this.problem = el('p', { class: 'problem', id: 'problem', role: 'alert' });
     this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
     this.preview = el('div', {});
     this.facts = el('p', { class: 'said' });
@@ -193,6 +193,7 @@ export class Choice {
 
   async _go() {
     this.problem.textContent = '';
+    for (const control of this.form.elements) set(control, { 'aria-invalid': null, 'aria-describedby': null });
     const choice = {
       name: this.name.value.trim(),
       hero: Number(this.hero.value),
@@ -211,9 +212,19 @@ export class Choice {
       this.play((await begin(choice)).token, pace);
     } catch (problem) {
       this._busy('');
-      this.problem.textContent = problem.message;
-      this.problem.scrollIntoView({ block: 'nearest' });
+      this._wrong(problem.message);
     }
+  }
+
+  /** Show what is wrong, at the field whose name begins the message, or at the bot whose file it names. */
+  _wrong(message) {
+    this.problem.textContent = message;
+    this.problem.scrollIntoView({ block: 'nearest' });
+    const bot = this.bots.find(({ select }) => message.includes(select.selectedOptions[0].title));
+    const control = [...this.form.elements].find(({ id }) => id && message.startsWith(`${id} `)) ?? bot?.select;
+    if (!control) return;
+    set(control, { 'aria-invalid': 'true', 'aria-describedby': 'problem' });
+    control.focus();
   }
 
   remove() {

@@ -46,7 +46,7 @@ export class Gathering {
   /** The form for the name of a person. */
   _form() {
     this.name = el('input', { type: 'text', id: 'name', maxlength: 30, required: true, autocomplete: 'nickname',
-      value: stored(MEMORY) ?? '' });
+      'aria-describedby': 'problem', value: stored(MEMORY) ?? '' });
     const submit = (event) => {
       event.preventDefault();
       this._come();

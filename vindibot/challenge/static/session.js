@@ -24,7 +24,7 @@ export class Session {
     this.failure = ''; // why our last action failed
     this.view = null; // the game on the page
     this.id = null; // its id
-    this.problem = el('p', { class: 'problem', role: 'alert' });
+    this.problem = el('p', { class: 'problem', id: 'problem', role: 'alert' });
     this.ends = new AbortController();
     const { signal } = this.ends;
     window.addEventListener('pagehide', () => this.state?.me !== null && api.closed(this.token), { signal });
@@ -112,7 +112,8 @@ export class Session {
 
   /** Add what only a person who plays alone has: the votes of the bots, and the end of the game. */
   _alone(view) {
-    const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press }, text: label });
+    const act = (label, press, kind) => el('button', { type: 'button', class: kind,
+      on: { click: press }, text: label });
     view.add(new Votes(view, this.token));
     const leave = button('Give up', 'Give up', () => this._giveUp(), { class: 'roomy' });
     view.turnRow.append(leave);

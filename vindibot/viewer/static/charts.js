@@ -136,7 +136,8 @@ export class Charts {
 
   _x(state, width) {
     const { game } = this;
-    return PADDING.left + ((game.turns[state] - game.turns[0]) / this._turns()) * (width - PADDING.left - PADDING.right);
+    return PADDING.left +
+      ((game.turns[state] - game.turns[0]) / this._turns()) * (width - PADDING.left - PADDING.right);
   }
 
   /** Move the line that shows the time. */
@@ -219,7 +220,8 @@ export class Charts {
   /** Return the curve of a hero, in the colour and with the dashes of the hero. */
   _curve(hero, d, width = this.hero === hero ? 2.6 : 1.7) {
     return svg('path', { d, fill: 'none', stroke: HEROES[hero][this.theme === 'dark' ? 'main' : 'deep'],
-      'stroke-width': width, 'stroke-dasharray': DASHES[hero], 'stroke-linejoin': 'round', opacity: this._shine(hero) });
+      'stroke-width': width, 'stroke-dasharray': DASHES[hero],
+      'stroke-linejoin': 'round', opacity: this._shine(hero) });
   }
 
   _shine(hero) {

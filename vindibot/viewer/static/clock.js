@@ -17,7 +17,8 @@ export class Clock {
     this.speed = 1;
     this.following = false; // the end of a live game
     this.touched = false; // the user has changed the time
-    this.grows = ''; // "live": states come as they are played; "loading": the states of a stored game come; "": all are there
+    // "live": states come as they are played; "loading": the states of a stored game come; "": all are there
+    this.grows = '';
     this.still = false; // no movement between states
     this.rest = null; // seconds at the last state before the game begins again; null: the game ends there
     this.from = () => 0; // the state at which it begins again

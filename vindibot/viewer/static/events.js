@@ -16,7 +16,8 @@ const PREVIOUS = ['M14.5 6l-6 6 6 6', ''],
 export const KINDS = [
   { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5', shown: true },
   { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10', shown: true },
-  { kind: 'mine', key: 'M', label: 'change of a mine', short: 'mine', sign: 'M4 10c4-5.5 12-5.5 16 0M12 6v15', shown: false },
+  { kind: 'mine', key: 'M', label: 'change of a mine', short: 'mine',
+    sign: 'M4 10c4-5.5 12-5.5 16 0M12 6v15', shown: false },
   {
     kind: 'late',
     key: 'O',

@@ -77,7 +77,8 @@ export class Lesson {
     this.buttons = DIRECTIONS.map((name, direction) =>
       el(
         'button',
-        { type: 'button', class: 'way', 'data-move': direction, disabled: !shown.has(direction), on: { click: () => this.play(direction) } },
+        { type: 'button', class: 'way', 'data-move': direction, disabled: !shown.has(direction),
+          on: { click: () => this.play(direction) } },
         el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }),
         ` ${name}`,
       ),
@@ -102,7 +103,8 @@ export class Lesson {
       ? `${DIRECTIONS[direction]} is the best move. `
       : `${DIRECTIONS[direction]} loses ${amount} against ${DIRECTIONS[turn.best]}. `;
     const same = direction === turn.move;
-    const played = `${same ? 'The hero played the same move' : `The hero played ${DIRECTIONS[turn.move]}`}, ${WORDS[turn.mark]}`;
+    const theirs = same ? 'the same move' : DIRECTIONS[turn.move],
+      played = `The hero played ${theirs}, ${WORDS[turn.mark]}`;
     const kind = turn.kind ? ` (${turn.kind})` : '';
     this.verdict.replaceChildren(own, `${played}${kind}${same ? '' : `: it lost ${gold(turn.loss)} gold`}.`);
     for (const one of this.buttons) {
@@ -122,7 +124,8 @@ export class Lesson {
     this.question.textContent = 'That was the last position.';
     this.moves.replaceChildren();
     const found = `You found the best move in ${this.best} of ${this.turns.length} positions.`;
-    this.verdict.textContent = `${found} Your moves lost ${gold(this.lost)} gold, the moves of the game ${gold(heroes)} gold.`;
+    this.verdict.textContent =
+      `${found} Your moves lost ${gold(this.lost)} gold, the moves of the game ${gold(heroes)} gold.`;
     this.acts.answered();
     this.host.querySelector('.back').focus({ preventScroll: true });
   }

@@ -24,7 +24,8 @@ import { Transport } from './transport.js';
 import { Why } from './why.js';
 
 const SUN = [
-  'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
+  'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5' +
+    'M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
   '',
 ];
 const LINK = ['M9.5 14.5l5-5M10.5 7l2-2a4.2 4.2 0 016 6l-2 2M13.5 17l-2 2a4.2 4.2 0 01-6-6l2-2', ''];
@@ -40,7 +41,8 @@ const NEXT_AFTER = 8000;
 
 /** Return the board of a state in words. */
 function boardText(game, state) {
-  const heroes = game.heroes(state).map(({ life, gold, mines }, i) => `${game.names[i]}: life ${life}, gold ${gold}, mines ${mines}`);
+  const heroes = game.heroes(state).map(({ life, gold, mines }, i) =>
+    `${game.names[i]}: life ${life}, gold ${gold}, mines ${mines}`);
   return `The board at turn ${game.turns[state]}. ${heroes.join('; ')}.`;
 }
 
@@ -96,7 +98,8 @@ class Page {
       el('h1', {}, foreign(bundle.title)),
       this.status,
       el('span', { class: 'space' }),
-      this.file && button(`Download the ${this.file.kind}`, icon(...ARROW_DOWN), () => this._download(), { class: 'plain' }),
+      this.file && button(`Download the ${this.file.kind}`, icon(...ARROW_DOWN),
+        () => this._download(), { class: 'plain' }),
       button('Copy the address of this turn', icon(...LINK), () => this._copyAddress(), { class: 'plain' }),
       this.themeButton,
       button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }),
@@ -160,7 +163,8 @@ class Page {
   /** Leave the board, the button that plays, the turn, and a link to the whole page. */
   _hideControls() {
     document.documentElement.classList.add('bare');
-    const link = el('a', { href: location.pathname, target: '_blank', class: 'whole' }, foreign(this.game.bundle.title));
+    const link = el('a', { href: location.pathname, target: '_blank', class: 'whole' },
+      foreign(this.game.bundle.title));
     this.controls.querySelector('.row').append(link);
   }
 
@@ -173,7 +177,8 @@ class Page {
       host.append(el('label', { title: `${tip} (${key})` }, box, el('span', { text: label })));
     };
     for (const { id, key, label, tip, votes, review } of OVERLAYS)
-      if ((!votes || this.game.bundle.why) && (!review || this.game.review)) toggle(id, label, key, tip, this.shown.has(id));
+      if ((!votes || this.game.bundle.why) && (!review || this.game.review))
+        toggle(id, label, key, tip, this.shown.has(id));
     toggle('names', 'Names', 'N', 'names of the heroes', true);
     this._feed();
   }
@@ -474,7 +479,8 @@ class Page {
       3: () => this.table.choose(2),
       4: () => this.table.choose(3),
     };
-    for (const { kind, key: name } of KINDS) if (possible(this.game, kind)) keys[name] = () => this.acts.jump(kind, way);
+    for (const { kind, key: name } of KINDS) if (possible(this.game, kind))
+      keys[name] = () => this.acts.jump(kind, way);
     for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
     if (this.review) {
       const reviewed = () => this.game.reviewFor(this.clock.state, this.hero);
@@ -529,7 +535,8 @@ class Page {
     const { clock } = this;
     if (connection === 'complete') {
       // The page goes on to the next game unless the user has changed the time.
-      if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
+      if (next && this.game.live && clock.following)
+        setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
       clock.settle();
     }
     this.show();

@@ -32,7 +32,8 @@ export class Game {
     this.turns = [bundle.start.turn];
     this.gaps = [Boolean(bundle.start.gap)];
     this.owners = [
-      Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
+      Uint8Array.from(this.mineSquares, (square) =>
+        (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
     ];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
@@ -115,7 +116,8 @@ export class Game {
     this.mineSquares.forEach((square, index) => {
       letters[square] = owners[index] ? String(owners[index] - 1) : '-';
     });
-    const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) => [square, life, gold, mines, Number(crashed)]);
+    const heroes = this.heroes(state).map(({ square, life, gold, mines, crashed }) =>
+      [square, life, gold, mines, Number(crashed)]);
     const start = { turn: this.turns[state], heroes, gap: false };
     return {
       ...bundle,
@@ -203,7 +205,8 @@ export class Game {
     if (ply.m || taken.length) {
       owners = before.slice();
       // In one ply, a mine can have three owners: its taker kills a hero on whose spawn it stands, and dies there.
-      const after = new Map(taken.map(([, , square]) => [this.mineIndex.get(square), before[this.mineIndex.get(square)]]));
+      const after = new Map(taken.map(([, , square]) =>
+        [this.mineIndex.get(square), before[this.mineIndex.get(square)]]));
       for (const [square, owner] of ply.m ?? []) after.set(this.mineIndex.get(square), owner === null ? 0 : owner + 1);
       for (const [index, owner] of after) owners[index] = owner;
       if (!ply.gap) {
@@ -261,7 +264,8 @@ function expectedGold(turns) {
   const golds = turns.map(({ move, values }) => values.find(([direction]) => direction === move)[1]);
   return turns.map(({ ply }, i) => {
     const round = golds.filter((_, k) => k <= i && turns[k].ply > ply - HEROES);
-    return { state: ply, gold: [0, 1, 2, 3].map((hero) => round.reduce((sum, gold) => sum + gold[hero], 0) / round.length) };
+    const mean = (hero) => round.reduce((sum, gold) => sum + gold[hero], 0) / round.length;
+    return { state: ply, gold: [0, 1, 2, 3].map(mean) };
   });
 }
 

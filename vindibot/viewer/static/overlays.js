@@ -159,7 +159,8 @@ const DRAW = {
 
   goals(marks, game, { turn }) {
     const at = new Map();
-    for (const vote of turn?.votes ?? []) if (vote.goal >= 0) at.set(vote.goal, [...(at.get(vote.goal) ?? []), vote.trait]);
+    for (const vote of turn?.votes ?? [])
+      if (vote.goal >= 0) at.set(vote.goal, [...(at.get(vote.goal) ?? []), vote.trait]);
     for (const [square, traits] of at) marks.goals.push({ square, colour: '#ffe14d', text: traits.join(', ') });
   },
 

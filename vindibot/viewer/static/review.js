@@ -52,7 +52,8 @@ export class ReviewPanel {
     this.none = el('p', { class: 'none', text: 'No move lost gold that counts.' });
     this.learn = button('Learn from mistakes', 'Learn from mistakes', () => acts.learn(), { key: 'Y', class: 'way' });
     const length = review.rounds ? `${review.rounds} rounds` : 'the end of the game';
-    const about = `Reviewed by ${review.bot} with ${review.nodes.toLocaleString('en')} nodes a turn, playouts of ${length}.`;
+    const nodes = review.nodes.toLocaleString('en'),
+      about = `Reviewed by ${review.bot} with ${nodes} nodes a turn, playouts of ${length}.`;
     host.append(
       el('div', { class: 'panel-head' }, this.head, this.chips),
       this.verdict,
@@ -81,13 +82,15 @@ export class ReviewPanel {
     const { game } = this,
       { turns, heroes } = game.review;
     this.rows = game.worst.filter(({ hero }) => this.hero < 0 || hero === this.hero);
-    this.list.fill(this.rows.map((row) => ({ key: `${row.ply}-${row.hero}`, state: row.ply, parts: () => this._parts(row) })));
+    this.list.fill(this.rows.map((row) =>
+      ({ key: `${row.ply}-${row.hero}`, state: row.ply, parts: () => this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
     this.listTitle.hidden = this.learn.hidden = !this.rows.length;
     const kinds = new Map();
     for (const { kind, loss } of this.rows) kinds.set(kind || 'other', (kinds.get(kind || 'other') ?? 0) + loss);
     const words = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, lost]) => `${kind} ${gold(lost)}`);
-    this.kinds.textContent = words.length ? `Sums of losses in gold (several moves can lose the same gold): ${words.join(', ')}.` : '';
+    this.kinds.textContent = words.length ?
+      `Sums of losses in gold (several moves can lose the same gold): ${words.join(', ')}.` : '';
     this.chips.replaceChildren(
       ...heroes
         .filter((hero) => this.hero < 0 || hero === this.hero)
@@ -136,15 +139,10 @@ export class ReviewPanel {
       name = foreign(this.game.names[hero]);
     this.head.textContent = `Review of turn ${turn}`;
     const amount = `${gold(loss)} ± ${gold(error)} gold`;
-    const judged =
-      move === best
-        ? [`: ${DIRECTIONS[move]} was the best move.`]
-        : mark
-          ? [
-              `: ${DIRECTIONS[move]} was ${WORDS[mark]}. It lost ${amount} against ${DIRECTIONS[best]}${kind ? ` (${kind})` : ''}.`,
-            ]
-          : [`: ${DIRECTIONS[move]} was good enough. It lost ${amount} against ${DIRECTIONS[best]}.`];
-    this.verdict.replaceChildren(`${hero + 1} `, name, ...judged);
+    const why = mark && kind ? ` (${kind})` : '';
+    const judged = move === best ? 'was the best move.' :
+      `was ${mark ? WORDS[mark] : 'good enough'}. It lost ${amount} against ${DIRECTIONS[best]}${why}.`;
+    this.verdict.replaceChildren(`${hero + 1} `, name, `: ${DIRECTIONS[move]} ${judged}`);
     this._moves(reviewed);
     this._buttons(reviewed);
   }
@@ -167,7 +165,8 @@ export class ReviewPanel {
             { scope: 'row' },
             el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }),
             ` ${DIRECTIONS[direction]}`,
-            words && el('span', { class: 'tag', text: direction === best && direction === move ? 'best, played' : words }),
+            words && el('span', { class: 'tag',
+              text: direction === best && direction === move ? 'best, played' : words }),
           ),
           el('td', { class: 'number', text: gold(golds[hero]) }),
           el('td', { class: 'number', text: direction === best ? '' : `${gold(less)} ± ${gold(error)}` }),

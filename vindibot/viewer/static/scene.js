@@ -41,7 +41,8 @@ export class Scenes {
     scene.effects.length = 0;
     scene.hasty = pace > HASTE;
     if (!pace) this._effects(state, 0.3);
-    else for (let k = Math.max(1, Math.ceil(time - effect)); k <= state; k++) this._effects(k, (time - (k - 1)) / effect);
+    else for (let k = Math.max(1, Math.ceil(time - effect)); k <= state; k++)
+      this._effects(k, (time - (k - 1)) / effect);
     return scene;
   }
 

@@ -112,9 +112,9 @@ export function canvas(width, height) {
  *  drawings. Heroes are larger than a square by the factor `grown`: `heroes[i]` has the side `hero`, and the feet of
  *  the hero are in the middle of the square. */
 export function sheet(s, land, grown) {
-  const paint = (side, draw) => {
+  const paint = (side, fill) => {
     const made = canvas(side, side);
-    draw(made.getContext('2d'));
+    fill(made.getContext('2d'));
     return made;
   };
   const hero = Math.round(s * grown),

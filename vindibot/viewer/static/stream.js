@@ -38,7 +38,10 @@ export class Stream {
       if (answer?.ok) await this._read(answer.body);
       if (signal.aborted || this.state === 'complete') return;
       if (!answer || answer.ok) this._become('lost', 'Connection lost, trying again');
-      else this._become('refused', REFUSALS[answer.status] ?? `The server answers with error ${answer.status}, trying again`);
+      else {
+        const words = `The server answers with error ${answer.status}, trying again`;
+        this._become('refused', REFUSALS[answer.status] ?? words);
+      }
       await new Promise((done) => setTimeout(done, this._wait));
     }
   }

@@ -13,7 +13,8 @@ export class HeroTable {
     this.shownEnding = null;
     this.chosen = chosen;
     this.rows = [0, 1, 2, 3].map((hero) => this._row(hero));
-    const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) => el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
+    const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) =>
+      el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
     head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
     host.classList.add('heroes-panel');

@@ -107,7 +107,8 @@ export class Why {
 
   _head() {
     const { turn, ago } = this;
-    const when = ago === 0 ? 'about to be played' : ago === 1 ? 'just played' : `${ago - 1} ${ago === 2 ? 'ply' : 'plies'} ago`;
+    const when = ago === 0 ? 'about to be played' :
+      ago === 1 ? 'just played' : `${ago - 1} ${ago === 2 ? 'ply' : 'plies'} ago`;
     this.head.textContent = `Why ${DIRECTIONS[turn.move]} on turn ${turn.turn}?`;
     this.chips.firstChild.textContent = when;
   }
@@ -135,7 +136,8 @@ export class Why {
         }),
       );
     }
-    if (turn.fallback) this.chips.append(el('span', { class: 'chip warn', text: 'fallback: no trait answered in time' }));
+    if (turn.fallback)
+      this.chips.append(el('span', { class: 'chip warn', text: 'fallback: no trait answered in time' }));
     this._head();
     this._rows();
     this._sums();
@@ -171,7 +173,8 @@ export class Why {
         );
         const cells = shares[row]
           ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))
-          : el('td', { class: 'silent', colspan: DIRECTIONS.length, text: vote.status === 'ok' ? 'no opinion' : 'no vote' });
+          : el('td', { class: 'silent', colspan: DIRECTIONS.length,
+            text: vote.status === 'ok' ? 'no opinion' : 'no vote' });
         return el(
           'tr',
           { class: vote.status === 'ok' ? '' : `status-${vote.status}`, 'data-trait': vote.trait },
@@ -200,7 +203,8 @@ export class Why {
     const { turn } = this,
       chosen = direction === turn.move ? 'chosen' : '';
     if (!turn.candidates.includes(direction))
-      return el('td', { class: `no ${chosen}`, title: 'same effect as Stay' }, el('span', { class: 'value', text: '–' }));
+      return el('td', { class: `no ${chosen}`, title: 'same effect as Stay' },
+        el('span', { class: 'value', text: '–' }));
     const value = share[direction],
       differs = value - base;
     const bar = el('span', { class: `bar ${differs < 0 ? 'against' : 'for'}`, 'aria-hidden': 'true' });
@@ -266,7 +270,8 @@ export class Why {
     const list = (kind, sign) => {
       const some = parts.filter(({ by }) => by * sign > 0).slice(0, 4);
       return some.length
-        ? [kind, ...some.flatMap(({ label, by }, i) => [i ? ', ' : ' ', foreign(label), ` ${by > 0 ? '+' : ''}${amount(by)}`])]
+        ? [kind, ...some.flatMap(({ label, by }, i) =>
+          [i ? ', ' : ' ', foreign(label), ` ${by > 0 ? '+' : ''}${amount(by)}`])]
         : [];
     };
     const pro = list(': for it', 1),
