@@ -20,8 +20,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(500)]
 PUPILS = ("ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal", "ida", "joe", "kim", "lea")
 STARTER = TOP / "config" / "starters" / "python" / "bot.py"
 PAGE = "/leagues/spring"
-OPTIONS = "--system swiss --days 2 --seatings 1 --rounds 12 --final 4 --fillers seed --reruns 0 --seed 3"
-LIMITS = "--limit-ms 4000 --first-limit-ms 8000 --absence-timeout 8"
+ORGANISER = f"{PAGE}/organiser"
+OPTIONS = "--system swiss --days 2 --seatings 1 --break --rounds 12 --final 4 --fillers seed --reruns 0 --seed 3"
+LIMITS = "--limit-ms 4000 --first-limit-ms 8000"
 
 
 async def starter(address: str, key: str) -> asyncio.subprocess.Process:
@@ -60,6 +61,14 @@ async def shown(client: httpx.AsyncClient, path: str, is_there: Callable[[str], 
     raise AssertionError(f"{path} never was as wanted")
 
 
+async def press(client: httpx.AsyncClient, action: str, words: str) -> None:
+    """Press a button on the organiser's page as soon as the page has words that match a pattern."""
+    page = await shown(client, ORGANISER, lambda page: re.search(words, page))
+    form = re.search(r'name="form" value="([^"]+)"', page)
+    assert form is not None
+    assert (await client.post(ORGANISER, data={"form": form[1], "action": action})).status_code == 303
+
+
 async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
     (tmp_path / "class.csv").write_text("\n".join(PUPILS))
     made = run(tmp_path, "league", "new", "spring", "class.csv", *OPTIONS.split(), *LIMITS.split())
@@ -88,6 +97,10 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
             await line_with(clients[0], "the game:")
             clients[0].kill()  # ann's program crashes in its first game, and is started again
             clients += [await starter(address, keys["lea"]), await starter(address, keys["ann"])]
+            await client.post(ORGANISER, data={"key": (tmp_path / "spring-organiser.key").read_text()})
+            for day in ("day 2 of 2", "final"):  # kim never comes: nobody waits a minute for it
+                await press(client, "skip", r"<h2>Waiting for <bdi>kim</bdi> \(\d+ s\)</h2>")
+                await press(client, "resume", f"<button>Start {day}</button>")
             page = await shown(client, f"{PAGE}/projector", lambda page: "The winner is" in page)
             winner = re.search(r"The winner is <strong><bdi>(\w+)<", page)
             assert winner is not None

@@ -96,7 +96,7 @@ def organise(
     log.add_secret(key)
     state = asyncio.run(_send(ServerAddress.parse(server), league.name, key, action, bot))
     present, bots = len(state["present"]), len(league.names)
-    say(console, f"{league.name}: {state['state']}, day {state['day']} of {state['days']}; {present} of {bots} bots are here")
+    say(console, f"{league.name}: {state['state']}, {state['progress']}; {present} of {bots} bots are here")
     if state["missing"]:
         say(console, printable(f"not connected: {', '.join(state['missing'])}"))
 
@@ -117,7 +117,7 @@ async def _send(address: ServerAddress, name: str, key: SecretStr, action: str, 
         raise VindibotError(f"{address} says: {text}")
     try:
         state = json.loads(reply.body)
-        return {key: state[key] for key in ("state", "day", "days", "present", "missing")}
+        return {key: state[key] for key in ("state", "progress", "present", "missing")}
     except (ValueError, KeyError, TypeError):
         raise VindibotError(f"{address} is not a server of a league; its answer begins {text[:80]!r}") from None
 

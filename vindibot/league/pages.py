@@ -94,6 +94,7 @@ def overview(director: Director) -> dict[str, Any]:
         "state": league.state,
         "table": league.settings.table,
         "system": league.settings.system,
+        "progress": league.progress(),
         "day": league.day,
         "days": league.days,
         "games": len(league.fixtures),
