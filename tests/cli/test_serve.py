@@ -332,7 +332,7 @@ async def test_two_commands_make_a_league(tmp_path: Path) -> None:
             while "1 of 3 bots are here" not in (await client.get("/leagues/spring/projector")).text:
                 pass  # each request waits for its answer
         started = await organise("start")
-        assert "spring: running, day 1 of 1, 0 of 1 game decided; 1 of 3 bots are here" in started.output
+        assert "spring: running, day 1 of 1, 0 of 2 games decided; 1 of 3 bots are here" in started.output
         assert "not connected: bob, cid" in started.output
         assert "spring: paused" in (await organise("pause")).output
         assert "spring: running" in (await organise("resume")).output
