@@ -152,6 +152,22 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
     assert len(found) == 2
 
 
+def test_running_games_end_when_patience_is_over() -> None:
+    stop, ended = Stop(), threading.Event()
+
+    class Endless(AtOnce):
+        def submit(self, _task: GameTask) -> Future[PlayedGame]:
+            stop.soon, future = True, Future[PlayedGame]()
+            future.set_running_or_notify_cancel()
+            return future
+
+        def kill(self) -> None:
+            ended.set()
+
+    assert list(Dispatcher(lambda: Endless(fake), 1, stop=stop, patience=0.0).run(tasks())) == []
+    assert ended.is_set()
+
+
 class Interrupted(io.RawIOBase):
     """A file whose first write is interrupted by Ctrl-C. `content` has everything that is written."""
 

@@ -45,7 +45,7 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     bot(folder, ".hidden")
     result = run(folder, *WEAK, *QUICK, "--games", "24", "--table", str(table))
     assert result.exit_code == 0, result.output
-    assert "24 games are saved" in result.output
+    assert "saved: 24 games in" in result.output
     lines = read_results(folder / "ladder.jsonl")
     assert len(lines) == 24
     assert {seat.bot for line in lines for seat in line.seats} == {"stay", "random", "calm", "wild", "mine"}
@@ -142,13 +142,15 @@ def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_ladder_goes_on_with_new_blocks(tmp_path: Path) -> None:
-    ladder = ladder_of(tmp_path)
+    ladder, notes = ladder_of(tmp_path), list[str]()
+    ladder.note = notes.append  # type: ignore[assignment, method-assign]
 
     def finished() -> None:
         if len(ladder.lines) == 6:
             ladder.stop.soon = True
 
     ladder.play(finished)
+    assert re.fullmatch(r"4 games, \d+ a minute; .*", notes[0]), "a line per block"
     before = [line.key for line in ladder.lines]
     later = ladder_of(tmp_path, len(before) + 4)
     later.play()

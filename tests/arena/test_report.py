@@ -145,7 +145,8 @@ def test_the_match_is_described_in_words() -> None:
     games = [replace(line, format="ab") for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))]
     page = report(NONE, summarise(games, "ab", planned=40), games, bots="ab")
     assert "a is stronger than b" in page
-    assert "difference of a to b, 40 blocks" in page
+    assert "points in 40 blocks" in page
+    assert "test of +20 points, not +0, alpha 0.05, beta 0.05" in page
 
 
 # ---- Gold over time, and files ----

@@ -8,6 +8,8 @@ counts for nobody.
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -69,13 +71,14 @@ class Dispatcher:
     """Plays games with the players that `factory` makes. At most `slots` games run at a time.
 
     If `slots` is a function, the number that it returns may change during the tournament. If something fails, the dispatcher
-    calls `notify` with a line of text for people.
+    calls `notify` with a line of text for people. If `stop` is requested, the running games may take `patience` seconds.
     """
 
     factory: Callable[[], GamePlayers]
     slots: int | Callable[[], int]
     notify: Callable[[str], None] = lambda text: None
     stop: Stop = field(default_factory=Stop)
+    patience: float = math.inf
     _lost: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _given_up: list[PlayedGame] = field(default_factory=list)
@@ -92,14 +95,15 @@ class Dispatcher:
         """
         remaining = iter(tasks)
         running: dict[Future[PlayedGame], GameTask] = {}
-        reported = False  # whether a line has said that games are still played
+        reported, latest = False, math.inf  # whether a line has said that games are still played, and until when
         try:
-            while not self.stop.now:
+            while not self.stop.now and time.monotonic() < latest:
                 if self.stop.soon:
                     _cancel_waiting(running)
                     if running and not reported:
-                        reported = True
-                        self.notify("finishing the games that are running; once more to stop at once")
+                        reported, latest = True, time.monotonic() + self.patience
+                        most = f" for at most {self.patience:g} s" if self.patience < math.inf else ""
+                        self.notify(f"finishing the games that are running{most}; once more to stop at once")
                 else:
                     self._submit(remaining, running)
                 if running:

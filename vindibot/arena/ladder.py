@@ -27,9 +27,10 @@ from sim.game import SEATS
 from sim.generator import derive_seed
 from vindibot.arena.dispatch import Dispatcher
 from vindibot.arena.games import LocalGames, load_games
+from vindibot.arena.report.live import GameRate
 from vindibot.arena.report.page import write_report
 from vindibot.arena.report.summary import Summary, rate_games, summarise
-from vindibot.arena.report.table import show
+from vindibot.arena.report.table import interval, show
 from vindibot.arena.results import GameLine, that_count
 from vindibot.arena.schedule import GameTask, Schedule, read_map_set
 from vindibot.arena.seats.entrants import Entrant, entrant_of, read_entrants
@@ -42,6 +43,7 @@ from vindibot.base.console import say, terminal
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.interrupts import Stop, stopping
 from vindibot.base.system import require_children
+from vindibot.base.text import counted
 from vindibot.base.writing import Output
 from vindibot.config.bots import forget_modules
 from vindibot.config.files import short
@@ -53,8 +55,8 @@ from vindibot.statistics.ratings import RESAMPLES, Rating
 
 #: Two rivals of a bot are drawn from this number of bots with the nearest ratings.
 NEAR = 6
-#: Seconds between two looks at the folder while there are too few bots.
-WAIT_SECONDS = 0.5
+#: Seconds between two looks at the folder while there are too few bots, and seconds for the running games after Ctrl-C.
+WAIT_SECONDS, LAST_SECONDS = 0.5, 2.0
 #: Least number of seconds between two versions of the page, and the part of the time that may be spent on the page.
 REFRESH_SECONDS, PAGE_SHARE = 30, 0.05
 #: A text in each table of strengths.
@@ -102,6 +104,7 @@ class Ladder:
         self.bots: dict[str, Entrant] = {}
         self._digests = {seat.bot: seat.digest for line in self.lines for seat in line.seats}
         self._broken: set[str] = set()  # the labels of bots that cannot be started
+        self._least_certain: Rating | None = None
         self._page_due = 0.0
         self._console = terminal()
 
@@ -122,6 +125,8 @@ class Ladder:
         output = None if table is None else Output(table, TABLE_MARK, "vindibot ladder", "--table names another file")
         if output is not None:
             output.check()
+        page = report_path(self.store.path)
+        self.note(f"the page, which the browser loads again every {REFRESH_SECONDS} s: {page.resolve().as_uri()}")
         with log.configured(self.settings.log.level, self.settings.log.file, self._console):
             with interrupts.saying("interrupted: the finished games are saved; the same command goes on with them"):
                 load_games(self._rungs)
@@ -134,8 +139,7 @@ class Ladder:
                 output.write(f"{TABLE_MARK}\n{tomli_w.dumps(self.table())}")
         if self.error:
             raise VindibotError(self.error)
-        path = self.store.path
-        self.note(f"{len(self.lines)} games are saved in {short(path)}; the page: {short(report_path(path))}")
+        self.note(f"saved: {counted(len(self.lines), 'game')} in {short(self.store.path)}; the page: {short(page)}")
         return interrupts.INTERRUPTED if self.stop.soon else 0
 
     def play(self, finished: Callable[[], None] = lambda: None) -> None:
@@ -164,19 +168,30 @@ class Ladder:
         """Play games of the present bots until `files` is no longer the content of the folder."""
         moved = {seat.bot for line in self.lines for seat in line.seats if seat.moves}
         starts, workers = StartWatch(self.bots.keys() - moved), self.settings.workers or cores()
-        games = partial(LocalGames, list(self.bots.values()), workers)
-        for played in Dispatcher(games, workers, notify=self.note, stop=self.stop).run(self._tasks(files)):
+        games, rate, done = partial(LocalGames, list(self.bots.values()), workers), GameRate(), Counter[int]()
+        dispatcher = Dispatcher(games, workers, notify=self.note, stop=self.stop, patience=LAST_SECONDS)
+        for played in dispatcher.run(self._tasks(files)):
             self.store.append(played)
             self.lines.append(played.line)
+            rate.tick()
+            done[played.line.block] += 1
+            if done[played.line.block] == played.line.games:
+                self.note(f"{counted(len(self.lines), 'game')}, {rate.per_minute():.0f} a minute; {self._certainty()}")
             if (bot := starts.failing(played.line)) is not None:
                 self.note(f"left out: {starts.words(bot, played.line)}")
                 self._broken.add(bot)
                 self.bots.pop(bot, None)
             if (began := time.monotonic()) >= self._page_due:
                 self.write_page(0, REFRESH_SECONDS)
-                self.note(f"{len(self.lines)} games")
                 self._page_due = max(began + REFRESH_SECONDS, began + (time.monotonic() - began) / PAGE_SHARE)
             finished()
+
+    def _certainty(self) -> str:
+        """Return in words which bot has the widest interval."""
+        rating = self._least_certain
+        if rating is None or rating.low is None:
+            return "no bot has an interval yet"
+        return f"the least certain bot is {rating.bot}, 95 %: {interval(rating.low, rating.high)}"
 
     def _tasks(self, files: FolderFiles) -> Iterator[GameTask]:
         """Yield the games of one block after another, until `files` is no longer the content of the folder."""
@@ -185,7 +200,9 @@ class Ladder:
         while len(self.bots) >= SEATS and files == self.files():
             rng = np.random.default_rng(derive_seed(self._schedule.seed, "ladder", block) & (2**63 - 1))
             ratings = rate_games(self.lines, [*self.bots], anchor=self.settings.anchor_of(self.bots), resamples=0)
-            chosen = choose([rating for rating in ratings if rating.bot in self.bots], games, rng)
+            ratings = [rating for rating in ratings if rating.bot in self.bots]
+            self._least_certain = max(ratings, key=width)
+            chosen = choose(ratings, games, rng)
             schedule = replace(self._schedule, entrants=tuple(self.bots[bot] for bot in chosen))
             for task in schedule.block_tasks(block, logs_path(self.store.path)):
                 if begun >= self.most:

@@ -102,7 +102,7 @@ def report(
         columns=ALL_COLUMNS,
         interval_note=interval_note(summary),
         played=played,
-        match=match_lines(summary.match) if summary.match is not None else [],
+        match=match_lines(summary.match, parameters=True) if summary.match is not None else [],
         ratings=_ratings(summary, number),
         gold=_gold(played, number),
         records=records is not None,

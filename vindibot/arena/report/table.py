@@ -160,11 +160,6 @@ def llr_text(state: SprtState) -> str:
     return f"LLR {signed(state.llr)} in {bounds} after {counted(state.blocks, 'block')}"
 
 
-def evidence(state: SprtState) -> str:
-    """Return in one line why a test of two bots has its verdict."""
-    return f"{llr_text(state)}; {BY_MEAN}" if state.by_mean else llr_text(state)
-
-
 def verdict_line(a: str, b: str, state: SprtState) -> str:
     """Return the verdict of the test of two bots in words."""
     a, b = _name(a), _name(b)
@@ -184,29 +179,43 @@ def progress_lines(a: str, b: str, state: SprtState) -> list[str]:
     return [" · ".join([llr_text(state), *los]), *verdict]
 
 
-def match_lines(match: MatchSummary) -> list[str]:
-    """Return lines about a match of two bots: the verdict of the test with its figures, then the estimated difference."""
+def conclusion(match: MatchSummary) -> str:
+    """Return in words which bot of a match is stronger, or that nobody can tell yet."""
+    a, b, size, verdict = _name(match.a), _name(match.b), match.difference, match.state.verdict
+    if verdict == "repeated":
+        return f"nobody can tell whether {a} or {b} is stronger"
+    if size is not None and size.low > 0:
+        return f"{a} is stronger than {b}, 95 %: {interval(size.low, size.high)} points"
+    if size is not None and size.high < 0:
+        return f"{b} is stronger than {a}, 95 %: {interval(-size.high, -size.low)} points"
+    if size is None and verdict in ("H0", "H1"):
+        return f"{a} is {'stronger' if verdict == 'H1' else 'not stronger'} than {b}"
+    return f"nobody can tell yet whether {a} or {b} is stronger"
+
+
+def match_lines(match: MatchSummary, *, parameters: bool = False) -> list[str]:
+    """Return lines about a match of two bots: which bot is stronger, the estimated difference, and the verdict of the test.
+
+    With `parameters`, there is also a line with the parameters of the test.
+    """
     state, sprt, size = match.state, match.settings, match.difference
-    lines = [
-        verdict_line(match.a, match.b, state),
-        f"  {points(sprt.elo1)} points rather than {points(sprt.elo0)}, alpha {sprt.alpha:g}, beta {sprt.beta:g}",
-        f"  {llr_text(state)}",
-    ]
-    if state.by_mean:
-        lines.append(f"  {BY_MEAN}")
+    lines = [conclusion(match)]
     if size is None:
-        return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
-    score = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
-    normalised = []
+        lines.append(f"  the difference is not estimated: {_why_no_size(match)}")
+    else:
+        ends = f"{percent(size.score_low, 1)} .. {percent(size.score_high, 1)}"
+        lines += [
+            f"  {points(size.elo)} points in {size.blocks} blocks, 95 % {interval(size.low, size.high)}",
+            f"  score {percent(size.score, 1)}, 95 % {ends}",
+            f"  (the share of pairs of rivals in which {_name(match.a)} has more gold)",
+        ]
     if (difference := match.normalised) is not None:
         ends = f"{signed(difference.low)} .. {signed(difference.high)}"
-        normalised = [f"  {signed(difference.value)} standard deviations of a block's score, 95 % {ends}"]
-    return [
-        *lines,
-        f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",
-        f"  95 % {interval(size.low, size.high)}; score {percent(size.score, 1)}, 95 % {score}",
-        *normalised,
-    ]
+        lines.append(f"  {signed(difference.value)} standard deviations of a block's score, 95 % {ends}")
+    lines += [verdict_line(match.a, match.b, state), f"  {llr_text(state)}", *[f"  {BY_MEAN}"] * state.by_mean]
+    if parameters:
+        lines.append(f"  test of {points(sprt.elo1)} points, not {points(sprt.elo0)}, alpha {sprt.alpha:g}, beta {sprt.beta:g}")
+    return lines
 
 
 def _name(bot: str) -> str:

@@ -100,7 +100,7 @@ class StdioSeat(Seat):
     def _late(self) -> Forfeit:
         if self._answered:
             return Forfeit(Reason.TIMEOUT, f"no answer in {self._limits.move_ms} ms")
-        return Forfeit(Reason.STALL, f"no first answer in {self._limits.start_s:g} s")
+        return Forfeit(Reason.STALL, f"no answer within {self._limits.start_s:g} s on its first turn")
 
     def _discard_output(self) -> None:
         """Discard all output of the program since its last answer. Raises `Forfeit` if it is more than `FLOOD_BYTES`."""
