@@ -49,7 +49,7 @@ def test_a_program_that_does_not_answer_fails_at_the_start() -> None:
     run = check(line_bot("silent"), "--start-s", "0.5", "--move-ms", "200")
     assert run.exit_code == 1
     assert findings(run) == {"start": "FAILS"}, "the other checks are left out"
-    assert "stall: no first answer in 0.5 s before its first move, in a map of 10 x 10, as hero 1" in run.output
+    assert "stall: no answer within 0.5 s on its first turn before its first move, in a map of 10 x 10, as hero 1" in run.output
     assert "flush the output" in run.output
     assert run.output.splitlines()[-1] == "line_bot fails 1 of 1 check"
 
@@ -111,8 +111,8 @@ def test_the_programs_of_the_examples_pass(bot: str, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("mode", "failed", "words"),
     [
-        ("no flush", "start", "stall: no first answer"),
-        ("no line end", "start", "stall: no first answer"),
+        ("no flush", "start", "stall: no answer within"),
+        ("no line end", "start", "stall: no answer within"),
         ("misspells", "start", "illegal: answered 'UP'"),
         ("explains first", "start", "illegal: answered 'hero at"),
         ("explains later", "start", "it wrote output that belongs to no turn: 'I wait'"),

@@ -152,7 +152,7 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
     assert len(found) == 2
 
 
-def test_running_games_end_when_patience_is_over() -> None:
+def test_running_games_end_when_the_time_is_over() -> None:
     stop, ended = Stop(), threading.Event()
 
     class Endless(AtOnce):
@@ -164,7 +164,7 @@ def test_running_games_end_when_patience_is_over() -> None:
         def kill(self) -> None:
             ended.set()
 
-    assert list(Dispatcher(lambda: Endless(fake), 1, stop=stop, patience=0.0).run(tasks())) == []
+    assert list(Dispatcher(lambda: Endless(fake), 1, stop=stop, last_seconds=0.0).run(tasks())) == []
     assert ended.is_set()
 
 

@@ -71,14 +71,14 @@ class Dispatcher:
     """Plays games with the players that `factory` makes. At most `slots` games run at a time.
 
     If `slots` is a function, the number that it returns may change during the tournament. If something fails, the dispatcher
-    calls `notify` with a line of text for people. If `stop` is requested, the running games may take `patience` seconds.
+    calls `notify` with a line of text for people. If `stop` is requested, the running games may take `last_seconds` seconds.
     """
 
     factory: Callable[[], GamePlayers]
     slots: int | Callable[[], int]
     notify: Callable[[str], None] = lambda text: None
     stop: Stop = field(default_factory=Stop)
-    patience: float = math.inf
+    last_seconds: float = math.inf
     _lost: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _given_up: list[PlayedGame] = field(default_factory=list)
@@ -101,8 +101,8 @@ class Dispatcher:
                 if self.stop.soon:
                     _cancel_waiting(running)
                     if running and not reported:
-                        reported, latest = True, time.monotonic() + self.patience
-                        most = f" for at most {self.patience:g} s" if self.patience < math.inf else ""
+                        reported, latest = True, time.monotonic() + self.last_seconds
+                        most = f" for at most {self.last_seconds:g} s" if self.last_seconds < math.inf else ""
                         self.notify(f"finishing the games that are running{most}; once more to stop at once")
                 else:
                     self._submit(remaining, running)

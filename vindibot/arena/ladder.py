@@ -169,7 +169,7 @@ class Ladder:
         moved = {seat.bot for line in self.lines for seat in line.seats if seat.moves}
         starts, workers = StartWatch(self.bots.keys() - moved), self.settings.workers or cores()
         games, rate, done = partial(LocalGames, list(self.bots.values()), workers), GameRate(), Counter[int]()
-        dispatcher = Dispatcher(games, workers, notify=self.note, stop=self.stop, patience=LAST_SECONDS)
+        dispatcher = Dispatcher(games, workers, notify=self.note, stop=self.stop, last_seconds=LAST_SECONDS)
         for played in dispatcher.run(self._tasks(files)):
             self.store.append(played)
             self.lines.append(played.line)
