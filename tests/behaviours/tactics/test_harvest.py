@@ -45,6 +45,18 @@ def test_it_takes_mines_and_ends_at_a_tavern() -> None:
     assert found.first_steps == (EAST,)
 
 
+def test_life_pays_for_the_mines() -> None:
+    board = """
+        |@1$-$-  |
+        |        |
+        |      []|
+    """
+    # 21 with the day's thirst for a mine, and more than 20 before the next.
+    assert [len(route(board, life).mines) for life in (20, 21, 44, 45)] == [0, 1, 1, 2]
+    assert route(board, 20).ends_at_tavern
+    assert set(route(board, 20).first_steps) == {SOUTH}
+
+
 def test_blocked_squares_and_enemies_are_walked_around() -> None:
     board = """
         |@1@2    |
