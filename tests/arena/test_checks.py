@@ -49,7 +49,7 @@ def test_a_program_that_does_not_answer_fails_at_the_start() -> None:
     run = check(line_bot("silent"), "--start-s", "0.5", "--move-ms", "200")
     assert run.exit_code == 1
     assert findings(run) == {"start": "FAILS"}, "the other checks are left out"
-    assert "stall: no answer within 0.5 s on its first turn before its first move, in a map of 10 x 10, as hero 1" in run.output
+    assert "stall: no answer within 0.5 s on its first turn, in a game on a 10 x 10 map, as hero 1" in run.output
     assert "flush the output" in run.output
     assert run.output.splitlines()[-1] == "line_bot fails 1 of 1 check"
 
@@ -118,7 +118,7 @@ def test_the_programs_of_the_examples_pass(bot: str, tmp_path: Path, monkeypatch
         ("explains later", "start", "it wrote output that belongs to no turn: 'I wait'"),
         ("thinks long", "start", "timeout: no answer in 1000 ms on turn 8, after 2 moves"),
         ("always the first", "seats", "I am hero 0"),
-        ("small maps", "sizes", "in a map of 22 x 22, as hero 1"),
+        ("small maps", "sizes", "in a game on a 22 x 22 map, as hero 1"),
         ("begins at home", "middle", "in a game that begins on turn 600, as hero 1"),
         ("needs a mine", "middle", "in a game in which all mines belong to hero 1"),
     ],

@@ -86,7 +86,7 @@ class CheckResult:
 
 
 def _case(size: int, rounds: int, me: int = 0) -> Case:
-    return Case(f"a map of {size} x {size}, as hero {me + 1}", generate(SEED, size).new_game(SEATS * rounds), me)
+    return Case(f"a game on a {size} x {size} map, as hero {me + 1}", generate(SEED, size).new_game(SEATS * rounds), me)
 
 
 def _middle(rounds: int) -> Iterator[Case]:
@@ -187,8 +187,10 @@ def _problem(own: SeatRun, case: Case) -> str:
         return ""
     start = int(case.first["turn"].item(0))
     turn = start + (case.me - start) % SEATS + SEATS * moves
-    when = f"on turn {turn}, after {counted(moves, 'move')}" if moves else "before its first move"
-    return printable(f"{outcome.reason}: {outcome.message}" if outcome.message else str(outcome.reason)) + f" {when}"
+    when = f" on turn {turn}, after {counted(moves, 'move')}" if moves else " before its first move"
+    if not moves and outcome.reason is Reason.STALL:  # its message says so
+        when = ""
+    return printable(f"{outcome.reason}: {outcome.message}" if outcome.message else str(outcome.reason)) + when
 
 
 def _advice(outcome: Outcome, entrant: Entrant) -> str:

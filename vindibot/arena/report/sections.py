@@ -24,5 +24,5 @@ class ReportPart:
 def write_sections(path: Path, command: str, title: str, parts: Sequence[ReportPart]) -> None:
     """Write the report of a command. Raises `UsageError` if `path` is a file that is no report of this command."""
     mark = f'<meta name="generator" content="{command}">'
-    page = render("arena.report/sections.html", title=title, mark=mark, parts=parts)
+    page = render("arena.report/sections.html", title=title, mark=mark, parts=parts, refresh=0)
     Output(path, mark, command, "move it away").write(page)
