@@ -110,7 +110,7 @@ async def test_no_turn_is_lost_when_processes_die(tmp_path: Path) -> None:
                 said, killed = await session(folder, proxy.url, server.register("seed"), games, rng)
                 spoiled += proxy.spoiled
             kills += killed
-            assert len(re.findall(r"^game \d+: finished", said, re.MULTILINE)) == games, said
+            assert len(re.findall(r"^game \d+(?: of \d+)?: finished", said, re.MULTILINE)) == games, said
             for path in recordings(folder):
                 recording = read_recording(path)
                 turns = [turn.turn for turn in recording.turns]
