@@ -277,7 +277,7 @@ def best_bot(client: httpx.Client) -> str:
 async def shoot_server(browser: Browser, folder: Path, target: Path) -> None:
     keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
     (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
-    run(folder, "vindibot league new spring class.csv --rounds 60 --seatings 6 --maps m1,m2,m3,m4,m5,m6 --start now")
+    run(folder, "vindibot league new spring class.csv --rounds 300 --seatings 6 --maps m1,m2,m3,m4,m5,m6 --start now")
     with server(folder, "", keys) as client:
         wait_until(lambda: client.get("/leagues/spring/standings.json").json()["played"] >= len(LEAGUE))
         wait_until(lambda: int(re.findall(r"(\d+) rated game", client.get(f"/ai/{best_bot(client)}").text)[0]) >= RATED)
