@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from pebble.pool.channel import WorkerChannel
 
 from tests.support.paths import TOP
 from tests.support.waiting import is_alive, until
+from vindibot.engine import forkserver
 from vindibot.engine.jobs import JobEndedError, JobError, JobPool
 
 WAIT = 60.0
@@ -144,3 +146,20 @@ async def test_long_name_of_the_temporary_folder_is_a_clear_error(tmp_path: Path
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=variables, stderr=asyncio.subprocess.PIPE)
     _, printed = await process.communicate()
     assert re.search(rb"VindibotError: the fork server cannot be started in .*t{120} \(TMPDIR\): AF_UNIX path too long", printed)
+
+
+def test_processes_started_by_several_threads_leave_the_environment_as_it_was() -> None:
+    before = dict(os.environ)
+
+    def start_processes() -> None:
+        for _ in range(10):
+            process = forkserver.CONTEXT.Process(target=square, args=(2,))
+            process.start()
+            process.join()
+
+    threads = [threading.Thread(target=start_processes) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert dict(os.environ) == before

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,29 +38,30 @@ _TOP = Path(os.path.abspath(__file__)).parents[2]  # noqa: PTH100  # `resolve` w
 
 
 class Process(ForkServerProcess):
-    """A process that the fork server forks. If the server does not run, it is started first."""
+    """A process that the fork server forks."""
 
     def start(self) -> None:
-        """Start the process. If somebody has just killed the server, it may still seem to run, so try again."""
-        for pause in (*PAUSES, None):
-            start()
+        """Start the process. If somebody has just killed the server, it may still seem to run: then start another one."""
+        for pause in PAUSES:
             try:
-                super().start()
+                return super().start()
             except (ConnectionError, EOFError):
-                if pause is None:
-                    raise
                 time.sleep(pause)
-            else:
-                return
+                start()
+        return super().start()
 
 
 class Context(ForkServerContext):
-    """The context of `multiprocessing` whose processes the fork server forks."""
+    """The context of `multiprocessing` whose processes the fork server forks. The first process starts the server."""
 
-    Process = Process
+    def Process(self, *args: Any, **options: Any) -> Process:  # type: ignore[override]  # noqa: N802
+        """Return a process that has not started yet. For the arguments see `multiprocessing.Process`."""
+        start()
+        return Process(*args, **options)
 
 
 CONTEXT = Context()
+_LOCK = threading.Lock()
 
 
 def context() -> BaseContext:
@@ -69,6 +71,11 @@ def context() -> BaseContext:
 
 def start(modules: Iterable[str] = ()) -> None:
     """Start the fork server unless it runs. It imports `modules` of this project and loads all kernels, beside this process."""
+    with _LOCK:  # several threads may start processes, and all see the same environment
+        _start(modules)
+
+
+def _start(modules: Iterable[str]) -> None:
     CONTEXT.set_forkserver_preload([__name__])
     with _environment(
         {**_on_path(), "PYTHONWARNINGS": "ignore"}
