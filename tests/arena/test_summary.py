@@ -127,7 +127,7 @@ def test_the_size_is_estimated_only_from_a_fixed_number_of_blocks() -> None:
     whole = summarise(games, "ab", planned=60)
     assert whole.match is not None
     assert whole.match.difference is not None
-    assert "difference of a to b, 60 blocks" in shown(whole)
+    assert "points in 60 blocks" in shown(whole)
     assert re.search(r"\+0\.\d\d standard deviations of a block's score, 95 % \+0\.\d\d \.\. \+[01]\.\d\d", shown(whole))
     for summary in (
         summarise(games, "ab", planned=61),

@@ -65,6 +65,7 @@ class JobPool:
             with self._lock:
                 if not (self._ended or self._pool.active):
                     self._pool.stop()
+                    self._pool.join()
                     self._pool = self._new_pool()
                 job = self._pool.schedule(_run, (function, argument), timeout=seconds)
         except (OSError, RuntimeError) as problem:
