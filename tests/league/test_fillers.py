@@ -26,12 +26,12 @@ async def fillers(
 ) -> AsyncIterator[list[asyncio.Task[int]]]:
     """Let clients be fillers: for each name, `count` clients, which come name by name. Yield the tasks in which they play."""
     tasks = []
-    for name in names:
+    for index, name in enumerate(names):
         for _ in range(count):
             filler = Bot(bot.server, bot.server.register(name), bot.client)
             user = bot.server.lobby.users.find(filler.key)
             assert user is not None
-            director.add_filler(user)
+            director.add_filler(user, index)
             tasks.append(asyncio.create_task(play_until_over(filler)))
             await until(lambda: len(director.fillers.claims) == len(tasks))
     try:
@@ -59,7 +59,7 @@ async def test_fillers_play_the_free_heroes(tmp_path: Path) -> None:
 async def test_the_named_bots_play_in_turn(tmp_path: Path) -> None:
     names = ("seed", "miner", "hunter")
     wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner", "sparring/hunter"), "seatings": 3, "parallel": 1}
-    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 1, names * 2):
+    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 2, names):
         assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [3, 3]
         ids = [fixture.result.game_id for fixture in director.league.fixtures if fixture.result is not None]
         fill = [sorted(set(await names_of(bots[0], game_id)) - {"ann", "bob"}) for game_id in ids]

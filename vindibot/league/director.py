@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 import structlog
 
@@ -80,7 +81,8 @@ class Director:
         self._bots = [Presence(2 if league.settings.table == "duel" else 1) for _ in league.names]
         self._clock_day = 0  # the match day for which the clock of absence runs
         self._by_user: dict[str, int] = {}
-        self._fillers: set[str] = set()  # the ids of their users
+        self._fillers: dict[str, int] = {}  # the index of each filler's bot in the setting `fillers`, by its user's id
+        self._fillers_used = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_check: asyncio.Handle | None = None
         self._saving: asyncio.Task[None] | None = None
@@ -132,9 +134,9 @@ class Director:
         """Return the index of a user's bot in the league, or None. A user is known once its bot has joined."""
         return self._by_user.get(user.id)
 
-    def add_filler(self, user: User) -> None:
-        """Let the clients of this user be fillers."""
-        self._fillers.add(user.id)
+    def add_filler(self, user: User, bot: int) -> None:
+        """Let the clients of this user be fillers. `bot` is the index of the user's bot in the setting `fillers`."""
+        self._fillers[user.id] = bot
 
     def _presence(self, user: User) -> Presence | None:
         """Return the presence of a user's bot or of the fillers, None for a user that is not of this league."""
@@ -287,7 +289,7 @@ class Director:
             len(self.running) < self.league.settings.parallel
             and id(fixture) not in self.running
             and all(len(self._bots[n].claims) >= fixture.heroes_of(n) for n in fixture.entrants if n not in absent)
-            and (len(self.fillers.claims) >= needed or not self._fillers_expected())
+            and (len(self._fillers_in_turn(needed)) == needed or not self._fillers_expected())
         )
 
     def _fillers_expected(self) -> bool:
@@ -295,10 +297,22 @@ class Director:
         quiet = self._loop.time() - self.fillers.last_seen
         return bool(self._fillers) and (self.fillers.playing > 0 or quiet < FILLER_SECONDS)
 
+    def _fillers_in_turn(self, number: int) -> list[Claim]:
+        """Return waiting clients of the next `number` bots of the setting `fillers`. Leave out bots of which no client waits."""
+        clients: list[Claim] = []
+        for turn in range(self._fillers_used, self._fillers_used + number):
+            bot = turn % max(len(self.league.settings.fillers), 1)
+            waiting = (claim for claim in self.fillers.claims if self._fillers[claim.user.id] == bot and claim not in clients)
+            clients += islice(waiting, 1)
+        return clients
+
     def _begin(self, fixture: Fixture, absent: Sequence[int] = ()) -> None:
         """Begin a game. Fillers take the free seats and those of the entrants in `absent`, random bots if fillers are missing."""
         settings = self.league.settings
         owners = [self.fillers if n is None or n in absent else self._bots[n] for n in fixture.seats]
+        in_turn = self._fillers_in_turn(owners.count(self.fillers))
+        self.fillers.claims.sort(key=lambda claim: claim not in in_turn)
+        self._fillers_used += owners.count(self.fillers)
         seats = [owner.claims.pop(0) if owner.claims else None for owner in owners]
         claims = [claim for claim in seats if claim is not None]
         try:

@@ -226,7 +226,7 @@ async def _play(server: GameServer, director: Director, bots: Sequence[Bot], num
     key = SecretStr(await asyncio.to_thread(server.register, bot.name))
     log.add_secret(key)
     user = await server.lobby.user(key.get_secret_value())
-    director.add_filler(user)
+    director.add_filler(user, number % len(bots))
     client = ClientSettings(server=server.url, key=key, mode="arena", move_timeout=MOVE_SECONDS)
     async with contextlib.AsyncExitStack() as stack:
         its_voters = await start_voters(stack, bot, pool, workers=1)

@@ -227,7 +227,7 @@ def _why_no_size(match: MatchSummary) -> str:
     if match.complete:
         return f"it takes at least {MIN_BLOCKS} blocks"
     if match.settings.stop:
-        return "a match that stops at a verdict exaggerates it"
+        return "a stop at a verdict exaggerates it"
     return "some of the blocks are missing"
 
 
