@@ -267,10 +267,18 @@ def test_days_of_a_swiss_league_are_days(tmp_path: Path) -> None:
     assert "opponents_beaten,opponents_drawn,opponents_lost_to" in run("league", "standings", file, "--format", "csv").output
 
 
-def test_a_start_has_its_zone_and_its_distance(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("zone", "code", "says"),
+    [
+        ("CET-1CEST", 0, r"begin at (\d{4}-\d\d-\d\d )?14:30 \w+, (now|in( \d+ h)?( \d+ min)?); to begin earlier"),
+        ("Europe/Berln", 2, "TZ names an unknown one: 'Europe/Berln'"),
+    ],
+)
+def test_a_start_has_its_zone_and_its_distance(tmp_path: Path, zone: str, code: int, says: str) -> None:
     (tmp_path / "class.csv").write_text(BARE)
-    result = run("league", "new", "spring", tmp_path / "class.csv", "--folder", tmp_path, "--start", "14:30")
-    says = r"begin at (\d{4}-\d\d-\d\d )?14:30 \w+, (now|in( \d+ h)?( \d+ min)?); to begin earlier"
+    words = ("league", "new", "spring", tmp_path / "class.csv", "--folder", tmp_path, "--start", "14:30")
+    result = run(*words, environ={"TZ": zone})
+    assert result.exit_code == code
     assert re.search(says, " ".join(result.output.split()))
 
 

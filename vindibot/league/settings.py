@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shlex
 from contextlib import suppress
 from datetime import datetime, time, timedelta
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import ConfigDict, Field, field_validator
 
@@ -123,6 +125,8 @@ class LeagueSettings(Settings):
         now = datetime.now().astimezone()
         if isinstance(value, str):
             value = now if value.strip().lower() == "now" else _parse(value.strip())
+        if isinstance(value, time | datetime) and value.tzinfo is None and (unknown := _unknown_zone()):
+            raise ValueError(f"is in the time zone of this machine, but the variable TZ names an unknown one: {unknown!r:.60}")
         if isinstance(value, time):
             today, tomorrow = (datetime.combine(day, value).astimezone(value.tzinfo) for day in (now, now + timedelta(days=1)))
             value = today if today >= now else tomorrow
@@ -135,6 +139,8 @@ class LeagueSettings(Settings):
 _START = 'a time (14:30), a date and a time (2030-05-31 14:30), or "now"'
 #: A part of the name of a bot that comes with vindibot.
 _BOT = re.compile(r"[a-z0-9][a-z0-9-]*")
+#: The beginning of a time zone that needs no database, such as ``CET-1CEST,M3.5.0,M10.5.0/3``.
+_POSIX_ZONE = re.compile(r"(<[\w+-]+>|[A-Za-z]{3,})[+-]?\d")
 
 
 def _parse(text: str) -> datetime | time:
@@ -143,6 +149,15 @@ def _parse(text: str) -> datetime | time:
         if ":" in text:
             return datetime.fromisoformat(text) if len(text) > len("14:30") else time.fromisoformat(text.zfill(len("14:30")))
     raise ValueError(f"must be {_START}, not {text!r:.60}")
+
+
+def _unknown_zone() -> str:
+    """Return the time zone in the variable TZ if this machine does not know it, else "". The system then takes UTC for it."""
+    zone = os.environ.get("TZ", "").removeprefix(":")
+    try:
+        return "" if not zone or Path(zone).is_absolute() or _POSIX_ZONE.match(zone) or ZoneInfo(zone) else zone
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return zone
 
 
 def start_text(start: datetime) -> str:
