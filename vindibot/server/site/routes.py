@@ -340,13 +340,13 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
     @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
         """Register a bot and show its key. No other page shows the key. Parameter: name (3 to 20 characters)."""
-        given = (await read_parameters(request)).get("name", "")
+        name = (await read_parameters(request)).get("name", "")
         try:
-            key = await lobby.sign_up(given, client_address(request))
+            key = await lobby.sign_up(name, client_address(request))
         except RegistrationError as error:
-            return html("register.html", 400, message=error.message, given=given)
+            return html("register.html", 400, message=error.message, given=name)
         except Refusal as refusal:
             later = {"Retry-After": str(refusal.retry_after)}
-            return html("register.html", refusal.status, later, message=refusal.text, given=given)
+            return html("register.html", refusal.status, later, message=refusal.text, given=name)
         headers = {"Cache-Control": "no-store"}
-        return html("registered.html", headers=headers, given=given, key=key)
+        return html("registered.html", headers=headers, given=name, key=key)

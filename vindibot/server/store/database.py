@@ -266,9 +266,9 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     """
     name = short(path) if path is not None else ""
     if path is not None and 0 < path.stat().st_size <= CHECKED_BYTES:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise UsageError(f"{name}: the database is damaged ({found}); {_RESTORE}")
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise UsageError(f"{name}: the database is damaged ({verdict}); {_RESTORE}")
     layout: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
