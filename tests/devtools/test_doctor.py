@@ -60,7 +60,7 @@ async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     assert "RuntimeError: no idea" in found["trait raises"].words
     assert found["trait sleeps"].level == "broken"
     assert "late in" in found["trait sleeps"].words
-    assert "generator" in found["trait sleeps"].advice
+    assert "yield a first answer at once" in found["trait sleeps"].advice
     assert found["trait stay"].level == "ok"
 
 
