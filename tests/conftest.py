@@ -26,8 +26,8 @@ REQUIRED = "TESTS_REQUIRE_BROWSER"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# An example may take as long as it takes: the machine may be busy with other things.
-settings.register_profile("unhurried", deadline=None)
+# An example may take as long as it takes: the machine may be busy with other things. Each run has the same examples.
+settings.register_profile("unhurried", deadline=None, derandomize=True)
 settings.load_profile("unhurried")
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from sim.maps import named_map
 from sim.rules import step
@@ -304,6 +304,7 @@ def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), finite, finite, finite), max_size=5))
+@example([("nearly 0", 0.0, 5e-324, 0.0)])
 def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, float]]) -> None:
     drawn = [
         Range(label, index, middle, (low, high), (low, high), label) for index, (label, low, middle, high) in enumerate(rows)

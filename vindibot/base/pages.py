@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, ROW, TOP, BOTTOM, RIGHT = 460, 230, 26, 10, 40, 14
 #: Approximate number of numbers on a scale, and the free space at each end, as a share of the range of the values.
 TICKS, ROOM = 5, 0.04
+#: Smallest difference between the ends of a scale.
+LEAST = 1e-9
 #: Number of colours that readers can tell apart. All further bots share the class ``rest``.
 COLOURS = 8
 #: Largest number of characters of a label. The rest is cut off.
@@ -184,7 +186,7 @@ def tick_label(value: float) -> str:
 def _span(values: Sequence[float]) -> tuple[float, float]:
     """Return the ends (low, high) of a scale for these values, with free space at each end."""
     low, high = min(values), max(values)
-    if high <= low:
+    if high - low < LEAST:
         low, high = low - 1, high + 1
     return low - (high - low) * ROOM, high + (high - low) * ROOM
 
