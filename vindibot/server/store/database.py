@@ -103,8 +103,9 @@ class Database:
         with self._clear_errors(), ExitStack() as opened:
             if self.path is not None:
                 opened.callback(_locked(self.path).close)
+            file = self.path or ":memory:"
             self._connection = connection = opened.enter_context(
-                closing(sqlite3.connect(self.path or ":memory:", locked_seconds, isolation_level=None, check_same_thread=False))
+                closing(sqlite3.connect(file, timeout=locked_seconds, isolation_level=None, check_same_thread=False))
             )
             _prepare(connection, self.path)
             self.secret = _secret_of(connection, self.path)
