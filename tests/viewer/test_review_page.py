@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from sim.game import DIRECTIONS
-from tests.support.browser import DESKTOP, PHONE, until, visiting
+from tests.support.browser import PHONE, until, visiting
 from tests.support.reviewed import BAD, SAMPLE, TURNS, WORST, heroes_after
 from vindibot.games.files.review import Losses
 from vindibot.viewer.replay import replay_file
@@ -20,20 +18,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return replay_file(SAMPLE, tmp_path_factory.mktemp("page") / "game.html").as_uri()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def visit(browser: Any, address: str) -> AsyncIterator[Any]:
-    async with visiting(browser, address, size=DESKTOP) as page:
-        yield page
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def page(visit: Any, address: str) -> Any:
-    """The page, newly opened."""
-    await visit.goto("about:blank")  # with its address alone, the page would only change the turn
-    await visit.goto(address)
-    return visit
 
 
 async def turn_of(page: Any) -> int:

@@ -88,7 +88,7 @@ class PersonMove(_PageRequest):
 
 
 class GameChoice(_PageRequest):
-    """The choice of a game, whoever plays it.
+    """The choice of a game, for one person or several.
 
     `map` and `bots` are ids of offers (`vindibot.challenge.offers`). `bots` are the bots of the heroes without a person, in
     order; without them, the offers decide. `size` and `map_seed` apply only to a random map: without `size`, it has a random
