@@ -24,6 +24,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 KEYS = ["ArrowUp", "ArrowDown", "ArrowRight", "ArrowLeft", "Space", ".", "d", "a", "ArrowUp", "ArrowDown"]
 WAYS = [1, 2, 3, 4, 0, 0, 3, 4, 1, 2]
+#: Counts how often the board is drawn in each frame; `most` is the largest number.
+COUNT = """() => {
+  const { board } = vindibotChallenge.shown.view, frame = board.frame.bind(board);
+  let now = 0;
+  window.most = 0;
+  board.frame = (scene) => { window.most = Math.max(window.most, ++now); frame(scene); };
+  const next = () => { now = 0; requestAnimationFrame(next); };
+  next();
+}"""
 
 
 @asynccontextmanager
@@ -67,10 +76,13 @@ async def fits(page: Any) -> bool:
 async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
         await play(page, NASTY, You_are="hero 3")
+        await our_turn(page, 1)
+        await page.evaluate(COUNT)
         for number, key in enumerate(KEYS, 1):
             await our_turn(page, number)
             await page.keyboard.press(key)
         await our_turn(page, 11)
+        assert await page.evaluate("window.most") == 1, "moves and plies are drawn once per frame"
         game = only_game(host)
         assert own_moves(game) == WAYS
         assert await page.locator(".heroes .name").all_inner_texts() == ["malvert", "seed", NASTY, "malvert"]

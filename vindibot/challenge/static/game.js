@@ -104,14 +104,14 @@ export class GameView {
   /** Show what is wrong with the connection, '' for nothing. */
   connected(trouble) {
     this.trouble = trouble;
-    this.show();
+    this.clock.redraw();
   }
 
   /** Note who plays and who is away, and the time that is left. `state` is the host's state. */
   update({ heroes, game }) {
     const away = heroes.map(({ person, here }) => person && !here);
     this.people = { ...game, away, at: performance.now() };
-    this.show();
+    this.clock.redraw();
   }
 
   // ---- The board and the texts ----

@@ -50,7 +50,7 @@ export class Seat {
       this.around.textContent = this._surroundings();
       if (this.queued !== null) this._send(this.queued);
     }
-    view.show();
+    view.clock.redraw();
   }
 
   /** Return our hero's life and gold, what happened since its last move, and what is beside it, in words. */
@@ -92,7 +92,7 @@ export class Seat {
     const { view } = this, { turn } = view;
     this.sent = turn;
     view.turn = view.until = this.queued = null;
-    view.show();
+    view.clock.redraw();
     this.send(DIRECTIONS[direction], turn, (lost) => view.connected(lost ? 'Connection lost, trying again' : ''))
       .catch((problem) => !problem.status && view.connected(problem.message)); // else the events show how it goes on
   }

@@ -84,7 +84,7 @@ export class Votes {
         const { turns, over } = await api.votes(this.token, this.known, signal);
         for (const turn of turns) this.turns[turn.hero].push(turn);
         this.known += turns.length;
-        if (turns.length) this.view.show();
+        if (turns.length) this.view.clock.redraw();
         if (over && !turns.length) break;
       } catch (problem) {
         if (problem.status || signal.aborted) break;

@@ -48,7 +48,7 @@ export class Clock {
       if (!this.grows) this.time = 0;
     }
     this.playing = true;
-    this._start();
+    this.redraw();
   }
 
   pause() {
@@ -103,16 +103,17 @@ export class Clock {
   settle() {
     this.grows = '';
     if (!this._moves()) this._arrive();
-    this._start();
+    this.redraw();
   }
 
   /** Note that the game has grown. */
   grown() {
     if (this.following && (this.last() - this.time > FAR || this.still)) this.time = this.last();
-    this._start();
+    this.redraw();
   }
 
-  _start() {
+  /** Draw the page in the next frame, once for all calls before it. */
+  redraw() {
     if (this._running) return;
     this._before = null;
     this._running = true;

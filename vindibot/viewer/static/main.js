@@ -520,15 +520,14 @@ class Page {
   _goAsked() {
     const { game, clock } = this;
     if (this.asked !== null) {
-      if (game.turns[game.last] < this.asked && game.live && !game.ending) return;
+      if (clock.grows && game.turns[game.last] < this.asked && !game.ending) return;
       const state = game.turns.findLastIndex((turn) => turn <= this.asked);
-      // the plies of a stored game may come later
-      if (game.turns[game.last] >= this.asked || game.ending) this.asked = null;
+      this.asked = null;
       this.leave();
       clock.halt(Math.max(0, state));
     }
-    if (this.asked === null && this.autoplay && !clock.following) clock.play();
-    if (this.asked === null) this.autoplay = false;
+    if (this.autoplay && !clock.following) clock.play();
+    this.autoplay = false;
   }
 
   _connected(connection, next) {
@@ -538,8 +537,9 @@ class Page {
       if (next && this.game.live && clock.following)
         setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
       clock.settle();
+      this._goAsked();
     }
-    this.show();
+    clock.redraw();
   }
 
   _grow(patches) {
