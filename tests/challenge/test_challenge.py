@@ -205,8 +205,6 @@ async def test_wrong_requests_are_refused(tmp_path: Path) -> None:
             assert refused.status_code == 400, wrong
             assert refused.json()["error"]
         assert not host._tasks
-        assert (await client.get("/challenge/files/..%2fhost.py")).status_code == 404
-        assert (await client.get("/challenge/files/nothing.js")).status_code == 404
 
 
 async def test_the_number_of_games_is_limited(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ async def test_four_bots_meet_in_the_arena_of_the_core() -> None:
         assert not [thread for thread in threading.enumerate() if thread.name.startswith(THREAD_NAME)]
 
 
-@pytest.mark.parametrize("path", ["/", "/ai", "/games", "/register", "/now-playing", "/leagues", "/viewer/main.js", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/", "/ai", "/games", "/register", "/now-playing", "/leagues", "/viewer/pages/game.js", "/nothing"]
+)
 async def test_the_core_has_no_pages(path: str) -> None:
     async with GameServer() as server, httpx.AsyncClient(base_url=server.url) as client:
         answer = await client.get(path)

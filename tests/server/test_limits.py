@@ -120,9 +120,9 @@ def test_an_address_of_ipv6_counts_with_its_network(host: str, key: str) -> None
     "path",
     [
         "/../../../../etc/passwd",
-        "/assets/../../../etc/passwd",
-        "/assets/..%2f..%2f..%2fetc%2fpasswd",
-        "/assets//etc/passwd",
+        "/viewer/../../../etc/passwd",
+        "/viewer/..%2f..%2f..%2fetc%2fpasswd",
+        "/viewer//etc/passwd",
         "/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
         "/records/../../etc/passwd",
         "/leagues/..%2f..%2fetc/standings.csv",

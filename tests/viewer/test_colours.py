@@ -16,7 +16,7 @@ COLOURS = set(re.findall(r"(--[\w-]+): ", COMMON.partition("\n}")[0]))
 
 def test_the_colours_are_defined_once() -> None:
     assert {"--paper", "--ink", "--dim", "--accent", "--good", "--bad"} <= COLOURS
-    assert static_files()["theme.css"].decode().startswith(COMMON)
+    assert static_files()["core/theme.css"].decode().startswith(COMMON)
     assert REPORT.startswith(COMMON)
     others = [
         path for path in (TOP / "vindibot").rglob("*") if path.suffix in (".css", ".html", ".js") and path.name != "common.css"
@@ -47,14 +47,14 @@ def test_borders_of_controls_and_curves_can_be_seen() -> None:
         for behind in ("--paper", "--panel"):
             for colour in (shown["--rim"], shown["--accent"], *(hero[line] for hero in HERO_COLOURS)):
                 assert contrast(colour, shown[behind]) >= 3, (theme, behind, colour)
-    css = static_files()["viewer.css"].decode() + static_files()["theme.css"].decode()
+    css = static_files()["pages/viewer.css"].decode() + static_files()["core/theme.css"].decode()
     for control in (r"\nbutton, select", r"\.overlays label", r"track", r"\.jump"):
         for style in re.findall(rf"{control} \{{([^}}]*)\}}", css):
             assert "var(--rim)" in style, (control, style)
 
 
 def test_pages_use_colours_that_are_defined() -> None:
-    for css in (REPORT, *(static_files(room)["style.css"].decode() + COMMON for room in ("server.site",))):
+    for css in (REPORT, static_files()["pages/site.css"].decode() + COMMON):
         used = set(re.findall(r"var\((--[\w-]+)", css))
         assert used <= set(re.findall(r"(--[\w-]+):", css)), used
 

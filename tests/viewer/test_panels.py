@@ -42,7 +42,7 @@ async def test_late_and_close_decisions_are_events(page: Any, bundle: dict[str, 
     """In this recording the search is late in each turn. The decision between 1.0 and 0.0 is not close."""
     assert await page.evaluate("vindibotPage.game.events.late.length") == len(bundle["why"]["turns"])
     assert await page.evaluate("vindibotPage.game.events.close.length") == 0
-    close = """(sums) => vindibotModules['decisions.js'].isClose(
+    close = """(sums) => vindibotModules['game/decisions.js'].isClose(
         { move: 0, sums, candidates: [0, 1, 2], votes: [], left_ms: 5 })"""
     answers = [await page.evaluate(close, sums) for sums in ([1, 0.96, 0], [1, 0.94, 0], [1, 1, 0], [1, 1, 1], [0, 0, -5])]
     assert answers == [True, False, True, False, True]
@@ -122,11 +122,11 @@ async def test_distances_are_those_of_the_kernels(page: Any, bundle: dict[str, A
         assert games[0]["status"] == RUNNING
         ways = []
         for hero in range(4):
-            found = await page.evaluate(f"[...vindibotModules['overlays.js'].distances(vindibotPage.game, {k}, {hero})]")
+            found = await page.evaluate(f"[...vindibotModules['board/overlays.js'].distances(vindibotPage.game, {k}, {hero})]")
             theirs = distances_from(games, 0, [int(games[0]["hero"][hero]["pos"])])[inner]
             assert found == np.where(theirs == FAR, -1, theirs).tolist()
             ways.append([4 * far + (hero - turn) % 4 if far >= 0 else 10**6 for far in found])
-        lands = await page.evaluate(f"[...vindibotModules['overlays.js'].territory(vindibotPage.game, {k})]")
+        lands = await page.evaluate(f"[...vindibotModules['board/overlays.js'].territory(vindibotPage.game, {k})]")
         soonest = np.min(ways, axis=0)
         assert lands == np.where(soonest == 10**6, -1, np.argmin(ways, axis=0)).tolist()
 

@@ -34,7 +34,7 @@ from vindibot.config.messages import dotted, explain
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.server.refusal import Refusal
 from vindibot.viewer.bundle import StateWriter, VotesWriter
-from vindibot.viewer.page import file_response, served_policy
+from vindibot.viewer.page import served_policy
 
 #: The path of the page.
 PATH = "/challenge"
@@ -106,14 +106,6 @@ def _add_page(app: FastAPI, people: int) -> None:
         """Return the page."""
         markup = render("challenge/page.html", people=people)
         return HTMLResponse(markup, headers=PAGE_HEADERS | {"Content-Security-Policy": served_policy()})
-
-    @app.get("/challenge/files/{name}")
-    async def file(request: Request, name: str) -> Response:
-        """Return a script or a style of the page."""
-        response = file_response(request, name, "challenge")
-        if response is None:
-            raise Refusal(404, "There is no such file")
-        return response
 
 
 def add_routes(app: FastAPI, host: Host) -> None:

@@ -145,7 +145,7 @@ class LiveViewer:
             Route("/game/{id}", self._game),
             Route("/plies/{id}", self._plies),
             Route("/recordings/{id}", self._recording),
-            Route("/viewer/{name}", self._file),
+            Route("/viewer/{name:path}", self._file),
         ]
         # Without this check, a page from another host could read our pages, if the host's name resolves to this machine.
         trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
+from posixpath import normpath
 from typing import Any
 
 from starlette.requests import Request
@@ -25,14 +26,13 @@ from starlette.responses import Response
 from sim.pictures import sprites
 from vindibot.base.pages import render
 
-#: The module that starts the page, and the style sheets. The pages of other packages also link ``theme.css``, so that all pages
-#: look alike.
-MAIN, THEME = "main.js", "theme.css"
-STYLES = THEME, "viewer.css"
+#: The module that starts the page, and the style sheets. All pages link the theme, so that they look alike.
+MAIN, THEME = "pages/game.js", "core/theme.css"
+STYLES = THEME, "pages/viewer.css"
 #: The module that is made from `sim.pictures.sprites`.
-SHAPES = "shapes.js"
+SHAPES = "board/shapes.js"
 #: An import of a module, and its exports: one by one, and in a list.
-_IMPORT = re.compile(r"^import \{([^}]*)\} from '\./([\w.]+)';$", re.MULTILINE)
+_IMPORT = re.compile(r"^import \{([^}]*)\} from '(\.[\w./]+)';$", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:class|const|function) (\w+)", re.MULTILINE)
 _EXPORTS = re.compile(r"^export \{ ([^}]*) \};$", re.MULTILINE)
 #: Media types by the suffix of a file.
@@ -42,17 +42,14 @@ MARK = '<meta name="generator" content="vindibot replay">'
 
 
 @cache
-def static_files(room: str = "viewer") -> dict[str, bytes]:
-    """Return the contents of the scripts and style sheets of a package of `vindibot`, by file name. They are read once per
+def static_files() -> dict[str, bytes]:
+    """Return the contents of the scripts and style sheets of all pages, by their path (``core/dom.js``). They are read once per
     process.
 
-    `room` is the name of the package, such as ``viewer``. The viewer's module ``shapes.js`` has the drawings of
-    `sim.pictures.sprites`, and its ``theme.css`` begins with the colours of all pages and reports.
+    The module `SHAPES` has the drawings of `sim.pictures.sprites`, and `THEME` begins with the colours of all pages and reports.
     """
-    static = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
-    contents = {file.name: file.read_bytes() for file in static if PurePath(file.name).suffix in TYPES}
-    if room != "viewer":
-        return contents
+    folders = sorted((files("vindibot.viewer") / "static").iterdir(), key=lambda folder: folder.name)
+    contents = {f"{folder.name}/{file.name}": file.read_bytes() for folder in folders for file in folder.iterdir()}
     theme = render("base/common.css").encode() + contents[THEME]
     return contents | {SHAPES: _shapes(), THEME: theme}
 
@@ -63,12 +60,12 @@ def _shapes() -> bytes:
     return "".join(f"export const {name} = {json.dumps(getattr(sprites, name))};\n" for name in names).encode()
 
 
-def file_response(request: Request, name: str, room: str = "viewer") -> Response | None:
-    """Return the response to a request for a file of `static_files`, None if there is no such file.
+def file_response(request: Request, name: str) -> Response | None:
+    """Return the response to a request below ``/viewer/`` for a file of `static_files`, None if there is no such file.
 
     A browser keeps the file, asks each time whether it is still valid (ETag), and then gets an answer without content.
     """
-    content = static_files(room).get(name)
+    content = static_files().get(name)
     if content is None:
         return None
     headers = {
@@ -87,12 +84,15 @@ def joined_script(main: str = MAIN) -> str:
     joined: dict[str, str] = {}
 
     def join(name: str) -> None:
+        def path(imported: str) -> str:
+            return normpath(f"{name}/../{imported}")
+
         source = static_files()[name].decode()
         for _, imported in _IMPORT.findall(source):
-            if imported not in joined:
-                join(imported)
+            if path(imported) not in joined:
+                join(path(imported))
         names = [*_EXPORT.findall(source), *", ".join(_EXPORTS.findall(source)).split(", ")]
-        source = _IMPORT.sub(lambda match: f"const {{{match[1].replace(' as ', ': ')}}} = modules['{match[2]}'];", source)
+        source = _IMPORT.sub(lambda match: f"const {{{match[1].replace(' as ', ': ')}}} = modules['{path(match[2])}'];", source)
         body = re.sub(r"^export ", "", _EXPORTS.sub("", source), flags=re.MULTILINE)
         joined[name] = f"modules['{name}'] = (() => {{\n{body}return {{ {', '.join(filter(None, names))} }};\n}})();\n"
 

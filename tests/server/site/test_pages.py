@@ -37,7 +37,7 @@ KNOWN |= {"figure", "figcaption", "rect", "g", "defs", "use", "ellipse"}
 KNOWN |= {"main", "header", "time", "h3", "ol", "caption", "noscript", "polyline", "text"}
 VOID = {"meta", "link", "input"}
 #: Scripts of every page.
-SCRIPTS = ["/viewer/theme.js", "/viewer/times.js", "/assets/copy.js"]
+SCRIPTS = ["/viewer/core/theme.js", "/viewer/core/times.js", "/viewer/pages/copy.js"]
 
 
 class Page(HTMLParser):
@@ -103,9 +103,9 @@ def checked(response: httpx.Response) -> Page:
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     page = Page(response.text)
     styles = [attributes["href"] for tag, attributes in page.elements if tag == "link" and attributes["rel"] == "stylesheet"]
-    assert styles == ["/viewer/theme.css", "/assets/style.css"]
+    assert styles == ["/viewer/core/theme.css", "/viewer/pages/site.css"]
     scripts = [attributes for tag, attributes in page.elements if tag == "script"]
-    assert [script["src"] for script in scripts] in (SCRIPTS, [*SCRIPTS, "/assets/refresh.js"])
+    assert [script["src"] for script in scripts] in (SCRIPTS, [*SCRIPTS, "/viewer/pages/refresh.js"])
     assert {script["type"] for script in scripts} == {"module"}
     assert response.text.count("<script") == len(scripts)
     return page
@@ -365,9 +365,9 @@ async def test_a_bot_and_its_games() -> None:
 
 async def test_the_style() -> None:
     async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
-        style = await client.get("/assets/style.css")
+        style = await client.get("/viewer/pages/site.css")
         assert style.headers["content-type"].startswith("text/css")
-        assert (await client.get("/assets/other.css")).status_code == 404
+        assert (await client.get("/viewer/pages/other.css")).status_code == 404
 
 
 async def test_a_server_without_a_file_forgets_its_oldest_games(monkeypatch: pytest.MonkeyPatch) -> None:

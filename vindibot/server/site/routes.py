@@ -231,22 +231,13 @@ def _number(request: Request, parameter: str) -> int | None:
 
 
 def _add_files(app: FastAPI) -> None:
-    @app.get("/viewer/{name}", response_class=Response)
-    async def viewer_file(request: Request, name: str) -> Response:
-        """A script or a style sheet for the page of a game. The other pages use only the files of the theme (the colours)."""
-        return _file(request, "viewer", name)
-
-    @app.get("/assets/{name}", response_class=Response)
-    async def asset(request: Request, name: str) -> Response:
-        """A script or the style sheet of the server's pages."""
-        return _file(request, "server.site", name)
-
-
-def _file(request: Request, room: str, name: str) -> Response:
-    response = file_response(request, name, room)
-    if response is None:
-        raise HTTPException(404)
-    return response
+    @app.get("/viewer/{name:path}", response_class=Response)
+    async def file(request: Request, name: str) -> Response:
+        """A script or a style sheet of a page."""
+        response = file_response(request, name)
+        if response is None:
+            raise HTTPException(404)
+        return response
 
 
 def _add_lists(app: FastAPI, lobby: Lobby, database: Database, bots: BotPages, sections: Sequence[Section]) -> None:

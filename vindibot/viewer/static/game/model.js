@@ -4,7 +4,6 @@
 import { isClose, lateReason } from './decisions.js';
 import { DIRECTIONS } from './names.js';
 
-
 /** Fields of a hero in a state. */
 export const SQUARE = 0;
 export const LIFE = 1;
@@ -104,6 +103,18 @@ export class Game {
   reviewFor(state, hero = -1) {
     const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero)) ?? null;
     for (let k = (found?.ply ?? state) + 1; k <= state; k++) if (this.gaps[k]) return null;
+    return found;
+  }
+
+  /** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of
+   *  `hero` count, or all notes if `hero` is -1. */
+  notesAt(state, hero = -1) {
+    const found = [];
+    for (let ply = Math.max(0, state - 3); ply <= state; ply++)
+      for (let one = 0; one < HEROES; one++) {
+        const said = (hero < 0 || one === hero) && this.notes.get(ply * HEROES + one);
+        if (said && !this.gaps.slice(ply + 1, state + 1).some(Boolean)) found.push(said);
+      }
     return found;
   }
 

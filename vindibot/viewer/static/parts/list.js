@@ -1,6 +1,6 @@
 // A list of moments of the game. The user goes to a moment with the mouse, or with the keys ↑ and ↓ in the list.
 
-import { el, set } from './dom.js';
+import { el, set } from '../core/dom.js';
 
 export class JumpList {
   /** `id` begins the ids of the rows. `go` is called with the state of the row that the user selects. */

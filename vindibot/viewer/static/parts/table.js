@@ -1,7 +1,7 @@
 // The table of the four heroes. Jumps to events and the overlay of distances use the selected hero.
 
-import { el, foreign, set } from './dom.js';
-import { HEROES } from './sprites.js';
+import { el, foreign, set } from '../core/dom.js';
+import { HEROES } from '../board/sprites.js';
 
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 

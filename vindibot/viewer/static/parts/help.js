@@ -1,9 +1,9 @@
 // The keys, and the window that lists the keys.
 
-import { button, el } from './dom.js';
+import { button, el } from '../core/dom.js';
 import { KINDS } from './events.js';
-import { OVERLAYS } from './overlays.js';
-import { store, stored } from './storage.js';
+import { OVERLAYS } from '../board/overlays.js';
+import { store, stored } from '../core/storage.js';
 
 const LETTERS = 'vindibot-letters';
 

@@ -1,10 +1,10 @@
 // The controls below the board: the slider with the events above it, and the buttons that change the time.
 
-import { button, el, icon, set, svg } from './dom.js';
-import { SPEEDS } from './clock.js';
-import { diamond } from './marks.js';
-import { MARKS } from './names.js';
-import { HEROES } from './sprites.js';
+import { button, el, icon, set, svg } from '../core/dom.js';
+import { SPEEDS } from '../game/clock.js';
+import { diamond } from '../board/marks.js';
+import { MARKS } from '../game/names.js';
+import { HEROES } from '../board/sprites.js';
 
 const ICONS = {
   play: ['', 'M7 4.5v15l13-7.5z'],

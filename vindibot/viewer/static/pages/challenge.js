@@ -1,11 +1,11 @@
 // The page of challenges: the form of a person who plays alone, and the game of a link.
 
-import * as api from './api.js';
-import { Choice, storedPace } from './choose.js';
-import { Session } from './session.js';
-import { button, el } from '/viewer/dom.js';
-import { store, stored } from '/viewer/storage.js';
-import { watchMotion, watchTheme } from '/viewer/theme.js';
+import * as api from '../challenge/api.js';
+import { Choice, storedPace } from '../challenge/choose.js';
+import { Session } from '../challenge/session.js';
+import { button, el } from '../core/dom.js';
+import { store, stored } from '../core/storage.js';
+import { watchMotion, watchTheme } from '../core/theme.js';
 
 const MEMORY = 'vindibot-challenge-organiser';
 

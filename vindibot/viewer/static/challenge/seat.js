@@ -1,9 +1,9 @@
 // The seat of the hero that we steer.
 
 import { keys, pad, touches } from './steer.js';
-import { el } from '/viewer/dom.js';
-import { MINE, TAVERN, WOOD } from '/viewer/board.js';
-import { DIRECTIONS } from '/viewer/names.js';
+import { el } from '../core/dom.js';
+import { MINE, TAVERN, WOOD } from '../board/board.js';
+import { DIRECTIONS } from '../game/names.js';
 
 export class Seat {
   /** Steer the hero of a `GameView`. If the person has not moved after `pace` seconds, the hero stays (0: never).

@@ -2,10 +2,10 @@
 // selects this choice, without bots and maps that no longer exist.
 
 import { begin, mapOf } from './api.js';
-import { Board } from '/viewer/board.js';
-import { button, el, foreign, set } from '/viewer/dom.js';
-import { HEROES } from '/viewer/sprites.js';
-import { store, stored } from '/viewer/storage.js';
+import { Board } from '../board/board.js';
+import { button, el, foreign, set } from '../core/dom.js';
+import { HEROES } from '../board/sprites.js';
+import { store, stored } from '../core/storage.js';
 
 const MEMORY = 'vindibot-challenge';
 const SIZES = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];

@@ -6,7 +6,7 @@ import { Gathering } from './gathering.js';
 import { GameView } from './game.js';
 import { Seat } from './seat.js';
 import { Votes } from './votes.js';
-import { button, el } from '/viewer/dom.js';
+import { button, el } from '../core/dom.js';
 
 /** Milliseconds between two requests for the state. */
 const EVERY_MS = 1000;

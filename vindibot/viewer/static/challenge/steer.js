@@ -2,9 +2,9 @@
 // with a direction 0..4 (Stay, North, South, East, West), and with true if the direction repeats because a key is held
 // down.
 
-import { SQUARE } from '/viewer/model.js';
-import { button, el, icon } from '/viewer/dom.js';
-import { DIRECTIONS } from '/viewer/names.js';
+import { SQUARE } from '../game/model.js';
+import { button, el, icon } from '../core/dom.js';
+import { DIRECTIONS } from '../game/names.js';
 
 export const KEYS = {
   ArrowUp: 1,

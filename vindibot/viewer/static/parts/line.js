@@ -1,11 +1,11 @@
 // An expected line of a review on the board: what would have happened after a move. It has its own time and its own
 // controls. These controls replace the game's controls until the user goes back to the game.
 
-import { Clock } from './clock.js';
-import { button, el } from './dom.js';
-import { Game, describe } from './model.js';
-import { DIRECTIONS } from './names.js';
-import { Scenes } from './scene.js';
+import { Clock } from '../game/clock.js';
+import { button, el } from '../core/dom.js';
+import { Game, describe } from '../game/model.js';
+import { DIRECTIONS } from '../game/names.js';
+import { Scenes } from '../game/scene.js';
 import { Transport } from './transport.js';
 
 export class Line {

@@ -1,7 +1,7 @@
 // Marks on the squares of a board, which explain a state, and marks of bad moves.
 
-import { svg } from './dom.js';
-import { BAD } from './names.js';
+import { svg } from '../core/dom.js';
+import { BAD } from '../game/names.js';
 import { FONT, TAU } from './sprites.js';
 
 /** Return a diamond, the mark of a bad move on a slider or a curve. `r` is the distance of its corners from its

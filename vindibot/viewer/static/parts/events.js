@@ -1,11 +1,11 @@
 // The events of the game: buttons that jump to the next or the previous event of a kind, and a list of the events of
 // the chosen kinds.
 
-import { badMove, lateReason, runnerUp } from './decisions.js';
-import { button, el, foreign, icon } from './dom.js';
+import { badMove, lateReason, runnerUp } from '../game/decisions.js';
+import { button, el, foreign, icon } from '../core/dom.js';
 import { JumpList } from './list.js';
-import { describe } from './model.js';
-import { DIRECTIONS } from './names.js';
+import { describe } from '../game/model.js';
+import { DIRECTIONS } from '../game/names.js';
 import { amount } from './why.js';
 
 const PREVIOUS = ['M14.5 6l-6 6 6 6', ''],

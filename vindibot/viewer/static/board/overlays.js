@@ -1,9 +1,8 @@
 // The overlays that explain a state on the board, as marks (see `Board.mark`).
 
 import { AIR, MINE, TAVERN, WOOD } from './board.js';
-import { SQUARE, neighbours } from './model.js';
-import { BAD, BEST, DIRECTIONS } from './names.js';
-import { notesAt } from './notes.js';
+import { SQUARE, neighbours } from '../game/model.js';
+import { BAD, BEST } from '../game/names.js';
 import { HEROES } from './sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);
@@ -166,7 +165,7 @@ const DRAW = {
 
   marks(marks, game, { state, chosen }) {
     const texts = new Map();
-    for (const { hero, notes } of notesAt(game, state, chosen))
+    for (const { hero, notes } of game.notesAt(state, chosen))
       for (const { square, text } of notes) {
         if (square === undefined) continue;
         const at = square * 4 + hero;
@@ -219,14 +218,4 @@ export function marksOf(shown, game, what) {
   const marks = { fills: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
   return marks;
-}
-
-/** Return the moves of a principal variation as { hero, letter, name }. The first move is by the hero whose turn it
- *  is. */
-export function lineOf(vote, mover) {
-  return Array.from(vote.pv ?? '', (letter, i) => ({
-    hero: (mover + i) & 3,
-    letter,
-    name: DIRECTIONS['.NSEW'.indexOf(letter)] ?? letter,
-  }));
 }

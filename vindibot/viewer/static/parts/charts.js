@@ -3,11 +3,11 @@
 // the curves and their scale end at the latest state that was shown, so that they do not tell the result. They show the
 // whole game after it was shown to its end, or if the user asks for it.
 
-import { el, set, svg } from './dom.js';
-import { diamond } from './marks.js';
-import { GOLD, LIFE, MINES } from './model.js';
-import { MARKS } from './names.js';
-import { HEROES } from './sprites.js';
+import { el, set, svg } from '../core/dom.js';
+import { diamond } from '../board/marks.js';
+import { GOLD, LIFE, MINES } from '../game/model.js';
+import { MARKS } from '../game/names.js';
+import { HEROES } from '../board/sprites.js';
 
 const PADDING = { left: 34, right: 8, top: 6, bottom: 4 };
 /** The dashes of the lines of heroes 1..4. */

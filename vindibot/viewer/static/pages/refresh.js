@@ -3,7 +3,7 @@
 // the element with the same id in the new page. There is one request at a time per part. If a part cannot be refreshed,
 // the page says how old it is.
 
-import { showTimes } from '/viewer/times.js';
+import { showTimes } from '../core/times.js';
 
 /** Seconds after which a part is old. */
 const OLD_S = 10;

@@ -2,10 +2,10 @@
 // gives a name.
 
 import * as api from './api.js';
-import { copyText } from '/viewer/clipboard.js';
-import { el, foreign, set } from '/viewer/dom.js';
-import { HEROES } from '/viewer/sprites.js';
-import { store, stored } from '/viewer/storage.js';
+import { copyText } from '../core/clipboard.js';
+import { el, foreign, set } from '../core/dom.js';
+import { HEROES } from '../board/sprites.js';
+import { store, stored } from '../core/storage.js';
 
 const MEMORY = 'vindibot-challenge-name';
 

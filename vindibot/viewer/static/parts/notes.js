@@ -1,21 +1,7 @@
 // The notes of a game: what bots and programs said on their turns. The notes are texts of other people, so they are
 // shown as text nodes only.
 
-import { el, foreign } from './dom.js';
-
-const HEROES = [0, 1, 2, 3];
-
-/** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of
- *  `hero` count, or all notes if `hero` is -1. */
-export function notesAt(game, state, hero = -1) {
-  const found = [];
-  for (let ply = Math.max(0, state - 3); ply <= state; ply++)
-    for (const one of HEROES) {
-      const said = (hero < 0 || one === hero) && game.notes.get(ply * 4 + one);
-      if (said && !game.gaps.slice(ply + 1, state + 1).some(Boolean)) found.push(said);
-    }
-  return found;
-}
+import { el, foreign } from '../core/dom.js';
 
 export class Notes {
   /** Make the panel inside `host`, an empty element. The panel is hidden while the game has no notes. */
@@ -35,7 +21,7 @@ export class Notes {
     const shown = `${state} ${hero} ${game.notes.size}`;
     if (shown === this.shown) return;
     this.shown = shown;
-    const turns = notesAt(game, state, hero);
+    const turns = game.notesAt(state, hero);
     this.none.hidden = Boolean(turns.length);
     this.body.replaceChildren(...turns.flatMap((turn) => turn.notes.map((note) => this._row(turn, note))));
   }

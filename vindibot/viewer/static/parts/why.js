@@ -1,11 +1,10 @@
 // The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of
 // the move.
 
-import { runnerUp } from './decisions.js';
-import { el, foreign, set } from './dom.js';
-import { ARROWS, DIRECTIONS } from './names.js';
-import { lineOf } from './overlays.js';
-import { HEROES } from './sprites.js';
+import { lineOf, runnerUp } from '../game/decisions.js';
+import { el, foreign, set } from '../core/dom.js';
+import { ARROWS, DIRECTIONS } from '../game/names.js';
+import { HEROES } from '../board/sprites.js';
 
 const STATUS = {
   late: 'no last answer before the deadline',
@@ -293,34 +292,15 @@ export class Why {
         ]
           .filter(Boolean)
           .join(', ');
-        const line = lineOf(vote, mover).map(({ hero, letter, name }) => {
-          const step = el('span', {
-            class: 'step',
-            title: `hero ${hero + 1}: ${name}`,
-            text: ARROWS['.NSEW'.indexOf(letter)] ?? letter,
-          });
+        const line = lineOf(vote, mover);
+        const steps = line.map(({ hero, sign, name }) => {
+          const step = el('span', { class: 'step', title: `hero ${hero + 1}: ${name}`, text: sign });
           step.style.setProperty('--hero', HEROES[hero].main);
           return step;
         });
-        return el(
-          'p',
-          {},
-          foreign(vote.trait, { class: 'trait' }),
-          facts ? ` ${facts}` : '',
-          line.length
-            ? el(
-                'span',
-                {
-                  class: 'steps',
-                  role: 'img',
-                  'aria-label': `expects ${lineOf(vote, mover)
-                    .map(({ hero, name }) => `${hero + 1} ${name}`)
-                    .join(', ')}`,
-                },
-                line,
-              )
-            : null,
-        );
+        const label = `expects ${line.map(({ hero, name }) => `${hero + 1} ${name}`).join(', ')}`;
+        return el('p', {}, foreign(vote.trait, { class: 'trait' }), facts ? ` ${facts}` : '',
+          line.length > 0 && el('span', { class: 'steps', role: 'img', 'aria-label': label }, steps));
       }),
     );
   }

@@ -1,7 +1,7 @@
 // Facts about decisions. A decision of our bot is a turn of `why`. A reviewed decision is a turn of `review`
 // (docs/viewer-format.md).
 
-import { DIRECTIONS } from './names.js';
+import { ARROWS, DIRECTIONS } from './names.js';
 
 /** A decision is close if the lead of the move is at most this share of its lead over the worst candidate. */
 const CLOSE = 0.05;
@@ -36,4 +36,12 @@ export function lateReason(turn) {
 export function badMove({ mark, move, best, loss, kind }) {
   const why = kind ? ` (${kind})` : '';
   return `${mark}, ${DIRECTIONS[move]} loses ${Math.round(loss)} gold against ${DIRECTIONS[best]}${why}`;
+}
+
+/** Return the moves of a principal variation as { hero, sign, name }. `mover` is the hero of the first move. */
+export function lineOf(vote, mover) {
+  return Array.from(vote.pv ?? '', (letter, i) => {
+    const direction = '.NSEW'.indexOf(letter);
+    return { hero: (mover + i) & 3, sign: ARROWS[direction] ?? letter, name: DIRECTIONS[direction] ?? letter };
+  });
 }

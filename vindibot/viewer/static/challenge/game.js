@@ -2,13 +2,13 @@
 // server sends the states as events, ply by ply. Other parts are added to it: the ways to steer a hero (seat.js), the
 // votes of the bots (votes.js).
 
-import { Board } from '/viewer/board.js';
-import { Clock } from '/viewer/clock.js';
-import { el, foreign, set } from '/viewer/dom.js';
-import { Game, describe } from '/viewer/model.js';
-import { Scenes } from '/viewer/scene.js';
-import { Stream } from '/viewer/stream.js';
-import { HeroTable } from '/viewer/table.js';
+import { Board } from '../board/board.js';
+import { Clock } from '../game/clock.js';
+import { el, foreign, set } from '../core/dom.js';
+import { Game, describe } from '../game/model.js';
+import { Scenes } from '../game/scene.js';
+import { Stream } from '../core/stream.js';
+import { HeroTable } from '../parts/table.js';
 
 /** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown
  *  faster. */

@@ -1,8 +1,8 @@
 // The mode "learn from mistakes": it shows the position of a bad move without the answer, asks for a move, says what
 // this move was worth, and goes on to the next position. The worst moves come first.
 
-import { button, el, foreign, set } from './dom.js';
-import { ARROWS, DIRECTIONS } from './names.js';
+import { button, el, foreign, set } from '../core/dom.js';
+import { ARROWS, DIRECTIONS } from '../game/names.js';
 import { WORDS, gold } from './review.js';
 
 /** Largest number of positions of a lesson. */

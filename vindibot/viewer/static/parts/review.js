@@ -1,8 +1,8 @@
 // The panel of a review: what each move was worth on the reviewed turn, and the list of the worst moves.
 
-import { button, el, foreign, set } from './dom.js';
+import { button, el, foreign, set } from '../core/dom.js';
 import { JumpList } from './list.js';
-import { ARROWS, DIRECTIONS, MARKS } from './names.js';
+import { ARROWS, DIRECTIONS, MARKS } from '../game/names.js';
 
 /** The classes of bad moves in words. */
 export const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };

@@ -1,5 +1,5 @@
 // The buttons that copy the text beside them.
-import { copyText } from '/viewer/clipboard.js';
+import { copyText } from '../core/clipboard.js';
 
 const SHOWN_MS = 1500;
 

@@ -1,27 +1,27 @@
 // The page of a game. It reads the bundle, builds the parts of the page, and shows the same state in all parts.
 
 import { Address, addressOf } from './address.js';
-import { Board } from './board.js';
-import { Charts } from './charts.js';
-import { copyText } from './clipboard.js';
-import { Clock } from './clock.js';
-import { button, el, foreign, icon, set } from './dom.js';
+import { Board } from '../board/board.js';
+import { Charts } from '../parts/charts.js';
+import { copyText } from '../core/clipboard.js';
+import { Clock } from '../game/clock.js';
+import { button, el, foreign, icon, set } from '../core/dom.js';
 import { gameFile } from './download.js';
-import { Events, KINDS, possible } from './events.js';
+import { Events, KINDS, possible } from '../parts/events.js';
 import { REST, framed, tellHeight, wishes } from './frame.js';
-import { helpWindow, lettersCount } from './help.js';
-import { Line } from './line.js';
-import { ANSWERS, Lesson } from './lesson.js';
-import { Game, describe } from './model.js';
-import { Notes } from './notes.js';
-import { OVERLAYS, marksOf } from './overlays.js';
-import { ReviewPanel } from './review.js';
-import { Scenes } from './scene.js';
-import { Stream } from './stream.js';
-import { HeroTable } from './table.js';
-import { watchMotion, watchTheme } from './theme.js';
-import { Transport } from './transport.js';
-import { Why } from './why.js';
+import { helpWindow, lettersCount } from '../parts/help.js';
+import { Line } from '../parts/line.js';
+import { ANSWERS, Lesson } from '../parts/lesson.js';
+import { Game, describe } from '../game/model.js';
+import { Notes } from '../parts/notes.js';
+import { OVERLAYS, marksOf } from '../board/overlays.js';
+import { ReviewPanel } from '../parts/review.js';
+import { Scenes } from '../game/scene.js';
+import { Stream } from '../core/stream.js';
+import { HeroTable } from '../parts/table.js';
+import { watchMotion, watchTheme } from '../core/theme.js';
+import { Transport } from '../parts/transport.js';
+import { Why } from '../parts/why.js';
 
 const SUN = [
   'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5' +

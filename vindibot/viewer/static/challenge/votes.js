@@ -1,11 +1,11 @@
 // The votes of the bots, for a person who plays alone: the decisions of a bot below the table, and marks on the board.
 
 import * as api from './api.js';
-import { el, foreign, set } from '/viewer/dom.js';
-import { marksOf } from '/viewer/overlays.js';
-import { HEROES } from '/viewer/sprites.js';
-import { store, stored } from '/viewer/storage.js';
-import { Why } from '/viewer/why.js';
+import { el, foreign, set } from '../core/dom.js';
+import { marksOf } from '../board/overlays.js';
+import { HEROES } from '../board/sprites.js';
+import { store, stored } from '../core/storage.js';
+import { Why } from '../parts/why.js';
 
 const MARKS = new Set(['sums', 'line', 'goals']);
 const MEMORY = 'vindibot-challenge-votes';
