@@ -242,6 +242,7 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
     about = {"expected": ["400 (Bad Request)", "net::ERR_FAILED"]}
     async with opened(browser, tmp_path, about=about, bots=()) as (_, page):
+        assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"
         board = page.get_by_role("img", name="The map")
         assert await board.get_attribute("aria-label") == "The map: 5 by 5 squares"
         await page.get_by_label("Map", exact=True).select_option("random")
@@ -267,11 +268,6 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
         await page.get_by_label("Hero 4").wait_for()
         assert await page.get_by_label("Rounds").input_value() == "33"
         assert await page.get_by_label("Your name").input_value() == "a\u202eb"
-
-
-async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:
-    async with opened(browser, tmp_path) as (_, page):
-        assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"
 
 
 @pytest.mark.slow_pages

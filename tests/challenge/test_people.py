@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from sim.game import CRASH
 from tests.support.challenges import NASTY, Visitor, hosting, request_of
@@ -19,7 +18,6 @@ from tests.support.recorded import record, states_of
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.challenge.offers import Offers
-from vindibot.cli.playing.challenge import challenge_command
 from vindibot.games.files.game_files import read_records
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
@@ -31,6 +29,13 @@ async def visitors(host: Any, client: httpx.AsyncClient) -> tuple[Visitor, list[
     """Return the organiser and the people."""
     organiser = Visitor(client, host.people.token)
     return organiser, [Visitor(client, token) for token in await organiser.links()]
+
+
+async def begun(host: Any, client: httpx.AsyncClient, *names: str) -> tuple[Visitor, list[Visitor], dict[str, Any]]:
+    """Let all people come, with these names. Return the organiser, the people and the state when their game has begun."""
+    organiser, people = await visitors(host, client)
+    await come(people, *names)
+    return organiser, people, await organiser.state_with("playing")
 
 
 async def come(people: Sequence[Visitor], *names: str) -> None:
@@ -155,9 +160,7 @@ async def test_the_organiser_starts_and_bots_play_for_the_others(tmp_path: Path)
 @pytest.mark.slow
 async def test_a_person_who_is_late_stays_for_this_turn_only(tmp_path: Path) -> None:
     async with hosting(tmp_path, people=2, rounds=2, seconds=1) as (host, server, client):
-        organiser, (ann, bob) = await visitors(host, client)
-        await come((ann, bob), "ann", "bob")
-        state = await ann.state_with("playing")
+        organiser, (ann, bob), state = await begun(host, client, "ann", "bob")
         assert state["game"]["limits_ms"] == [1000, 1000, 1000, 1000]
         assert 0 < state["game"]["left_ms"] <= 1000
         room = server.lobby.room(state["game"]["id"])
@@ -174,9 +177,8 @@ async def test_a_game_goes_on_without_a_person_who_has_left(tmp_path: Path, monk
     monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
     monkeypatch.setattr("vindibot.challenge.people.AWAY_MS", 10)
     async with hosting(tmp_path, people=2, rounds=4, seconds=600) as (host, server, client):
-        organiser, (ann, bob) = await visitors(host, client)
-        await come((ann, bob), "ann", "bob")
-        game = (await organiser.state_with("playing"))["game"]
+        organiser, (ann, bob), state = await begun(host, client, "ann", "bob")
+        game = state["game"]
         assert game["limits_ms"][:2] == [600_000, 600_000]
         assert (await bob.ask("POST", "/closed")).status_code == 204
         away = await organiser.state()
@@ -196,9 +198,8 @@ async def test_the_running_move_of_a_person_who_leaves_ends_soon(tmp_path: Path,
     monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
     monkeypatch.setattr("vindibot.challenge.people.AWAY_MS", 10)
     async with hosting(tmp_path, people=2, seconds=600) as (host, server, client):
-        organiser, (ann, bob) = await visitors(host, client)
-        await come((ann, bob), "ann", "bob")
-        room = server.lobby.room((await organiser.state_with("playing"))["game"]["id"])
+        _, (ann, _), state = await begun(host, client, "ann", "bob")
+        room = server.lobby.room(state["game"]["id"])
         await ann.ask("POST", "/closed")
         await until(lambda: room.turn == 1)
         assert room.moves == [0]
@@ -208,9 +209,7 @@ async def test_the_running_move_of_a_person_who_leaves_ends_soon(tmp_path: Path,
 
 async def test_without_a_bot_a_record_of_the_game_is_kept(tmp_path: Path) -> None:
     async with hosting(tmp_path, people=4, rounds=2) as (host, server, client):
-        organiser, people = await visitors(host, client)
-        await come(people, "ann", "bob", "cid", "dot")
-        await organiser.state_with("playing")
+        organiser, people, _ = await begun(host, client, "ann", "bob", "cid", "dot")
         await asyncio.gather(*(person.play(["North", "East"]) for person in people))
         over = await organiser.state_with("over")
         rooms = [server.lobby.room(over["game"]["id"])]
@@ -301,21 +300,3 @@ async def test_the_whole_command(tmp_path: Path) -> None:
     texts = (out, (tmp_path / "log.jsonl").read_text(), *(path.read_text() for path in recordings(tmp_path)))
     assert len(texts) == 3
     assert not any(secret in text for secret in (token, ann.token, bob.token, cid.token) for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--people", "5"], "people must be at most 4"),
-        (["--people", "0"], "people must be at least 1"),
-        (["--people", "x"], "people"),
-        (["--people", "2", "--seconds", "0"], "seconds must be at least 1"),
-        (["--people", "4", "stay", "stay"], "4 people leave no seat for bots, not 2"),
-        (["--people", "3", "stay", "stay"], "3 people leave 1 seat for bots, not 2"),
-        (["--people", "2", "sead"], "seed"),
-    ],
-)
-def test_wrong_options_are_refused_at_once(words: Sequence[str], said: str) -> None:
-    done = CliRunner().invoke(challenge_command, words)
-    assert isinstance(done.exception, UsageError)
-    assert said in done.exception.message

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator
 
 import pytest
 
 from sim.game import Game
-from tests.support.clientkit import Player, ReceivedEvents, play, settings_for
+from tests.support.clientkit import Player, ReceivedEvents, finish, play, settings_for
 from tests.support.faulty_proxy import FaultyProxy
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
@@ -37,17 +36,6 @@ async def test_a_training_game(server: EmbeddedServer) -> None:
     assert result.faults == 0
 
 
-async def test_four_clients_in_one_arena_game(server: EmbeddedServer) -> None:
-    players = [Player() for _ in range(4)]
-    server.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
-    games = [play(server.url, player, key=server.register("one"), mode="arena") for player in players]
-    results = await asyncio.gather(*games)
-    assert {result.outcome.reason for result in results} == {Reason.FINISHED}
-    assert len({result.last.game.id for result in results if result.last is not None}) == 1
-    assert sorted(player.turns[0] for player in players) == [0, 1, 2, 3]
-    assert all(len(player.turns) == 5 for player in players)
-
-
 async def test_an_unknown_key_and_a_bad_map_end_with_the_servers_text(server: EmbeddedServer) -> None:
     result = await play(server.url)
     assert result.outcome.reason is Reason.REFUSED
@@ -62,15 +50,6 @@ async def test_a_late_move_forfeits() -> None:
         result = await play(server.url, Player(thinks=0.3), key=server.register("one"))
     assert result.outcome.reason is Reason.TIMEOUT
     assert "turn 0" in result.outcome.message
-
-
-async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer) -> None:
-    events = ReceivedEvents()
-    async with GameClient(settings_for(server.url, key=server.register("one"), mode="arena")) as client:
-        task = asyncio.create_task(client.play(Player(), events))
-        await events.waited.wait()
-        client.stop_after_turn()
-        assert (await task).outcome.reason is Reason.INTERRUPTED
 
 
 @pytest.mark.slow
@@ -89,8 +68,7 @@ async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
 
     async with FaultyProxy(server.port, rng, share=0.33) as proxy:
         player = Checked()
-        result = await play(proxy.url, player, key=server.register("one"), turns=100)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(proxy.url, player, key=server.register("one"), turns=100)
     assert result.lost_turns == 0
     assert result.faults > 10
     assert player.turns == list(range(0, 400, 4))

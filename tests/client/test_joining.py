@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.support.clientkit import KEY, Pauses, Player, ReceivedEvents, end, play, settings_for
+from tests.support.clientkit import KEY, Pauses, Player, ReceivedEvents, end, finish, play, settings_for
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.errors import UsageError
 from vindibot.client import transport
@@ -27,8 +27,7 @@ def free_port() -> int:
 async def test_joins_and_plays_to_the_end() -> None:
     events, player = ReceivedEvents(), Player()
     async with FaultyServer(plies=12) as server:
-        result = await play(server, player, events=events, turns=3, map="m1")
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player, events=events, turns=3, map="m1")
     assert result.outcome.exit_code == 0
     assert result.last is not None
     assert result.last.game.turn == 12
@@ -47,14 +46,6 @@ async def test_the_arena_is_asked_for_without_turns_and_map() -> None:
     async with FaultyServer(plies=4) as server:
         await play(server, mode="arena", turns=3, map="m1")
     assert server.forms[0] == ("/api/arena", {"key": KEY})
-
-
-async def test_the_network_is_measured_on_idle_requests() -> None:
-    async with FaultyServer(plies=4) as server, GameClient(settings_for(server)) as client:
-        assert client.network_seconds == 0
-        await client.play(Player())
-        assert client.network_seconds > 0
-        assert client.time_limit == client.settings.time_limit
 
 
 async def test_the_time_limit_is_the_servers_or_the_configured_one() -> None:
@@ -173,59 +164,49 @@ async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: 
         Fault("endless"),
         Fault("status", status=502, body="Bad Gateway"),
         Fault("status", status=500, body="Action not found"),
-        *(
-            Fault("status", status=status, body="<html>the server is down</html>")
-            for status in (520, 521, 522, 527, 529, 530, 599)
-        ),
+        Fault("status", status=520, body="<html>the server is down</html>"),
+        Fault("status", status=599),
     ],
     ids=lambda fault: f"{fault.kind}-{fault.status}-{fault.body[:5]}",
 )
 async def test_a_join_is_repeated_after_a_temporary_fault(fault: Fault) -> None:
     events = ReceivedEvents()
     async with FaultyServer(joins={1: fault}, plies=4) as server:
-        result = await play(server, events=events)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, events=events)
     assert server.joins == 2
     assert len(events.retries) == 1
 
 
 @pytest.mark.parametrize(
-    ("stated", "least"),
-    [({"Retry-After": "7"}, 7), ({"Retry-After": "Thu, 01 Jan 2015 10:00:20 GMT", "Date": "Thu, 01 Jan 2015 10:00:09 GMT"}, 11)],
+    ("status", "stated", "least"),
+    [
+        (429, {"Retry-After": "7"}, 7),
+        (503, {"Retry-After": "Thu, 01 Jan 2015 10:00:20 GMT", "Date": "Thu, 01 Jan 2015 10:00:09 GMT"}, 11),
+        (503, {"Retry-After": "soon"}, 0.25),
+    ],
 )
-@pytest.mark.parametrize("status", [429, 503])
-async def test_retry_after_is_honoured(stated: dict[str, str], least: int, status: int) -> None:
+async def test_retry_after_is_honoured(status: int, stated: dict[str, str], least: float) -> None:
     pauses = Pauses()
     async with FaultyServer(joins={1: Fault("status", status=status, headers=stated)}, plies=4) as server:
-        result = await play(server, pauses=pauses)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, pauses=pauses)
     assert pauses.asked == [least]
 
 
-@pytest.mark.parametrize("stated", ["soon", "9" * 40])
-async def test_a_huge_retry_after_ends_joining(stated: str) -> None:
+async def test_a_huge_retry_after_ends_joining() -> None:
     pauses = Pauses()
-    fault = Fault("status", headers={"Retry-After": stated.encode().decode("latin-1")})
-    async with FaultyServer(joins={1: fault}, plies=4) as server:
+    async with FaultyServer(joins={1: Fault("status", headers={"Retry-After": "9" * 40})}, plies=4) as server:
         result = await play(server, pauses=pauses)
-    if stated.startswith("999"):
-        assert result.outcome.reason is Reason.UNREACHABLE
-        assert "asks to come back" in result.outcome.message
-        assert pauses.asked == []
-    else:
-        assert result.outcome.reason is Reason.FINISHED
+    assert result.outcome.reason is Reason.UNREACHABLE
+    assert "asks to come back" in result.outcome.message
+    assert pauses.asked == []
 
 
 @pytest.mark.parametrize(
     ("status", "words"),
     [
         (400, "Vindinium - Key not found"),
-        (400, "Did you forget the key parameter?"),
-        (400, "Vindinium - map: line 3, column 1: 'x ' is no square"),
         (404, "<html>Not found</html>"),
-        (403, "go away"),
         (405, ""),
-        (501, "Not Implemented"),
         (511, "Network Authentication Required"),
     ],
 )
@@ -261,7 +242,6 @@ async def test_a_permanent_page_is_no_vindinium_server() -> None:
         ({"game.heroes.2.life": "much"}, "game.heroes[2].life"),
         ({"game.board.tiles": ...}, "game.board.tiles"),
         ({"token": ...}, "token"),
-        ({"playUrl": "nonsense"}, "playUrl"),
         ({"playUrl": "http://[1/x"}, "playUrl"),
         ({"playUrl": "http://host/api/../x y"}, "playUrl"),
     ],
@@ -288,8 +268,7 @@ async def test_redirects_are_not_followed() -> None:
 
 async def test_moves_stay_on_the_configured_origin() -> None:
     async with FaultyServer(plies=8) as other, FaultyServer(plies=8, host=f"127.0.0.1:{other.port}") as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server)
     assert other.connections == 0
     assert len(server.moves) == 2
 
@@ -306,6 +285,8 @@ async def test_no_key_is_sent_to_the_old_domain() -> None:
             GameClient(settings_for(url))
         assert caught.value.exit_code == 2
         GameClient(settings_for(url, allow_old_domain=True))
+    for url in ("myvindinium.org", "vindinium.org.example", "vindinium.com"):
+        GameClient(settings_for(url))
 
 
 @pytest.mark.slow_faults
@@ -320,6 +301,5 @@ async def test_a_slow_idle_request_does_not_prevent_joining(monkeypatch: pytest.
 
     begun = time.monotonic()
     async with Mute(plies=4) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server)
     assert time.monotonic() - begun < 10

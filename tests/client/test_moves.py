@@ -9,7 +9,7 @@ import time
 import pytest
 
 from sim.game import Game
-from tests.support.clientkit import Pauses, Player, ReceivedEvents, play, settings_for
+from tests.support.clientkit import Pauses, Player, ReceivedEvents, finish, play, settings_for
 from tests.support.faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
@@ -36,11 +36,11 @@ async def test_a_reply_lost_before_the_move_was_seen(kind: str, understands_turn
     """One repeat at once on a fresh connection, and nothing is lost."""
     player, pauses = Player(), Pauses()
     async with FaultyServer(moves={3: Fault(kind)}, understands_turn=understands_turn) as server:
-        result = await play(server, player, pauses=pauses)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player, pauses=pauses)
     assert server.moves == player.decided
     assert player.turns == [0, 4, 8, 12, 16]
     assert pauses.asked == []
+    assert server.connections == 2
     assert (result.faults, result.lost_turns) == (1, 0)
 
 
@@ -50,8 +50,7 @@ async def test_a_reply_lost_after_the_move_was_accepted(kind: str) -> None:
     player, pauses = Player(), Pauses(0.02)
     async with FaultyServer(moves={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
         # The answer is lost when it is our turn again: of the clock of that turn nothing has passed.
-        result = await play(server, player, pauses=pauses)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player, pauses=pauses)
     assert moves_once(server)
     assert len(server.moves) == 5
     assert result.lost_turns == 1
@@ -65,8 +64,7 @@ async def test_a_move_with_its_turn_is_repeated_safely(kind: str) -> None:
     fault = Fault(kind, "after")
     faults = {2: fault, 4: fault}
     async with FaultyServer(moves=faults, understands_turn=True, stated_limit=0.05, opponent_seconds=0.01) as server:
-        result = await play(server, player, move_timeout=0.2)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player, move_timeout=0.2)
     assert server.moves == player.decided
     assert len(player.turns) == 5
     assert result.lost_turns == 0
@@ -86,8 +84,7 @@ async def test_out_of_step_a_request_is_sent_every_150_ms() -> None:
         # Reset at once, while the opponents still think: the move is in, and its answer will never come.
         server.move_faults = {1: Fault("status", status=400, body="Vindinium - Not your turn to move")}
         server.move_faults |= {2: Fault("status", status=400, body="Vindinium - Wait, you're not supposed to play now")}
-        result = await play(server, events=events, pauses=pauses)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, events=events, pauses=pauses)
     assert pauses.asked == [0.15, 0.15]
     assert [form["dir"] for _, form in server.forms[1:4]] == ["North", "Stay", "Stay"]
 
@@ -97,69 +94,18 @@ async def test_a_reply_lost_late_means_that_the_move_was_accepted(monkeypatch: p
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", 0.02)
     player = Player()
     async with FaultyServer(moves={2: Fault("reset", "after")}, opponent_seconds=0.1) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player)
     assert server.moves[2] == (8, "Stay")
     assert result.lost_turns == 1
-
-
-async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
-    player, pauses = Player(), Pauses()
-    server = await FaultyServer(moves={2: Fault("bye", "after")}, plies=12).start()
-    client = GameClient(settings_for(server), pause=pauses)
-    closed = False
-
-    async def decide(answer: Answer, games: Game, received_at: float) -> int:
-        nonlocal closed
-        if answer.game.turn == 8 and not closed:
-            closed = True
-            assert server._server is not None
-            server._server.close()
-            await server._server.wait_closed()
-        return await player(answer, games, received_at)
-
-    async def pause(seconds: float) -> None:
-        await pauses(seconds)
-        if len(pauses.asked) == 3:
-            await server.start(server.port)
-
-    client._pause = pause
-    async with client:
-        result = await client.play(decide)
-    await server.__aexit__(None, None, None)
-    assert result.outcome.reason is Reason.FINISHED
-    assert server.moves == player.decided
-    assert result.lost_turns == 0
 
 
 async def test_an_idle_connection_closed_by_the_server_is_no_fault() -> None:
     player = Player(thinks=0.005)
     async with FaultyServer(moves={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player)
     assert server.moves == player.decided
     assert result.faults == 0 or server.requests > len(server.moves)
     assert len(player.turns) == 8
-
-
-@pytest.mark.slow_faults
-async def test_a_slow_body_is_given_up_within_the_turn() -> None:
-    player = Player()
-    async with FaultyServer(moves={2: Fault("dribble", "after")}, plies=16) as server:
-        begun = time.monotonic()
-        result = await play(server, player, time_limit=0.3)
-    assert result.outcome.reason is Reason.FINISHED
-    assert time.monotonic() - begun < 20  # the body alone would take 50 s
-    assert moves_once(server)
-    assert result.lost_turns == 1
-
-
-async def test_an_answer_that_never_ends_is_given_up() -> None:
-    async with FaultyServer(moves={2: Fault("endless")}, plies=16) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.FINISHED
-    assert result.faults == 1
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])
@@ -167,8 +113,7 @@ async def test_a_move_is_repeated_to_an_overloaded_server_within_the_turn(status
     player, pauses = Player(), Pauses()
     fault = Fault("status", status=status, headers={"Retry-After": "60"})
     async with FaultyServer(moves={2: fault, 3: fault, 4: fault}) as server:
-        result = await play(server, player, pauses=pauses)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, player, pauses=pauses)
     assert server.moves == player.decided
     assert len(pauses.asked) == 3
     assert all(0.05 <= pause <= 0.15 for pause in pauses.asked)
@@ -219,8 +164,7 @@ async def test_a_game_unknown_to_the_server_ends(words: str) -> None:
 async def test_the_last_state_can_be_lost() -> None:
     player = Player()
     async with FaultyServer(moves={5: Fault("reset", "after")}) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player)
     assert OVER in result.outcome.message
     assert result.last is not None
     assert result.last.game.turn == 16
@@ -229,7 +173,7 @@ async def test_the_last_state_can_be_lost() -> None:
 
 async def test_an_unknown_refusal_is_repeated_once() -> None:
     async with FaultyServer(moves={2: Fault("status", status=400, body="bad weather")}) as server:
-        assert (await play(server)).outcome.reason is Reason.FINISHED
+        await finish(server)
     faults = {number: Fault("status", status=403, body="bad weather") for number in range(2, 9)}
     async with FaultyServer(moves=faults) as server:
         result = await play(server)
@@ -242,8 +186,7 @@ async def test_an_unknown_refusal_is_repeated_once() -> None:
 async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
     player = Player()
     async with FaultyServer(moves={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(server, player)
     assert player.turns == [0, 4, 8, 12, 16]
     assert server.moves == player.decided
     assert result.faults == 2
@@ -254,15 +197,14 @@ async def test_a_state_of_another_game_or_hero_is_ignored(changes: dict[str, obj
     player = Player()
     changes = {**changes, "game.turn": 8}
     async with FaultyServer(moves={2: Fault("state", changes=changes)}) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, player)
     assert server.moves == player.decided
 
 
 async def test_one_unreadable_state_is_survived_and_many_are_a_protocol_error() -> None:
     broken = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
     async with FaultyServer(moves={2: broken}) as server:
-        assert (await play(server)).outcome.reason is Reason.FINISHED
+        await finish(server)
     async with FaultyServer(moves=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
         result = await play(server, pauses=Pauses(), resync_timeout=2)
     assert result.outcome.reason is Reason.PROTOCOL_ERROR
@@ -274,8 +216,7 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(time, "time", lambda: next(clock))
     player = Player()
     async with FaultyServer(moves={2: Fault("reset"), 3: Fault("status")}) as server:
-        result = await play(server, player)
-    assert result.outcome.reason is Reason.FINISHED
+        await finish(server, player)
     assert server.moves == player.decided
 
 
@@ -360,12 +301,6 @@ async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
             await task
 
 
-async def test_a_repeat_uses_a_new_connection() -> None:
-    async with FaultyServer(moves={2: Fault("page")}, plies=12) as server:
-        await play(server)
-        assert server.connections == 2
-
-
 @pytest.mark.slow
 async def test_random_faults_never_play_a_turn_twice() -> None:
     """A hundred moves and a fault in every third request: each turn is played once, and without a decision only where the
@@ -376,8 +311,7 @@ async def test_random_faults_never_play_a_turn_twice() -> None:
         faults = {number: Fault(rng.choice(kinds), rng.choice(("before", "after"))) for number in rng.sample(range(1, 300), 100)}
         player = Player()
         async with FaultyServer(moves=faults, plies=400, understands_turn=understands_turn) as server:
-            result = await play(server, player)
-        assert result.outcome.reason is Reason.FINISHED
+            result = await finish(server, player)
         assert moves_once(server)
         if understands_turn:
             assert server.moves == player.decided

@@ -16,9 +16,8 @@ import respx
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from tests.support.clientkit import KEY, Player, ReceivedEvents, play
+from tests.support.clientkit import KEY, Player, ReceivedEvents, finish
 from tests.support.faulty_server import GAME, TOKEN, FaultyServer
-from vindibot.games.outcome import Reason
 
 #: An address for documentation: nothing is ever sent there, and it needs no look-up.
 URL = "http://192.0.2.7:9000"
@@ -69,13 +68,11 @@ def network() -> Iterator[Network]:
     ("fault", "words"),
     [
         (httpx.ConnectError("All connection attempts failed"), "All connection attempts failed"),
-        (httpx.ConnectTimeout("slow"), "no connection to"),
         (httpx.ProxyError("502 Bad Gateway"), "502 Bad Gateway"),
         (httpx.WriteError("broken pipe"), "broke off"),
         (httpx.ReadError(str(ssl.SSLError(1, "bad record mac"))), "bad record mac"),
         (httpx.RemoteProtocolError("peer sent an illegal status line"), "illegal status line"),
-        (httpx.LocalProtocolError("too many headers"), "too many headers"),
-        (httpx.Response(407, text="Proxy Authentication Required"), "Proxy Authentication Required"),
+        (httpx.ReadError(f"POST {URL}{PLAY_PATH} key={KEY}"), "/api/game0001/********/play"),
         (httpx.Response(502, text="Bad Gateway"), "Bad Gateway (status 502)"),
         (
             httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}),
@@ -89,8 +86,7 @@ async def test_a_fault_of_the_network_is_reported_and_loses_no_game(network: Net
     network.faults = [fault]
     player = Player()
     with capture_logs() as logs:
-        result = await play(URL, player)
-    assert result.outcome.reason is Reason.FINISHED
+        result = await finish(URL, player)
     assert result.faults == 1
     assert words in problem_in(logs)
     assert player.turns == [0, 4, 8, 12, 16]
@@ -99,22 +95,11 @@ async def test_a_fault_of_the_network_is_reported_and_loses_no_game(network: Net
     assert TOKEN not in everything
 
 
-async def test_a_fault_that_quotes_the_request_shows_no_secret(network: Network) -> None:
-    network.faults = [httpx.ReadError(f"POST {URL}{PLAY_PATH} key={KEY}")]
-    with capture_logs() as logs:
-        result = await play(URL)
-    assert result.outcome.reason is Reason.FINISHED
-    assert "/api/game0001/********/play" in problem_in(logs)
-    assert KEY not in problem_in(logs)
-    assert TOKEN not in problem_in(logs)
-
-
 async def test_a_network_that_comes_back_is_joined(network: Network) -> None:
     network.joins.mock(
         side_effect=[httpx.ConnectError("no route"), httpx.ConnectTimeout("slow"), httpx.Response(200, json=state(0))]
     )
     events = ReceivedEvents()
-    result = await play(URL, events=events)
-    assert result.outcome.reason is Reason.FINISHED
+    result = await finish(URL, events=events)
     assert result.faults == 0
     assert [problem.split(" to ")[0] for problem, _ in events.retries] == ["cannot connect", "no connection"]

@@ -55,6 +55,7 @@ async def test_faults(fault: Fault, within: Within, words: str, server: FaultySe
     server.join_faults = {1: fault}
     with pytest.raises(TransportError, match=words) as caught:
         await post(transport, server, within)
+    server.join_faults = {}  # on a busy machine, the request may arrive later
     assert caught.value.sent
     assert transport._client is None  # whatever the library may still hold of it is thrown away
     assert b"playUrl" in await post(transport, server)
@@ -115,14 +116,3 @@ async def test_a_cancelled_request_leaves_no_slot_occupied(kind: str | None, ser
         server.join_faults = {}
         assert b"playUrl" in await post(transport, server, within)
         await transport.aclose()
-
-
-async def test_connecting_is_timed(server: FaultyServer, transport: Transport) -> None:
-    assert transport.connect_seconds is None
-    await post(transport, server)
-    first = transport.connect_seconds
-    assert first is not None
-    assert 0 < first < 5
-    await transport.aclose()
-    await post(transport, server)
-    assert 0 < transport.connect_seconds <= first

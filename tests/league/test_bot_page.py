@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.league.test_league import league_of, play_until_over
+from tests.league.test_league import league_of, only_result, play_all
 from tests.support.waiting import until
 
 PAGE = "/leagues/cup/bots/1"
 
 
-async def test_a_bot_that_has_never_joined_has_a_page(tmp_path: Path) -> None:
-    async with league_of(tmp_path, "<a>", "bob", seatings=1) as (_, bots):
-        page = (await bots[0].client.get(PAGE)).text
-        assert "&lt;a&gt;" in page
-        assert "Rank" in page
-        assert "Elo" not in page
-
-
 async def test_the_page_of_a_bot_has_its_games(tmp_path: Path) -> None:
     async with league_of(tmp_path, "<a>", "bob", "cid", "dot", "eve", days=2, seatings=1) as (director, bots):
-        await asyncio.gather(*(play_until_over(bot) for bot in bots))
+        page = (await bots[0].client.get(PAGE)).text
+        assert ("Rank" in page, "Elo" in page) == (True, False), "the bot has never joined"
+        await play_all(bots)
         client = bots[0].client
         assert '<a href="/leagues/cup/bots/1"><bdi>&lt;a&gt;</bdi></a>' in (await client.get("/leagues/cup")).text
         page = (await client.get(PAGE)).text
@@ -49,14 +42,13 @@ async def test_the_page_of_a_bot_has_its_games(tmp_path: Path) -> None:
 async def test_a_review_is_made_when_a_visitor_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.site.reviews.NODES", 2000)
     async with league_of(tmp_path, "ann", "bob", seatings=1, rounds=12) as (director, bots):
-        await asyncio.gather(*(play_until_over(bot) for bot in bots))
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        client, game = bots[0].client, fixture.result.game_id
+        await play_all(bots)
+        result = only_result(director)
+        client, game = bots[0].client, result.game_id
         assert (await client.post(PAGE, data={"game": game})).headers["location"] == PAGE
         assert (await client.post(PAGE, data={"game": game})).status_code == 303, "a second wish changes nothing"
         assert re.search(r"<td>(waiting|running)</td>", (await client.get(PAGE)).text)
-        hero = fixture.seats.index(0)
+        hero = director.league.fixtures[0].seats.index(0)
         review = bots[0].server.reviews.find(game, hero)
         assert review is not None
         await until(lambda: review.state in ("ready", "failed"), 240)  # it has the lowest priority
@@ -73,10 +65,9 @@ async def test_a_review_is_made_when_a_visitor_asks(tmp_path: Path, monkeypatch:
 async def test_the_server_ends_while_a_review_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.site.reviews.NODES", 100_000_000)
     async with league_of(tmp_path, "ann", "bob", seatings=1, rounds=12) as (director, bots):
-        await asyncio.gather(*(play_until_over(bot) for bot in bots))
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        await bots[0].client.post(PAGE, data={"game": fixture.result.game_id})
+        await play_all(bots)
+        result = only_result(director)
+        await bots[0].client.post(PAGE, data={"game": result.game_id})
 
         def running() -> list[psutil.Process]:
             return [child for child in psutil.Process().children() if "review" in child.cmdline()]
@@ -93,11 +84,10 @@ async def test_a_review_that_fails_can_be_asked_for_again(tmp_path: Path, monkey
 
     monkeypatch.setattr("vindibot.server.site.reviews.run_lowest", broken)
     async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, bots):
-        await asyncio.gather(*(play_until_over(bot) for bot in bots))
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        await bots[0].client.post(PAGE, data={"game": fixture.result.game_id})
-        review = bots[0].server.reviews.find(fixture.result.game_id, fixture.seats.index(0))
+        await play_all(bots)
+        result = only_result(director)
+        await bots[0].client.post(PAGE, data={"game": result.game_id})
+        review = bots[0].server.reviews.find(result.game_id, director.league.fixtures[0].seats.index(0))
         assert review is not None
         await until(lambda: review.state == "failed")
         assert "Review again: it failed" in (await bots[0].client.get(PAGE)).text

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.league.test_league import by_name, clients, league_of, play_until_over
+from tests.league.test_league import by_name, clients, league_of, only_result, play_all, play_until_over
 from tests.support.serving import Bot
 from tests.support.waiting import until
 from vindibot.league.director import Director
@@ -48,11 +48,10 @@ async def names_of(bot: Bot, game_id: str) -> list[str]:
 
 async def test_fillers_play_the_free_heroes(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", **WITH_FILLERS) as (director, bots), fillers(director, bots[0], 2) as filling_in:
-        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
+        assert await play_all(bots) == [1, 1]
         assert await asyncio.gather(*filling_in) == [1, 1]
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        assert sorted(await names_of(bots[0], fixture.result.game_id)) == ["ann", "bob", "filler", "filler"]
+        result = only_result(director)
+        assert sorted(await names_of(bots[0], result.game_id)) == ["ann", "bob", "filler", "filler"]
         assert {row.name: (row.games, row.points) for row in director.league.table()} == {"ann": (1, 0.5), "bob": (1, 0.5)}
 
 
@@ -60,7 +59,7 @@ async def test_the_named_bots_play_in_turn(tmp_path: Path) -> None:
     names = ("seed", "miner", "hunter")
     wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner", "sparring/hunter"), "seatings": 3, "parallel": 1}
     async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), fillers(director, bots[0], 2, names):
-        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [3, 3]
+        assert await play_all(bots) == [3, 3]
         ids = [fixture.result.game_id for fixture in director.league.fixtures if fixture.result is not None]
         fill = [sorted(set(await names_of(bots[0], game_id)) - {"ann", "bob"}) for game_id in ids]
         assert fill == [["miner", "seed"], ["hunter", "seed"], ["hunter", "miner"]]
@@ -73,12 +72,11 @@ async def test_fillers_play_for_absent_bots_which_lose(tmp_path: Path, monkeypat
     names = ("ann", "bob", "ghost") if table == "four" else ("ann", "ghost")
     async with league_of(tmp_path, *names, **wanted) as (director, bots), fillers(director, bots[0], 2):
         heroes = 2 if table == "duel" else 1
-        games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:-1], heroes)))
+        games = await play_all(clients(bots[:-1], heroes))
         assert set(games) == {1}
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        assert (fixture.result.kind, fixture.result.absent) == ("played", (len(names) - 1,))
-        assert (await names_of(bots[0], fixture.result.game_id)).count("filler") == 2
+        result = only_result(director)
+        assert (result.kind, result.absent) == ("played", (len(names) - 1,))
+        assert (await names_of(bots[0], result.game_id)).count("filler") == 2
         table_of = by_name(director.league.table())
         assert (table_of["ghost"].points, table_of["ghost"].absences, table_of["ghost"].gold) == (0.0, 1, 0)
         assert table_of["ann"].opponents_beaten == 1
@@ -97,10 +95,9 @@ async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: 
         await until(lambda: director.fillers.claims)
         lost.cancel()
         await until(lambda: not director.fillers.claims)
-        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        assert (await names_of(bots[0], fixture.result.game_id)).count("random") == 2
+        assert await play_all(bots) == [1, 1]
+        result = only_result(director)
+        assert (await names_of(bots[0], result.game_id)).count("random") == 2
 
 
 @pytest.mark.slow
@@ -109,8 +106,7 @@ async def test_bots_of_the_library_fill_games(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), filling(bots[0].server, bots[0].server.leagues):
         await until(lambda: len(director.fillers.claims) == 4, 60)
         director.set_state("running")
-        assert await asyncio.gather(*(play_until_over(bot) for bot in bots)) == [1, 1]
-        [fixture] = director.league.fixtures
-        assert fixture.result is not None
-        assert sorted(await names_of(bots[0], fixture.result.game_id)) == ["ann", "bob", "miner", "seed"]
-        assert fixture.result.crashed == (False,) * 4
+        assert await play_all(bots) == [1, 1]
+        result = only_result(director)
+        assert sorted(await names_of(bots[0], result.game_id)) == ["ann", "bob", "miner", "seed"]
+        assert result.crashed == (False,) * 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.league.test_league import league_of, play_until_over, roster
+from tests.league.test_league import league_of, play_all, roster
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.league.finals import bracket, heat_size, number_of_rounds
@@ -114,7 +113,7 @@ async def test_a_league_is_played_to_the_winner_of_its_final(tmp_path: Path) -> 
     names = ("ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal")
     wanted = {"system": "swiss", "days": 1, "seatings": 1, "final": 8, "rounds": 3}
     async with league_of(tmp_path, *names, **wanted) as (director, bots):
-        assert sum(await asyncio.gather(*(play_until_over(bot) for bot in bots))) == 8 + 8 + 4
+        assert sum(await play_all(bots)) == 8 + 8 + 4
         winner = director.league.winner()
         client = bots[0].client
         state = (await client.get("/leagues/cup/standings.json")).json()

@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from vindibot.league.pairing import SEATINGS, next_fixtures, swiss_days, table_sizes
+from vindibot.league.pairing import next_fixtures, swiss_days
 from vindibot.league.settings import LeagueSettings
-from vindibot.league.standings import Fixture, FixtureResult, as_csv, standings
+from vindibot.league.standings import Fixture, FixtureResult, standings
 
 counts = st.integers(2, 20)
 
@@ -47,13 +47,6 @@ def test_a_round_robin_of_duels_is_complete_and_fair(count: int, seatings: int) 
             assert all(sum(one.seats[seat] == pair[0] for one in mine) == seatings / 2 for seat in range(4))
 
 
-def test_the_six_seatings() -> None:
-    assert sorted(SEATINGS) == sorted(set(SEATINGS))
-    assert {sum(seats) for seats in SEATINGS} == {2}
-    for first, second in zip(SEATINGS[::2], SEATINGS[1::2], strict=True):
-        assert second == tuple(1 - side for side in first)
-
-
 @settings(max_examples=15)
 @given(counts, st.integers(1, 6), st.integers(0, 99))
 def test_at_tables_of_four_everybody_meets_everybody(count: int, seatings: int, seed: int) -> None:
@@ -66,19 +59,14 @@ def test_at_tables_of_four_everybody_meets_everybody(count: int, seatings: int, 
         today = [one for one in found if one.day == day]
         assert Counter(entrant for one in today for entrant in one.entrants) == dict.fromkeys(range(count), games)
         assert len({one.seed for one in today}) == 1
+        sizes = {len(one.entrants) for one in today}
+        assert max(sizes) <= 4
+        assert max(sizes) - min(sizes) <= 1
     if seatings >= 4:  # each table's bots have all had all seats
         for entrants in {one.entrants for one in found}:
             seats = [one.seats for one in found if one.entrants == entrants]
             assert all(Counter(line)[entrant] == len(seats) / 4 for line in zip(*seats, strict=True) for entrant in entrants)
     assert next_fixtures(wanted, names(count), []) == found
-
-
-@given(st.integers(1, 500))
-def test_tables_are_as_equal_as_can_be(count: int) -> None:
-    sizes = table_sizes(count)
-    assert sum(sizes) == count
-    assert max(sizes) <= 4
-    assert max(sizes) - min(sizes) <= 1
 
 
 def pairable(free: frozenset[int], met: set[frozenset[int]]) -> bool:
@@ -152,9 +140,3 @@ def test_absence_byes_and_ties() -> None:
     # bot1 and bot2 have met the same points; bot0 and bot3 tie in points, bot2's opponent had more than bot0's.
     assert table["bot0"].rank == table["bot3"].rank == 1
     assert table["bot1"].rank == 3
-
-
-def test_a_name_is_no_formula() -> None:
-    text = as_csv(standings(["=1+1", "b,c"], []))
-    assert "'=1+1" in text
-    assert '"b,c"' in text

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from tests.support.serving import MAP, Bot, playing, serving
-from vindibot.base.errors import UsageError
 from vindibot.games.protocol import read_answer
 from vindibot.server.embedded import EmbeddedServer
 
 # One server, in one event loop, for all tests that do not set anything on it.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[EmbeddedServer]:
-    async with serving() as running:
-        yield running
 
 
 NO_KEY = "Did you forget the key parameter?"
@@ -78,15 +69,12 @@ async def test_a_whole_training_game(server: EmbeddedServer) -> None:
     ("turns", "plies"),
     [
         ("", 1200),
-        ("1", 4),
         ("+5", 20),
         ("600", 2400),
         ("601", 2400),
-        ("2147483647", 2400),
         ("0", 0),
         ("-1", -4),
         ("-536870913", 2147483644),  # in 32 bits
-        ("-2147483648", 0),
         ("٣", 12),
     ],
 )
@@ -100,7 +88,7 @@ async def test_turns(server: EmbeddedServer, turns: str, plies: int) -> None:
             assert bot.game["turn"] == 1
 
 
-@pytest.mark.parametrize("turns", ["x", " 5", "5 ", " ", "1.0", "2147483648", "1e2", "9" * 50])
+@pytest.mark.parametrize("turns", ["x", " 5", "1.0", "2147483648"])
 async def test_turns_that_are_no_number_fail_the_form(server: EmbeddedServer, turns: str) -> None:
     async with playing(server, "seed") as [bot]:
         response = await bot.join(turns=turns)
@@ -111,9 +99,7 @@ async def test_turns_that_are_no_number_fail_the_form(server: EmbeddedServer, tu
     "request_",
     [
         {},
-        {"data": {"key": ""}},
         {"data": {"key": " \t"}},
-        {"json": {"key": None}},
         {"json": {"key": ["abcdefgh"]}},
         {"json": ["key"]},
         {"content": "key=abcdefgh"},
@@ -128,17 +114,16 @@ async def test_a_missing_key(server: EmbeddedServer, request_: dict[str, Any]) -
             assert (response.status_code, response.text) == (400, NO_KEY)
 
 
-@pytest.mark.parametrize("around", [" {}", "{} ", "\t{}\r\n", "{}\r"])
-async def test_white_space_around_a_key_is_no_part_of_it(server: EmbeddedServer, around: str) -> None:
+async def test_white_space_around_a_key_is_no_part_of_it(server: EmbeddedServer) -> None:
     async with playing(server, "ann") as [ann]:
         for mode in ("data", "json", "params"):
-            answer = await ann.client.post("/api/training", **{mode: {"key": around.format(ann.key), "turns": "1"}})
+            answer = await ann.client.post("/api/training", **{mode: {"key": f"\t{ann.key} \r\n", "turns": "1"}})
             assert answer.json()["hero"]["name"] == "ann"
 
 
 async def test_an_unknown_key(server: EmbeddedServer) -> None:
     async with playing(server, "seed") as [bot]:
-        for key in ("abcdefgh", "x", f"{bot.key[:4]} {bot.key[4:]}", f"{bot.key}x", "\ud800", "ключ"):
+        for key in ("abcdefgh", f"{bot.key[:4]} {bot.key[4:]}", f"{bot.key}x", "\ud800"):
             for mode in ("training", "arena"):
                 headers = {"Content-Type": "application/json"}
                 response = await bot.client.post(f"/api/{mode}", content=json.dumps({"key": key}), headers=headers)
@@ -175,9 +160,6 @@ async def test_maps_by_name_and_by_text(server: EmbeddedServer) -> None:
     [
         ("@1@2\n@3", "line 2, column 3"),
         ("@1@2\n@3?4", "line 2, column 3"),
-        ("@1@2\n@3xx", "line 2, column 3"),
-        ("\n\n", "line 1, column 1"),
-        ("   ", "line 1, column"),
         ("  " * 40, "line 1, column 57"),
         ("##\n" * 9, "line 2, column 1"),
         ("m7", "there is no map named 'm7'"),
@@ -193,12 +175,10 @@ async def test_bad_maps_are_refused_with_their_place(server: EmbeddedServer, tex
 
 async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a client names, also where a map of that name lies in the current folder or ships with the package."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("m1.map", "x.map", "secret", "18-1234"):
-        (tmp_path / name).write_text(MAP)
+    (tmp_path / "m1.map").write_text(MAP)
     (tmp_path / "sub").mkdir()
-    names = ["/etc/passwd", "../x.map", "../secret", "m1.map", "./m1.map", "secret", "18-1234", "~/x.map", "maps/standard.toml"]
-    names += [str(tmp_path / "x.map"), f"file://{tmp_path}/x.map", "x.map\0", "\\\\server\\x.map", "CON", "random"]
+    monkeypatch.chdir(tmp_path / "sub")
+    names = ["/etc/passwd", "../m1.map", "maps/standard.toml", str(tmp_path / "m1.map"), f"file://{tmp_path}/m1.map", "m1.map\0"]
     opened: list[str] = []
     watching = True
 
@@ -208,7 +188,6 @@ async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Pat
 
     sys.addaudithook(watch)
     try:
-        monkeypatch.chdir(tmp_path / "sub")
         async with playing(server, "seed") as [bot]:
             await bot.join(map="m1")
             opened.clear()
@@ -218,8 +197,8 @@ async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Pat
                 assert "@1" not in response.text
                 assert "root:" not in response.text
             assert not opened
-            (tmp_path / "x.map").read_text()
-            assert opened == [f"open {tmp_path / 'x.map'}"], "the test could fail"
+            (tmp_path / "m1.map").read_text()
+            assert opened == [f"open {tmp_path / 'm1.map'}"], "the test could fail"
     finally:
         watching = False
 
@@ -244,21 +223,10 @@ async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
         assert server.lobby.rooms[game_id].turn == 0
 
 
-@pytest.mark.parametrize("word", ["up", "crash", "Crash", "5", "0", "Norte", "<script>", "\U0001f600", "N"])
+@pytest.mark.parametrize("word", ["Crash", "5", "<script>", "\U0001f600"])
 async def test_an_unknown_direction_is_stay(server: EmbeddedServer, word: str) -> None:
     async with playing(server, "seed") as [bot]:
         await bot.join()
         assert (await bot.move(word)).status_code == 200
         assert bot.state["hero"]["lastDir"] == "Stay"
         assert not bot.state["hero"]["crashed"]
-
-
-async def test_reserved_seats_need_known_keys_and_good_maps(server: EmbeddedServer) -> None:
-    async with playing(server, "seed") as [bot]:
-        with pytest.raises(UsageError, match="4 seats"):
-            server.lobby.arrange(None, [bot.key])
-        with pytest.raises(UsageError, match="seat 2") as caught:
-            server.lobby.arrange(None, [bot.key, "abcdefgh", "random", "random"])
-        assert "abcdefgh" not in str(caught.value)
-        with pytest.raises(UsageError, match="line 1, column 1"):
-            server.lobby.arrange("??", [bot.key, "random", "random", "random"])

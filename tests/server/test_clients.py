@@ -12,10 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import pytest_asyncio
 
-from tests.support.serving import FORM, MAP, connection, playing, post, raw, read_response, serving
-from tests.support.waiting import until
+from tests.support.serving import FORM, connection, playing, post, raw, read_response, serving
 from vindibot.server.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,12 +21,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 #: The pattern of a C++ client, and the ways in which clients look for errors.
 PLAY_URL = re.compile(r"http://([^/:]+)(?::(\d+))?(/api/\w+/\w+/play)")
 CONTINUE = b"HTTP/1.1 100 "
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[EmbeddedServer]:
-    async with serving() as running:
-        yield running
 
 
 def form(fields: dict[str, Any]) -> bytes:
@@ -183,74 +175,6 @@ async def arena(server: EmbeddedServer, shape: Shape) -> list[dict[str, Any]]:
         return await play(client, server.register("client"), "arena")
 
 
-async def test_the_order_of_fields_that_patterns_rely_on(server: EmbeddedServer) -> None:
-    body = f"key={server.register('client')}&map=m1".encode()
-    _, _, answer = await raw(server, post("/api/training", body, FORM))
-    assert re.match(rb'\{"game":\{"id":"\w{8}","turn":0,"maxTurns":1200,"heroes":\[\{"id":1,"name":"client","userId":', answer)
-    assert re.search(rb'"pos":\{"x":\d+,"y":\d+\},"life":100,"gold":0,"mineCount":0,"spawnPos":\{"x":\d+,"y":\d+\},', answer)
-    assert re.search(rb'"board":\{"size":\d+,"tiles":"[^"]+"\},"finished":false\},"hero":\{', answer)
-    assert re.search(
-        rb'\},"token":"\w{24}","viewUrl":"http://localhost/\w{8}","playUrl":"http://localhost/api/\w{8}/\w{24}/play"\}$', answer
-    )
-
-
-async def test_the_view_url_answers_at_once_and_names_a_file(server: EmbeddedServer) -> None:
-    async with playing(server, "client") as [bot]:
-        await bot.join(turns="20")
-        name = bot.state["viewUrl"].rpartition("/")[2]
-        assert re.fullmatch(r"\w{8}", name)
-        status, headers, body = await raw(server, f"GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
-        assert b"client" in body
-        while not bot.game["finished"]:  # and after the game too
-            await bot.move()
-        assert (await raw(server, f"GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode()))[0] == 200
-
-
-async def test_a_tool_that_reads_the_events(server: EmbeddedServer) -> None:
-    async with playing(server, "client") as [bot], connection(server) as (reader, writer):
-        await bot.join(turns="2", map=MAP)
-        writer.write(f"GET /events/{bot.game['id']} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert b"text/event-stream" in head
-        await bot.play_on()
-        stream = b""
-        while b'"finished":true' not in stream:
-            stream += await reader.readuntil(b"\n")
-        assert b'data: {"id":"' in stream
-
-
-async def test_errors_are_plain_text_in_the_words_that_clients_look_for() -> None:
-    async with serving(time_limit_ms=50, rounds=2) as server, playing(server, "client") as [bot]:
-        await bot.join(map=MAP)
-        room = server.lobby.rooms[bot.game["id"]]
-        await until(lambda: room.finished)
-        late = await bot.move()
-        assert (late.status_code, late.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-        assert "Vindinium - Time out!" in late.text
-    async with serving() as server, playing(server, "client") as [bot]:
-        await bot.join(turns="1")
-        await bot.play_on()
-        assert "is finished" in (await bot.move()).text
-
-
-async def test_a_client_that_asks_again_is_in_one_game_once() -> None:
-    async with serving(rounds=1) as server, playing(server, *"abcd") as bots:
-        for _ in range(3):  # as after 20 seconds of nothing
-            async with connection(server) as (_, writer):
-                writer.write(post("/api/arena", f"key={bots[0].key}".encode(), FORM))
-                await until(lambda: len(server.lobby.waiting) == 1)
-            await until(lambda: not server.lobby.waiting)
-
-        async def whole(bot: Any) -> None:
-            await bot.join("arena")
-            await bot.play_on()
-
-        await asyncio.gather(*(whole(bot) for bot in bots))
-        assert sorted(hero["name"] for hero in bots[0].game["heroes"]) == list("abcd")
-        assert not any(hero["crashed"] for hero in bots[0].game["heroes"])
-
-
 async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:
     async with (
         serving(rounds=1, body_seconds=0.05) as server,
@@ -267,30 +191,9 @@ async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:
         await asyncio.gather(*joins)
 
 
-@pytest.mark.slow_faults
-async def test_slow_machines_get_a_limit_of_their_own() -> None:
-    async with serving(time_limit_ms=700) as server, playing(server, "client") as [bot]:
-        await bot.join(turns="1", map=MAP)
-        assert bot.response is not None
-        assert 200 < int(bot.response.headers["x-vindibot-time-limit"]) <= 700  # the time left
-        await asyncio.sleep(0.4)
-        assert (await bot.move()).status_code == 200
-
-
 async def test_no_redirects_and_no_trailing_slashes(server: EmbeddedServer) -> None:
     key = server.register("client")
     for path in ("/api/training/", "/api/arena/", "//api/training", "/API/training"):
         status, headers, _ = await raw(server, post(path, f"key={key}".encode(), FORM))
         assert status == 404
         assert "location" not in headers
-
-
-async def test_several_instances_at_once() -> None:
-    async with serving() as one, serving() as other, playing(one, "client") as [here], playing(other, "client") as [there]:
-        assert one.port != other.port
-        await here.join()
-        await there.join()
-        assert here.state["playUrl"].startswith(one.url)
-        assert there.state["playUrl"].startswith(other.url)
-        moved = await there.client.post(here.state["playUrl"].replace(one.url, other.url), data={"dir": "North"})
-        assert (moved.status_code, moved.text) == (404, f"Vindinium - Unknown game {here.game['id']}")

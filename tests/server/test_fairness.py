@@ -197,13 +197,6 @@ async def test_wrong_keys_of_one_address_keep_no_known_key_from_playing(tmp_path
             assert (await other.post("/api/training", data={"key": "bad00000"})).text == "Vindinium - Key not found"
 
 
-async def test_one_new_key_that_is_sent_at_once_many_times_is_one_bot(tmp_path: Path) -> None:
-    async with serving(db=tmp_path / "a.db", keys="any") as server, client_at(server) as client:
-        answers = await asyncio.gather(*(client.post("/api/training", data={"key": "anykey12"}) for _ in range(5)))
-        assert len({answer.json()["hero"]["userId"] for answer in answers}) == 1
-        assert len(server.lobby.users) == 1
-
-
 @pytest.mark.slow_faults
 async def test_wrong_keys_of_the_administrator_are_limited() -> None:
     async with serving(admin_key="a long secret") as server, client_at(server) as bad:

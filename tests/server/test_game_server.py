@@ -6,18 +6,16 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.serving import MAP, Bot, playing
+from tests.support.serving import MAP, playing
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.game_server import GameServer
 from vindibot.server.match import MatchResult
 from vindibot.server.settings import ServerSettings
-from vindibot.server.store.database import THREAD_NAME
 
 #: What the core must not load, because a game does not need it.
 UNUSED = ("vindibot.server.embedded", "vindibot.server.site", "vindibot.server.store", "vindibot.league", "jinja2")
@@ -39,21 +37,14 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-async def play(bot: Bot, direction: str) -> list[Any]:
-    """Play a game to its end. Return the heroes in the last state, without what differs between servers."""
-    await bot.join("arena")
-    await bot.play_on(direction)
-    return [{name: value for name, value in hero.items() if name != "userId"} for hero in bot.game["heroes"]]
-
-
 async def arranged_game(kind: type[GameServer]) -> tuple[MatchResult, list[Any]]:
     """Play a match on a server of this class. Return its result, and what each player has seen at the end."""
     async with kind(ServerSettings(time_limit_ms=20_000)) as server, playing(server, "one", "two", "three") as bots:
         match = server.lobby.arrange(MAP, [*(bot.key for bot in bots), "random"], seed=3, rounds=5)
-        seen = await asyncio.gather(*map(play, bots, ("East", "South", "Stay")))
+        await asyncio.gather(*(bot.play(direction=way) for bot, way in zip(bots, ("East", "South", "Stay"), strict=True)))
         result = await match.ended()
     assert result is not None
-    return result, seen
+    return result, [[{**hero, "userId": None} for hero in bot.game["heroes"]] for bot in bots]
 
 
 async def test_a_game_of_the_core_is_the_game_of_the_whole_server() -> None:
@@ -63,22 +54,12 @@ async def test_a_game_of_the_core_is_the_game_of_the_whole_server() -> None:
     assert seen == seen_there
 
 
-async def test_four_bots_meet_in_the_arena_of_the_core() -> None:
-    async with GameServer(ServerSettings(time_limit_ms=20_000, rounds=3)) as server, playing(server, *"abcd") as bots:
-        seen = await asyncio.gather(*(play(bot, "Stay") for bot in bots))
-        assert len({bot.game["id"] for bot in bots}) == 1
-        assert all(heroes == seen[0] for heroes in seen)
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith(THREAD_NAME)]
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/ai", "/games", "/register", "/now-playing", "/leagues", "/viewer/pages/game.js", "/nothing"]
-)
-async def test_the_core_has_no_pages(path: str) -> None:
+async def test_the_core_has_no_pages() -> None:
     async with GameServer() as server, httpx.AsyncClient(base_url=server.url) as client:
-        answer = await client.get(path)
-    assert (answer.status_code, answer.text) == (404, "This server has no such address")
-    assert answer.headers["content-type"].startswith("text/plain")
+        for path in ("/", "/register", "/now-playing", "/leagues", "/viewer/pages/game.js"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.text) == (404, "This server has no such address")
+            assert answer.headers["content-type"].startswith("text/plain")
 
 
 @pytest.mark.slow

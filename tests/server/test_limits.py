@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import socket
 from collections import Counter
-from contextlib import AsyncExitStack
 
 import httpx
 import pytest
@@ -19,22 +16,6 @@ from vindibot.server.limits import RateLimit, client_address
 FULL = "Vindinium - The server is full, try again later"
 
 
-# ---- Requests that do not come ----
-
-
-@pytest.mark.slow_faults
-async def test_slow_clients_disturb_no_other() -> None:
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(serving(body_seconds=20, time_limit_ms=1000))
-        [bot] = await stack.enter_async_context(playing(server, "client"))
-        for start in (b"POST /api/tr", b"POST /api/training HTTP/1.1\r\nContent-Length: 50\r\n\r\nkey=") * 50:
-            _, writer = await stack.enter_async_context(connection(server))
-            writer.write(start)
-        await bot.join(turns="20", map=MAP)
-        await bot.play_on()
-        assert not bot.game["heroes"][0]["crashed"]
-
-
 async def test_a_hundred_megabytes_are_refused_quickly_and_others_go_on() -> None:
     async with serving() as server, playing(server, "client") as [bot], connection(server) as (reader, writer):
         await bot.join(turns="3", map=MAP)
@@ -43,20 +24,13 @@ async def test_a_hundred_megabytes_are_refused_quickly_and_others_go_on() -> Non
         status, headers, body = await read_response(reader)
         assert (status, headers["connection"]) == (413, "close")
         assert b"102400" in body
+        chunks = f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        status, _, _ = await raw(server, chunks + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 4)
+        assert status == 413
         await bot.play_on()
 
 
 # ---- Tokens ----
-
-
-async def test_tokens_are_long_and_all_different() -> None:
-    async with serving() as server, playing(server, "client") as [bot]:
-        tokens = set()
-        for _ in range(5):
-            await bot.join()
-            tokens |= {seat.token for seat in server.lobby.rooms[bot.game["id"]].seats}
-        assert len(tokens) == 20
-        assert all(re.fullmatch("[0-9a-z]{24}", token) for token in tokens)
 
 
 @pytest.mark.slow_faults
@@ -117,42 +91,29 @@ def test_an_address_of_ipv6_counts_with_its_network(host: str, key: str) -> None
 
 
 @pytest.mark.parametrize(
-    "path",
+    "target",
     [
-        "/../../../../etc/passwd",
-        "/viewer/../../../etc/passwd",
-        "/viewer/..%2f..%2f..%2fetc%2fpasswd",
-        "/viewer//etc/passwd",
-        "/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
-        "/records/../../etc/passwd",
-        "/leagues/..%2f..%2fetc/standings.csv",
-        "/ai/%00",
-        "/events/%0d%0aSet-Cookie:x=y",
-        "/" + "a" * 8000,
-        "http://elsewhere.example/etc/passwd",
-        "/\\..\\..\\etc\\passwd",
-        "/?" + "&".join(f"a{number}=b" for number in range(1000)),
-        "/;/..;/x",
-        "*",
+        "GET /viewer/../../../etc/passwd",
+        "GET /viewer/..%2f..%2f..%2fetc%2fpasswd",
+        "GET /viewer//etc/passwd",
+        "GET /leagues/..%2f..%2fetc/standings.csv",
+        "GET /%ff%fe%00",
+        "GET /events/%0d%0aSet-Cookie:x=y",
+        "GET http://elsewhere.example/etc/passwd",
+        "GET /\\..\\..\\etc\\passwd",
+        "GET /?" + "&".join(f"a{number}=b" for number in range(1000)),
+        "GET *",
+        "POST /api/%2e%2e/x/play",
+        "POST /api/%C3%A9/%ff/play",
+        "POST /api/" + "a" * 8000 + "/x/play",
     ],
 )
-async def test_tricks_with_paths_lead_nowhere(path: str) -> None:
+async def test_tricks_with_paths_lead_nowhere(target: str) -> None:
     async with serving() as server:
-        status, headers, body = await raw(server, f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        assert status in ((200,) if path.startswith("/?") else (400, 404)), status
+        status, headers, body = await raw(server, f"{target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert status in ((200,) if target.startswith("GET /?") else (400, 404)), status
         assert b"root:" not in body
         assert "set-cookie" not in headers
-
-
-@pytest.mark.parametrize(
-    "path", ["/api/%2e%2e/x/play", "/api/a%2fb/c/play", "/api/" + "a" * 5000 + "/x/play", "/api/\u00e9/%ff/play"]
-)
-async def test_tricks_with_the_path_of_a_move(path: str) -> None:
-    async with serving() as server:
-        status, headers, body = await raw(server, post(path, b"dir=North", FORM).replace("é".encode(), b"%C3%A9"))
-        assert status == 404
-        assert headers["content-type"].startswith("text/")
-        assert b"\r\n" not in body or b"<" in body
 
 
 # ---- Crowds ----
@@ -197,56 +158,15 @@ async def test_waiting_clients_are_limited() -> None:
         await asyncio.gather(*joins)
 
 
-async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
-    async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
-        for key in ("a" * 9, "a" * 7, "a" * 50_000):
-            assert (await client.post("/api/training", data={"key": key})).status_code == 400
-        assert len(server.lobby.users) == 0
-
-
-@pytest.mark.slow_faults
-async def test_a_client_that_never_reads_delays_no_other() -> None:
-    most = 20_000  # the buffers of the connection hold the answers to some thousand requests
-    limits = dict.fromkeys(("max_games", "heroes_per_key", "heroes_per_address"), most)
-    async with (
-        serving(**limits, time_limit_ms=300_000, stalled_seconds=300) as server,
-        playing(server, "client") as [bot],
-    ):
-        with socket.socket() as deaf:
-            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            deaf.connect(("127.0.0.1", server.port))
-            deaf.setblocking(False)
-            request = post("/api/training", f"key={bot.key}&map=m1".encode(), FORM)
-            for _ in range(most):
-                try:
-                    deaf.send(request)
-                except BlockingIOError:
-                    break
-                await asyncio.sleep(0)
-            await bot.join(turns="5", map=MAP)
-            await bot.play_on()
-            [lost] = [room for room in server.lobby.rooms.values() if room.id != bot.game["id"]][:1]
-            assert len(server.lobby.rooms) < most
-            assert not lost.finished
-
-
 # ---- Old addresses ----
 
 
 async def test_the_other_pages_of_the_original() -> None:
-    async with serving(rounds=20) as server, playing(server, *"abcd") as bots:
-        client = bots[0].client
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
         manual = (await client.get("/doc")).text
         assert all(word in manual for word in ("playUrl", "tavern", "goblin", "blow", "spawn square", "crashed"))
         assert "/register" in (await client.get("/starters")).text
-        assert "No arena game is running" in (await client.get("/tv")).text
         drawn = (await client.get("/map/7")).text
         assert 'content="7"' in drawn
         assert "@1" in drawn
         assert (await client.get("/map/soon")).status_code == 404
-        joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
-        await until(lambda: any(join.done() for join in joins))
-        [room] = server.lobby.rooms
-        assert room in (await client.get("/tv")).text
-        server.lobby.close()
-        await asyncio.gather(*joins)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any
 
 import httpx
 import pytest
 
 from sim.game import CRASH
-from sim.maps import read_map
 from tests.support.serving import (
     FINISHED,
     FORM,
@@ -30,9 +29,7 @@ from tests.support.serving import (
 )
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.games.protocol import Player
-from vindibot.server.refusal import Refusal
-from vindibot.server.room import Room, RoomObserver, RoomSeat
+from vindibot.server.room import Room
 
 
 class Watcher:
@@ -78,15 +75,6 @@ async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
                 if other is not following and other.response is not None:
                     refused = await other.client.post(other.state["playUrl"], data={"dir": "North"})
                     assert (refused.status_code, refused.text) == (400, WAIT)
-
-
-async def test_a_player_without_its_state_may_not_move() -> None:
-    async with serving() as server, match_of_four(server) as (bots, _):
-        room = next(iter(server.lobby.rooms.values()))
-        url = f"/api/{room.id}/{room.seats[1].token}/play"
-        refused = await bots[1].client.post(url, data={"dir": "North"})
-        assert (refused.status_code, refused.text) == (400, WAIT)
-        assert room.turn == 0
 
 
 async def test_a_move_that_is_sent_before_its_state_is_refused() -> None:
@@ -233,16 +221,6 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
 
 
 @pytest.mark.slow_faults
-async def test_a_move_just_in_time_is_taken() -> None:
-    async with serving(time_limit_ms=400) as server, playing(server, "seed") as [bot]:
-        await bot.join(turns=3, map=MAP)
-        for _ in range(3):
-            await asyncio.sleep(0.2)
-            assert (await bot.move()).status_code == 200
-        assert not bot.state["hero"]["crashed"]
-
-
-@pytest.mark.slow_faults
 async def test_a_move_that_arrived_while_the_server_was_busy_is_in_time() -> None:
     async with (
         serving(time_limit_ms=100) as server,
@@ -327,29 +305,23 @@ async def test_a_first_limit_that_is_shorter_has_no_effect() -> None:
         await bot.play_on()
 
 
-async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
-    async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.lobby.arrange(MAP, [bot.key for bot in bots])
+@pytest.mark.parametrize("players", [0, 1])
+async def test_an_arena_game_is_over_when_all_have_crashed(players: int) -> None:
+    limits = (40, 40, 40, None if players else 40)
+    async with serving() as server, playing(server, "one", "two", "three", "four") as bots:
+        match = server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=20, seat_limits_ms=limits)
         await asyncio.gather(*(bot.join("arena") for bot in bots))
+        if players:
+            bots[3].start()
         result = await match.ended()
         assert result is not None
-        assert result.ending == "all-crashed"
-        assert result.turn == 3
-        assert result.crashed == (True,) * 4
-        assert result.moves == (CRASH,) * 4
-        assert result.winner is None
-
-
-@pytest.mark.slow_faults
-async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
-    async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=20)
-        await asyncio.gather(*(bot.join("arena") for bot in bots))
-        await bots[3].play_on()
-        result = await match.ended()
-        assert result is not None
-        assert result.ending == "finished"
-        assert result.crashed == (True, True, True, False)
+        if not players:
+            assert (result.ending, result.turn, result.winner) == ("all-crashed", 3, None)
+            assert result.moves == (CRASH,) * 4
+        assert result.crashed[:3] == (True,) * 3
+        if players:
+            await bots[3].ended()
+            assert (result.ending, result.crashed[3]) == ("finished", False)
 
 
 @pytest.mark.slow_faults
@@ -435,58 +407,22 @@ async def test_a_move_for_another_turn_is_refused() -> None:
 # ---- Pace ----
 
 
-class Clock:
-    """An event loop as far as a room needs it. Its time passes only from one timer to the next."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._timers: list[tuple[float, asyncio.Handle]] = []
-        self._loop = asyncio.new_event_loop()
-
-    def time(self) -> float:
-        return self.now
-
-    def create_future(self) -> asyncio.Future[Any]:
-        return self._loop.create_future()
-
-    def call_soon(self, callback: Callable[..., None], *arguments: Any) -> asyncio.Handle:
-        return self.call_later(0.0, callback, *arguments)
-
-    def call_later(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, arguments, self._loop)
-        self._timers.append((self.now + seconds, handle))
-        return handle
-
-    def run_until(self, future: asyncio.Future[Any]) -> None:
-        while not future.done():
-            self._timers = [(time, handle) for time, handle in self._timers if not handle.cancelled()]
-            self.now, handle = next_timer = min(self._timers, key=lambda timer: timer[0])
-            self._timers.remove(next_timer)
-            handle._run()
-        self._loop.close()
-
-
-def test_the_original_pace_keeps_minimum_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr("asyncio.get_running_loop", lambda: clock)
-    times: list[float] = []
-
-    class Times(RoomObserver):
-        def played(self, room: Room, move: int) -> None:
-            times.append(clock.now)
-
-    seats = [RoomSeat(index, Player(f"bot-{index}"), bot=index > 0) for index in range(4)]
-    room = Room("game", read_map(MAP).new_game(8), seats, time_limit_ms=1000, pace="original", observers=[Times()])
-    room.begin()
-    room.sent(seats[0], room.snapshot(seats[0]))
-    move = room.move(seats[0], 2)
-    with pytest.raises(Refusal, match="Not your turn to move"):
-        room.move(seats[0], 1)
-    repeat = room.move(seats[0], 1, turn=0)
-    clock.run_until(repeat)
-    assert move.result() == repeat.result()
-    assert room.moves[0] == 2
-    assert times == pytest.approx([0.060, 0.210, 0.360, 0.510])
+async def test_the_original_pace_keeps_minimum_times() -> None:
+    watcher = Watcher()
+    async with serving((watcher,), pace="original") as server, playing(server, "seed") as [bot]:
+        await bot.join(map=MAP)
+        url = bot.state["playUrl"]
+        first = asyncio.create_task(bot.move("South", turn=0))
+        room = next(iter(server.lobby.rooms.values()))
+        await until(lambda: room.seats[0].waiters)
+        refused = await bot.client.post(url, data={"dir": "North"})
+        assert (refused.status_code, refused.text) == (400, NOT_YOUR_TURN)
+        repeat = await bot.client.post(url, data={"dir": "North", "turn": 0})
+        assert (await first).content == repeat.content
+        assert room.moves[0] == 2
+        times = [watcher.handed[0], *(moment for moment, _ in watcher.plies)]
+        for least, (before, after) in zip((0.060, 0.150, 0.150, 0.150), itertools.pairwise(times), strict=True):
+            assert after - before >= least
 
 
 class Holder:

@@ -87,6 +87,13 @@ async def play(
         return await client.play(player or Player(), events)
 
 
+async def finish(server: FaultyServer | str, player: Player | None = None, **options: Any) -> ClientResult:
+    """Play one game as `play` does, to its end."""
+    result = await play(server, player, **options)
+    assert result.outcome.reason is Reason.FINISHED
+    return result
+
+
 def stays(moves: Iterable[tuple[int, str]]) -> int:
     """Return the number of Stay moves. A `Player` never chooses Stay."""
     return sum(direction == "Stay" for _, direction in moves)

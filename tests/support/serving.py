@@ -74,6 +74,11 @@ class Bot:
         assert self.task is not None
         await self.task
 
+    async def play(self, mode: str = "arena", direction: str = "Stay", **parameters: Any) -> None:
+        """Join a game and play it to its end."""
+        await self.join(mode, **parameters)
+        await self.play_on(direction)
+
     async def play_on(self, direction: str = "Stay") -> None:
         while not self.game["finished"]:
             response = await self.move(direction)

@@ -13,8 +13,10 @@ import pytest_asyncio
 from sim.game import Games
 from tests.support.browser import visiting
 from tests.support.recorded import record, states_of
+from tests.support.reviewed import SAMPLE
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
+from vindibot.viewer.replay import replay_file
 
 #: A name that is everything a page must not take for what it looks like.
 NASTY = "<img src=x onerror=alert(1)>"
@@ -44,6 +46,12 @@ def address(bundle: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) ->
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page with a review."""
+    return replay_file(SAMPLE, tmp_path_factory.mktemp("page") / "game.html").as_uri()
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def visit(browser: Any, address: str) -> AsyncIterator[Any]:
     async with visiting(browser, address) as page:
@@ -61,6 +69,11 @@ async def page(visit: Any, address: str) -> Any:
 async def state(page: Any) -> int:
     """Return the number of the state that the page shows."""
     return int(await page.get_by_label("Time", exact=True).and_(page.locator("input")).input_value())
+
+
+async def turn_of(page: Any) -> int:
+    """Return the turn that the game's controls show."""
+    return int(await page.evaluate("vindibotPage.game.turns[vindibotPage.clock.state]"))
 
 
 def happened(bundle: dict[str, Any], *kinds: str) -> list[int]:

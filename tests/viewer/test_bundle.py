@@ -6,16 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
-from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games
-from sim.maps import parse_map
+from sim.game import CRASH, Games
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
 from vindibot.games.history import Ply
-from vindibot.viewer.bundle import StateWriter, bundle_of, squares_of
+from vindibot.viewer.bundle import StateWriter, bundle_of
 
 
 def shown(games: Games) -> tuple[list[list[int]], str, int]:
@@ -97,27 +95,6 @@ def test_events_explain_every_change(seed: int, crashes: float) -> None:
         check(before, CRASH if crashed else int(last["last_dir"]))
 
 
-@pytest.mark.parametrize(
-    ("board", "move", "events"),
-    [
-        ("@1$-", 3, [["mine", 0, 1, None]]),
-        ("@1$2", 3, [["mine", 0, 1, 1]]),
-        ("@1$1", 3, []),
-        ("@1##", 3, []),
-        ("@1@2", 0, [["blow", 0, 1]]),
-        ("@1  @2", 3, [["blow", 0, 1]]),
-    ],
-)
-def test_events_of_a_move(board: str, move: int, events: list[Any]) -> None:
-    games = parse(square_board(board))
-    assert check(games, move).get("e", []) == events
-
-
-def square_board(row: str) -> str:
-    side = len(row) // 2
-    return "\n".join([row, *["##" * side] * (side - 1)])
-
-
 def test_deaths_chains_and_inherited_mines() -> None:
     """A hero dies of a blow and respawns on a square where a third hero is: this one dies as well."""
     games = parse(
@@ -138,18 +115,6 @@ def test_deaths_chains_and_inherited_mines() -> None:
         ["respawn", 2, 20, 12],
     ]
     assert sorted(ply["m"]) == [[4, 0], [9, 1]]
-
-
-def test_mines_of_a_hero_that_dies_in_a_mine_have_no_owner() -> None:
-    games = parse("@1$-$1\n      \n      \nturn 0 of 100\n@1 life 20 gold 0 mines 1 spawn 2,2 last Stay\n")
-    assert check(games, 3)["e"] == [["death", 0, 1], ["heir", 0, None, 1], ["respawn", 0, 0, 8]]
-
-
-def test_a_beer_needs_gold() -> None:
-    rich = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 5 mines 0 spawn 0,0 last Stay\n")
-    assert check(rich, 3)["e"] == [["beer", 0, 1, 30]]
-    poor = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 1 mines 0 spawn 0,0 last Stay\n")
-    assert "e" not in check(poor, 3)
 
 
 @settings(max_examples=5, deadline=None)
@@ -186,13 +151,3 @@ def test_an_incomplete_recording_ends_as_interrupted(tmp_path: Path) -> None:
     bundle = bundle_of(record(tmp_path, states_of(4), 2, outcome=False))
     assert bundle["ending"] == {"kind": "interrupted", "message": "the recording ends here"}
     assert not bundle["live"]
-
-
-def test_squares_and_map() -> None:
-    games = parse_map("@1  ##@4\n######  \n  ######\n@2    @3\n").new_game()
-    at = squares_of(4)
-    assert [at(square) for square in range(STRIDE + 1, STRIDE + 5)] == [0, 1, 2, 3]
-    assert at(0) == at(STRIDE) == at(STRIDE + 5) == at(5 * STRIDE + 1) == -1
-    assert StateWriter(games).tiles() == "..#." + "###." + ".###" + "...."
-    assert int(games[0]["status"]) == RUNNING
-    assert TILE_BITS == 15

@@ -5,26 +5,10 @@ from __future__ import annotations
 import re
 
 from sim.pictures.sprites import HERO_COLOURS
-from tests.support.paths import TOP
 from vindibot.base.pages import render
 from vindibot.viewer.page import static_files
 
 COMMON = str(render("base/common.css"))
-REPORT = str(render("arena.report/report.css"))
-COLOURS = set(re.findall(r"(--[\w-]+): ", COMMON.partition("\n}")[0]))
-
-
-def test_the_colours_are_defined_once() -> None:
-    assert {"--paper", "--ink", "--dim", "--accent", "--good", "--bad"} <= COLOURS
-    assert static_files()["core/theme.css"].decode().startswith(COMMON)
-    assert REPORT.startswith(COMMON)
-    others = [
-        path for path in (TOP / "vindibot").rglob("*") if path.suffix in (".css", ".html", ".js") and path.name != "common.css"
-    ]
-    assert len(others) > 20
-    for path in others:
-        defined = set(re.findall(r"(--[\w-]+):", path.read_text()))
-        assert not defined & COLOURS, path
 
 
 def luminance(colour: str) -> float:
@@ -51,15 +35,3 @@ def test_borders_of_controls_and_curves_can_be_seen() -> None:
     for control in (r"\nbutton, select", r"\.overlays label", r"track", r"\.jump"):
         for style in re.findall(rf"{control} \{{([^}}]*)\}}", css):
             assert "var(--rim)" in style, (control, style)
-
-
-def test_pages_use_colours_that_are_defined() -> None:
-    for css in (REPORT, static_files()["pages/site.css"].decode() + COMMON):
-        used = set(re.findall(r"var\((--[\w-]+)", css))
-        assert used <= set(re.findall(r"(--[\w-]+):", css)), used
-
-
-def test_a_table_that_scrolls_shows_that_it_does() -> None:
-    assert ".wide { overflow-x: auto;" in COMMON
-    for page in ("arena/report/templates/report.html", "server/site/templates/macros.html"):
-        assert 'class="wide"' in (TOP / "vindibot" / page).read_text(), page

@@ -9,25 +9,16 @@ import pytest
 from sim.game import DIRECTIONS
 from tests.support.axe import violations
 from tests.support.browser import DESKTOP, PHONE, visiting
-from tests.support.reviewed import SAMPLE, WORST
-from vindibot.viewer.replay import replay_file
+from tests.support.reviewed import WORST
+from tests.viewer.conftest import turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 KEYS = (".", "ArrowUp", "ArrowDown", "ArrowRight", "ArrowLeft")
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return replay_file(SAMPLE, tmp_path_factory.mktemp("page") / "game.html").as_uri()
-
-
-async def turn_of(page: Any) -> int:
-    return int(await page.evaluate("vindibotPage.game.turns[vindibotPage.clock.state]"))
-
-
 @pytest.mark.slow_pages
-async def test_by_keys_from_the_first_position_to_the_result(browser: Any, address: str) -> None:
-    async with visiting(browser, address, size=DESKTOP) as page:
+async def test_by_keys_from_the_first_position_to_the_result(browser: Any, reviewed: str) -> None:
+    async with visiting(browser, reviewed, size=DESKTOP) as page:
         await page.keyboard.press("y")
         lesson = page.get_by_role("region", name="Learn from mistakes")
         verdict = lesson.get_by_role("status")
@@ -64,8 +55,8 @@ async def test_by_keys_from_the_first_position_to_the_result(browser: Any, addre
 
 
 @pytest.mark.slow_pages
-async def test_by_touch_on_a_phone(browser: Any, address: str) -> None:
-    async with visiting(browser, address, size=PHONE, has_touch=True, bypass_csp=True) as page:
+async def test_by_touch_on_a_phone(browser: Any, reviewed: str) -> None:
+    async with visiting(browser, reviewed, size=PHONE, has_touch=True, bypass_csp=True) as page:
         await page.get_by_role("button", name="Learn from mistakes").tap()
         one = WORST[0]
         group = page.get_by_role("group", name="Your move")
@@ -85,8 +76,8 @@ async def test_by_touch_on_a_phone(browser: Any, address: str) -> None:
         assert await page.locator(".lesson").count() == 0
 
 
-async def test_only_the_moves_of_the_chosen_hero(browser: Any, address: str) -> None:
-    async with visiting(browser, address, size=DESKTOP) as page:
+async def test_only_the_moves_of_the_chosen_hero(browser: Any, reviewed: str) -> None:
+    async with visiting(browser, reviewed, size=DESKTOP) as page:
         await page.keyboard.press("4")
         assert await page.get_by_role("button", name="Learn from mistakes").count() == 0
         await page.keyboard.press("y")

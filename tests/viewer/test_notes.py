@@ -12,7 +12,7 @@ from sim.game import square
 from tests.support.browser import DESKTOP, PHONE, visiting
 from tests.support.recorded import BALLOT, HEADER, raw, record, states_of
 from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.games.files.recording import Recorder, read_recording
+from vindibot.games.files.recording import Recorder
 from vindibot.games.outcome import Outcome
 from vindibot.viewer.replay import replay_file
 
@@ -35,26 +35,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorder.path
 
 
-def test_a_recording_keeps_what_was_said(recorded: Path) -> None:
-    recording = read_recording(recorded)
-    assert recording.turn(4).ballot.entries[-1].notes == (Note(SCRIPT), Note("here", square(0, 1)))
-    assert recording.turn(0).ballot.entries[-1].notes == ()
-    assert recorded.read_text().count('"notes"') == 2, "turns without notes have no key for them"
-
-
-def test_no_note_is_markup_in_the_file_of_a_page(recorded: Path, tmp_path: Path) -> None:
-    page = replay_file(recorded, tmp_path / "page.html").read_text()
-    assert page.count("</script>") == 2
-    assert "<img" not in page
-
-
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_the_page_shows_notes_on_their_turn_as_text(
     browser: Any, recorded: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    address = replay_file(recorded, tmp_path / "page.html").as_uri()
-    async with visiting(browser, f"{address}#turn=4", size=size) as page:
+    file = replay_file(recorded, tmp_path / "page.html")
+    assert file.read_text().count("</script>") == 2
+    assert "<img" not in file.read_text()
+    async with visiting(browser, f"{file.as_uri()}#turn=4", size=size) as page:
         title = await page.title()
         panel = page.get_by_role("region", name="Notes")
         rows = panel.get_by_role("listitem")

@@ -8,21 +8,16 @@ import pytest
 
 from sim.game import DIRECTIONS
 from tests.support.browser import PHONE, until, visiting
-from tests.support.reviewed import BAD, SAMPLE, TURNS, WORST, heroes_after
+from tests.support.reviewed import BAD, TURNS, WORST, heroes_after
+from tests.viewer.conftest import turn_of
 from vindibot.games.files.review import Losses
-from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return replay_file(SAMPLE, tmp_path_factory.mktemp("page") / "game.html").as_uri()
-
-
-async def turn_of(page: Any) -> int:
-    """Return the turn that the game's controls show."""
-    return int(await page.evaluate("vindibotPage.game.turns[vindibotPage.clock.state]"))
+def address(reviewed: str) -> str:
+    return reviewed
 
 
 async def shown_heroes(page: Any) -> list[tuple[int, ...]]:

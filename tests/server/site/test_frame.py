@@ -67,9 +67,7 @@ async def inside(page: Page, frame: str) -> Any:
 @pytest.mark.slow_pages
 async def test_a_game_plays_in_a_frame_of_another_page(browser: Browser, tmp_path: Path) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
-        await bot.join(turns=5, map=MAP)
-        await bot.play_on()
-
+        await bot.play("training", turns=5, map=MAP)
         game = f"{server.url}/{bot.game['id']}"
         (tmp_path / "lesson.html").write_text(LESSON.format(game=game, home=server.url))
         with elsewhere(tmp_path) as url:
@@ -95,8 +93,7 @@ async def test_a_game_plays_in_a_frame_of_another_page(browser: Browser, tmp_pat
 @pytest.mark.slow_pages
 async def test_nothing_moves_by_itself_for_a_reader_who_asks_for_little_motion(browser: Browser) -> None:
     async with serving() as server, playing(server, "ann") as [bot]:
-        await bot.join(turns=1, map=MAP)
-        await bot.play_on()
+        await bot.play("training", turns=1, map=MAP)
         address = f"{server.url}/{bot.game['id']}?autoplay&controls=0"
         async with visiting(browser, address, reduced_motion="reduce") as page:
             await until(page, "vindibotPage.stream.state === 'complete'")

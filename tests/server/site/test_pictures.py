@@ -19,10 +19,9 @@ from vindibot.server.site import pictures
 NASTY = "<script>a</script>"
 
 
-async def played(bot: Bot, rounds: int = 5) -> str:
-    """Play a training game of so many rounds; its id."""
-    await bot.join(turns=rounds, map=MAP)
-    await bot.play_on()
+async def played(bot: Bot) -> str:
+    """Play a training game, and return its id."""
+    await bot.play("training", turns=5, map=MAP)
     return str(bot.game["id"])
 
 

@@ -17,8 +17,7 @@ async def test_the_records_of_a_bot_are_lines_of_json_the_oldest_first(tmp_path:
     async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
         games = []
         for player in (bot, bot, other, bot):
-            await player.join(turns=1, map=MAP)
-            await player.play_on()
+            await player.play("training", turns=1, map=MAP)
             games.append(str(player.game["id"]))
         await bot.join(turns=1, map=MAP)  # this game runs, so it has no record yet
         user_id = next(user.id for user in server.lobby.users if user.name == "ann")
@@ -40,11 +39,6 @@ async def test_a_game_with_two_heroes_of_a_bot_has_one_record() -> None:
     async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
         server.lobby.arrange(MAP, [bot.key, bot.key, other.key, other.key], rounds=1)
         heroes = [Bot(server, one.key, one.client) for one in (bot, bot, other, other)]
-
-        async def play(hero: Bot) -> None:
-            await hero.join("arena")
-            await hero.play_on()
-
-        await asyncio.gather(*map(play, heroes))
+        await asyncio.gather(*(hero.play() for hero in heroes))
         user_id = next(user.id for user in server.lobby.users if user.name == "ann")
         assert (await bot.client.get("/records.jsonl", params={"bot": user_id})).text.count("\n") == 1

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.support.browser import DESKTOP, PHONE, until, visiting
-from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.serving import MAP, playing, serving
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
 from vindibot.league.standings import FixtureResult
@@ -40,13 +40,8 @@ async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browse
 @pytest.mark.slow_pages
 async def test_times_are_those_of_the_reader_and_stay_so(browser: Browser) -> None:
     times = "[...document.querySelectorAll('#results .ended time')].map((time) => time.textContent)"
-
-    async def play(bot: Bot) -> None:
-        await bot.join("arena")
-        await bot.play_on("Stay")
-
     async with serving(rounds=1) as server, playing(server, "ann", "bob", "cid", "dot") as bots:
-        await asyncio.gather(*(play(bot) for bot in bots))
+        await asyncio.gather(*(bot.play() for bot in bots))
         shown = {}
         for zone in ("UTC", "Asia/Tokyo"):
             async with visiting(browser, server.url, locale="en-GB", timezone_id=zone) as page:
@@ -140,8 +135,7 @@ UNCUT = """() => [...document.querySelectorAll(".now > p, .now > pre")].every((p
 
 
 @pytest.mark.slow_pages
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (800, 600)])
-@pytest.mark.parametrize("bots", [6, 14, 28, 44, 60])
+@pytest.mark.parametrize(("bots", "size"), [(6, (1920, 1080)), (28, (1280, 720)), (44, (1920, 1080)), (60, (800, 600))])
 async def test_the_page_for_a_projector_fits_the_screen(
     browser: Browser, tmp_path: Path, bots: int, size: tuple[int, int]
 ) -> None:
@@ -244,12 +238,7 @@ async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_no_page_is_wider_than_the_window(browser: Browser, size: tuple[int, int]) -> None:
     async with serving(rounds=1) as server, playing(server, *("W" * 19 + sign for sign in "abcd")) as bots:
-
-        async def play(number: int) -> None:
-            await bots[number].join("arena")
-            await bots[number].play_on()
-
-        await asyncio.gather(*map(play, range(4)))
+        await asyncio.gather(*(bot.play() for bot in bots))
         await bots[0].join(turns=5)
         user = bots[0].state["hero"]["userId"]
         async with visiting(browser, server.url, size=size) as page:

@@ -14,8 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from sim.board import tile_text
-from sim.rules import step
 from tests.support.serving import MAP, Bot, playing, server_process, serving
 from vindibot.games.game_record import GameRecord, loads
 from vindibot.games.history import GameHistory
@@ -105,12 +103,7 @@ async def test_a_server_that_is_stopped_keeps_how_far_its_games_were(tmp_path: P
 async def rated_match(server: EmbeddedServer, bots: list[Bot], *, rounds: int = 3, **options: Any) -> GameRecord:
     """A match on `RICH` which hero 1 wins by some gold; its record."""
     match = server.lobby.arrange(RICH, [bot.key for bot in bots], rounds=rounds, **options)
-
-    async def play(bot: Bot, direction: str) -> None:
-        await bot.join("arena")
-        await bot.play_on(direction)
-
-    await asyncio.gather(*(play(bot, "Stay" if index else "East") for index, bot in enumerate(bots)))
+    await asyncio.gather(*(bot.play(direction="Stay" if index else "East") for index, bot in enumerate(bots)))
     result = await match.ended()
     assert result is not None
     assert result.gold == (rounds, 0, 0, 0)
@@ -146,23 +139,17 @@ async def test_ratings_follow_the_rules_and_survive(tmp_path: Path) -> None:
 async def test_only_arena_games_are_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "winner", "two", "three", "four") as bots:
         await rated_match(server, bots)
-        await bots[0].join("training", turns=1)
-        await bots[0].play_on()
+        await bots[0].play("training", turns=1)
         assert {(user.elo, user.games) for user in server.lobby.users} == {(1200, 0)}
         assert all(user.played is not None for user in server.lobby.users)
-        await asyncio.gather(*(join_and_play(bot) for bot in bots))
+        await asyncio.gather(*(bot.play() for bot in bots))
         assert {user.games for user in server.lobby.users} == {1}
-
-
-async def join_and_play(bot: Bot) -> None:
-    await bot.join("arena")
-    await bot.play_on()
 
 
 async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "seed") as [bot]:
         same = [Bot(server, bot.key, bot.client) for _ in range(4)]
-        await asyncio.gather(*(join_and_play(player) for player in same))
+        await asyncio.gather(*(player.play() for player in same))
         [user] = server.lobby.users
         assert (user.elo, user.games, user.mu) == (1200, 0, FIRST_MU)
         [game] = await server.database.read(list_games)
@@ -187,7 +174,7 @@ async def test_the_bonus_comes_from_the_seed_in_about_one_game_of_ten() -> None:
             seen = []
             for _ in range(games):
                 before = next(iter(server.lobby.users)).elo
-                await asyncio.gather(*(join_and_play(bot) for bot in bots))
+                await asyncio.gather(*(bot.play() for bot in bots))
                 seen.append(next(iter(server.lobby.users)).elo - before)
             return seen
 
@@ -228,46 +215,19 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
         assert connection.execute("SELECT name FROM bots").fetchall() == [("seed",), ("another",)]
 
 
-async def test_states_of_an_archived_game_are_those_that_its_player_saw() -> None:
-    async with serving() as server, playing(server, "seed") as [bot]:
-        seen = []
-        await bot.join(turns=20)
-        seen.append(bot.game)
-        for direction in ["North", "East", "South", "West", "Stay"] * 4:
-            await bot.move(direction)
-            seen.append(bot.game)
-        record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
-        games = record.first()
-        shown = {0: tile_text(games)}
-        for move in record.moves:
-            step(games, 0, move)
-            shown[int(games[0]["turn"])] = tile_text(games)
-        assert [shown[state["turn"]] for state in seen] == [state["board"]["tiles"] for state in seen]
-
-
-async def test_any_key_is_known_again_after_a_restart(tmp_path: Path) -> None:
-    async def who(server: EmbeddedServer) -> str:
-        async with httpx.AsyncClient(base_url=server.url) as client:
-            answers = await asyncio.gather(
-                *(client.post("/api/training", data={"key": "mysecret", "turns": 1}) for _ in range(3))
-            )
-            ids = {answer.json()["hero"]["userId"] for answer in answers}
-            assert len(ids) == 1
-            return str(ids.pop())
-
+async def test_bots_are_known_again_after_a_restart(tmp_path: Path) -> None:
     ids = set()
-    for _ in range(2):
-        async with serving(db=tmp_path / "league.db", keys="any") as server:
-            ids.add(await who(server))
-            assert len(server.lobby.users) == 1
-    assert len(ids) == 1
-
-
-async def test_names_stay_taken_after_a_restart(tmp_path: Path) -> None:
     for status in (200, 400):
-        async with serving(db=tmp_path / "league.db") as server, httpx.AsyncClient(base_url=server.url) as client:
+        async with (
+            serving(db=tmp_path / "league.db", keys="any") as server,
+            httpx.AsyncClient(base_url=server.url) as client,
+        ):
+            joins = [client.post("/api/training", data={"key": "mysecret", "turns": 1}) for _ in range(3)]
+            ids |= {answer.json()["hero"]["userId"] for answer in await asyncio.gather(*joins)}
             page = await client.post("/register", data={"name": "unique"})
             assert page.status_code == status
+            assert len(server.lobby.users) == 2
+    assert len(ids) == 1
     assert "Name already taken" in page.text
 
 

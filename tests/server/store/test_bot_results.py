@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from datetime import UTC, datetime
-from pathlib import Path
-
-import pytest
 
 from sim.generator import generate
-from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.serving import MAP, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
@@ -58,19 +55,13 @@ async def test_results_by_size_and_by_rival() -> None:
     await store.close()
 
 
-async def play_arena(bot: Bot) -> None:
-    await bot.join("arena")
-    await bot.play_on()
-
-
 async def test_the_page_of_a_bot_shows_its_results() -> None:
     async with serving(rounds=2, seed=1) as server, playing(server, "ann", "bob", "cid", "dot") as bots:
-        await bots[0].join(turns=1)
-        await bots[0].play_on()
+        await bots[0].play("training", turns=1)
         for private in (False, False, True):
             if private:
                 server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=1)
-            await asyncio.gather(*(play_arena(bot) for bot in bots))
+            await asyncio.gather(*(bot.play() for bot in bots))
         user = server.lobby.users.by_name("ann")
         assert user is not None
         await until(lambda: user.games == 2)
@@ -78,22 +69,26 @@ async def test_the_page_of_a_bot_shows_its_results() -> None:
         assert results.games == 3
         assert len(results.ratings) == 2, "the private match is not rated"
         assert results.ratings[1][1] == user.elo
+        await bots[0].join("training", turns=1)
         page = (await bots[0].client.get(f"/ai/{user.id}")).text
+        running, played = page.split("Games played")
+        assert f'href="/{bots[0].game["id"]}"' in running
+        assert bots[0].game["id"] not in played
+        assert f"Elo {user.elo}, skill" in page
+        assert "2 rated games," in page
         assert "Elo over 3 rated games: from 1200" in page, "with the rating before the first game"
         assert "5 x 5" in page
         assert all(f"<bdi>{name}</bdi>" in page.split("By rival")[1].split("Games played")[0] for name in ("bob", "cid", "dot"))
-        assert page.count('<svg class="board"') == 4
+        assert page.count('<svg class="board"') == 5
         assert all(bot.key not in page for bot in bots)
+        server.register("idle")
+        idle = server.lobby.users.by_name("idle")
+        assert idle is not None
+        assert "last game never" in (await bots[0].client.get(f"/ai/{idle.id}")).text
 
 
-@pytest.fixture
-async def large(tmp_path: Path) -> Database:
-    store = Database(tmp_path / "large.db")
-    await store.read(lambda connection: None)
-    return store
-
-
-async def test_queries_for_lists_read_no_whole_table(large: Database) -> None:
+async def test_queries_for_lists_read_no_whole_table() -> None:
+    store = Database()
     seen: list[str] = []
 
     def watch(connection: sqlite3.Connection) -> None:
@@ -104,10 +99,10 @@ async def test_queries_for_lists_read_no_whole_table(large: Database) -> None:
         bot_results(connection, "b")
         connection.set_trace_callback(None)
 
-    await large.read(watch)
-    plans = await large.read(lambda c: [[row[3] for row in c.execute(f"EXPLAIN QUERY PLAN {query}")] for query in seen])
+    await store.read(watch)
+    plans = await store.read(lambda c: [[row[3] for row in c.execute(f"EXPLAIN QUERY PLAN {query}")] for query in seen])
     assert len(plans) == 6
     for plan in plans[:3]:
         assert not [step for step in plan if "TEMP B-TREE" in step], "rows come in the order of an index"
     assert not [step for plan in plans for step in plan if step.startswith("SCAN") and step.split()[1] not in COMPUTED]
-    await large.close()
+    await store.close()

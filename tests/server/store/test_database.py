@@ -7,13 +7,12 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
 
 from sim.generator import generate
@@ -44,61 +43,34 @@ def record(
     )
 
 
-def everything_in(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in folder.iterdir())
-
-
 def rows(path: Path, query: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(query).fetchall()
 
 
 async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "league.db"
+    path, digests = tmp_path / "league.db", set()
+    for name in ("other.db", "league.db"):
+        store = Database(tmp_path / name)
+        users = Users(UserTable(store))
+        keys = [await users.sign_up("made"), users.add("chosen", "ch0senk3")]
+        await store.close()
+        await store.close()
+        digests |= {digest for _, digest, _ in rows(tmp_path / name, "SELECT id, key, name FROM bots")}
+    assert len(digests) == 4, "a key has another digest in another file"
+    everything = path.read_bytes()
+    assert b"chosen" in everything
+    assert not any(key.encode() in everything for key in keys)
     store = Database(path)
     users = Users(UserTable(store))
-    key = await users.sign_up("seed")
-    await store.close()
-    await store.close()
-    again = Database(path)
-    users = Users(UserTable(again))
-    assert [user.name for user in users] == ["seed"]
+    assert [user.name for key in keys if (user := users.find(key)) is not None] == ["made", "chosen"]
     assert users.find("00000000") is None
-    found = users.find(key)
-    assert found is not None
-    assert found.name == "seed"
-    assert users.find(key) is found
-    await again.close()
+    assert users.find(keys[0].upper()) is users.find(keys[0])
+    assert users.find(keys[1].upper()) is None, "only a key that was made may be written with capitals"
+    await store.close()
     assert path.stat().st_mode & 0o777 == 0o600
     assert rows(path, "PRAGMA journal_mode") == [("wal",)]
     assert rows(path, "PRAGMA user_version") == [(VERSION,)]
-
-
-async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "league.db"
-    store = Database(path)
-    users = Users(UserTable(store))
-    keys = [await users.sign_up("first"), users.add("second", "k3yk3yk3")]
-    await store.close()
-    everything = everything_in(tmp_path)
-    assert b"second" in everything
-    assert not any(key.encode() in everything for key in keys)
-    with closing(sqlite3.connect(path)) as connection:
-        digests = {bytes(digest) for _, digest, _ in load_bots(connection)}
-    assert len(digests) == 2
-
-
-async def test_only_a_key_that_was_made_may_be_written_with_capitals(tmp_path: Path) -> None:
-    path = tmp_path / "league.db"
-    for known in (False, True):
-        store = Database(path)
-        users = Users(UserTable(store))
-        if not known:
-            keys = [await users.sign_up("made"), users.add("chosen", "ch0senk3")]
-        assert [user.name for key in keys if (user := users.find(key)) is not None] == ["made", "chosen"]
-        assert users.find(keys[1].upper()) is None
-        assert users.find(keys[0].upper()) is users.find(keys[0])
-        await store.close()
 
 
 async def test_a_database_with_bots_needs_its_own_secret(tmp_path: Path) -> None:
@@ -130,16 +102,6 @@ async def test_a_database_with_bots_needs_its_own_secret(tmp_path: Path) -> None
     await copy.close()
 
 
-async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
-    digests = set()
-    for name in ("one.db", "two.db"):
-        store = Database(tmp_path / name)
-        Users(UserTable(store)).add("seed", "samekey1")
-        await store.close()
-        digests |= set(rows(tmp_path / name, "SELECT key FROM bots"))
-    assert len(digests) == 2
-
-
 async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = Database()
@@ -153,97 +115,67 @@ async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.Mo
 # ---- Files that cannot be used ----
 
 
-@pytest.mark.parametrize("layout", [VERSION - 1, VERSION + 1])
-def test_a_file_of_another_version_is_left_alone(tmp_path: Path, layout: int) -> None:
-    path = tmp_path / "other.db"
+def of_version(path: Path, version: int) -> None:
     asyncio.run(Database(path).close())
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {layout}")
-    with pytest.raises(UsageError, match=r"other\.db: another version of vindibot made it \(layout"):
-        Database(path)
+    rows(path, f"PRAGMA user_version = {version}")
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "other.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE bots (id)")
-    with pytest.raises(UsageError, match="belongs to another program"):
-        Database(path)
-    assert rows(path, "SELECT name FROM sqlite_master") == [("bots",)]
-
-
-def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
-    text = tmp_path / "text.db"
-    text.write_text("to do: buy milk\n" * 1000)
-    with pytest.raises(UsageError, match=r"text\.db: this is not a database; replace it by a copy"):
-        Database(text)
-    broken = tmp_path / "broken.db"
-    asyncio.run(Database(broken).close())
-    content = bytearray(broken.read_bytes())
+def damage(path: Path) -> None:
+    asyncio.run(Database(path).close())
+    content = bytearray(path.read_bytes())
     content[4096:8192] = os.urandom(4096)
-    broken.write_bytes(content)
-    with pytest.raises(UsageError, match=r"broken\.db: the database is damaged"):
-        Database(broken)
+    path.write_bytes(content)
 
 
-def test_places_where_no_file_can_be(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no folder"):
-        Database(tmp_path / "nowhere" / "league.db")
-    with pytest.raises(UsageError, match="this is a folder"):
-        Database(tmp_path)
-
-
-def test_another_server_uses_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "league.db"
-    first = Database(path)
-    with pytest.raises(UsageError, match="another vindibot server uses this file"):
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (partial(of_version, version=VERSION - 1), r"other\.db: another version of vindibot made it \(layout"),
+        (partial(of_version, version=VERSION + 1), r"other\.db: another version of vindibot made it \(layout"),
+        (lambda path: rows(path, "CREATE TABLE bots (id)"), "belongs to another program"),
+        (lambda path: path.write_text("to do: buy milk\n" * 1000), r"other\.db: this is not a database; replace it by a copy"),
+        (damage, r"other\.db: the database is damaged"),
+        (lambda path: path.mkdir(), "this is a folder"),
+        (lambda path: path.parent.rmdir(), "there is no folder"),
+        (
+            lambda path: path.symlink_to(path.name),
+            "this cannot be the path of a database: Symlink loop|Too many levels of symbolic links",
+        ),
+        (os.mkfifo, "this is not a regular file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_left_alone(tmp_path: Path, make: Callable[[Path], object], message: str) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    path = folder / "other.db"
+    make(path)
+    content = path.read_bytes() if path.is_file() else None
+    with pytest.raises(UsageError, match=message):
         Database(path)
-    assert asyncio.run(first.read(load_bots)) == []
-    asyncio.run(first.close())
-    asyncio.run(Database(path).close())
+    assert (path.read_bytes() if path.is_file() else None) == content
 
 
 def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    first = Database(path)
-    asyncio.run(first.read(load_bots))
     (tmp_path / "symbolic.db").symlink_to("league.db")
+    first = Database(tmp_path / "symbolic.db")  # the file that is missing is made
     (tmp_path / "folder").symlink_to(tmp_path)
-    for name in ("symbolic.db", "folder/league.db"):
+    for name in ("league.db", "symbolic.db", "folder/league.db"):
         with pytest.raises(UsageError, match="another vindibot server uses this file"):
             Database(tmp_path / name)
+    assert asyncio.run(first.read(load_bots)) == []
     asyncio.run(first.close())
-    asyncio.run(Database(tmp_path / "symbolic.db").close())
+    asyncio.run(Database(path).close())
+    assert path.stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["folder", "league.db", "league.db.secret", "symbolic.db"]
 
 
-def test_a_link_to_a_file_that_is_missing_makes_this_file(tmp_path: Path) -> None:
-    (tmp_path / "link.db").symlink_to("new.db")
-    asyncio.run(Database(tmp_path / "link.db").close())
-    assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
-    (tmp_path / "circle.db").symlink_to("circle.db")
-    for name in ("circle.db", "a\0b", "x" * 300):
-        with pytest.raises(UsageError, match=r"cannot be the path|name too long|Too many levels of symbolic links"):
-            Database(tmp_path / name)
-    os.mkfifo(tmp_path / "pipe.db")
-    with pytest.raises(UsageError, match="this is not a regular file"):
-        Database(tmp_path / "pipe.db")
-
-
-@pytest.mark.parametrize("name", [":memory:", "file:x.db", "file::memory:?cache=shared", "x.db?mode=ro", ""])
+@pytest.mark.parametrize("name", [":memory:", "file::memory:?cache=shared"])
 async def test_the_name_of_a_file_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    folder = tmp_path / "served"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    if not name:  # the current folder
-        with pytest.raises(UsageError, match="this is a folder"):
-            Database(Path(name))
-        return
-    async with serving(db=Path(name)) as server, httpx.AsyncClient(base_url=server.url) as client:
-        page = (await client.post("/register", data={"name": "seed"})).text
-        assert 'id="user-key"' in page
-    assert sorted(os.listdir(folder)) == [name, f"{name}.secret"]
-    assert (folder / name).stat().st_mode & 0o777 == 0o600
+    monkeypatch.chdir(tmp_path)
+    async with serving(db=Path(name)) as server:
+        server.register("seed")
+    assert sorted(os.listdir(tmp_path)) == [name, f"{name}.secret"]
     async with serving(db=Path(name)) as server:
         assert server.lobby.users.by_name("seed") is not None
 
@@ -275,13 +207,10 @@ def test_a_read_only_file_and_a_read_only_folder() -> None:
         path = folder / "league.db"
         asyncio.run(Database(path).close())
         path.chmod(0o444)
-        for mode in (0o755, 0o777):
+        for mode, name in ((0o755, "league.db"), (0o777, "league.db"), (0o755, "new.db")):
             folder.chmod(mode)
             with nobody(), pytest.raises(UsageError, match="read-only; make the file and its folder writable"):
-                Database(path)
-        folder.chmod(0o755)
-        with nobody(), pytest.raises(UsageError, match="read-only; make the file and its folder writable"):
-            Database(folder / "new.db")
+                Database(folder / name)
     finally:
         shutil.rmtree(folder)
 
