@@ -220,12 +220,15 @@ async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, A
     assert "Played to the end" in await ending.inner_text()
     assert not await reveal.is_visible()
     assert not await veil.is_visible()
-    await page.keyboard.press("Home")
+    await page.keyboard.press("ArrowLeft")
     assert await ending.inner_text() == ""
-    await reveal.click()
+
+
+async def test_the_whole_game_is_shown_on_request(page: Any) -> None:
+    await page.get_by_role("button", name="Show the whole game").click()
     assert "at the end" in await page.locator(".chart-gold .plot").get_attribute("aria-label")
-    assert not await veil.is_visible()
-    assert await ending.inner_text() == ""
+    assert not await page.locator(".chart-gold .veil").is_visible()
+    assert await page.locator(".ending").inner_text() == ""
 
 
 # ---- Windows ----
