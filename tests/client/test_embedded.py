@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sim.game import Game
-from tests.support.clientkit import Player, ReceivedEvents, finish, play, settings_for
+from tests.support.clientkit import Player, ReceivedEvents, finish, settings_for
 from tests.support.faulty_proxy import FaultyProxy
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
@@ -34,22 +34,6 @@ async def test_a_training_game(server: EmbeddedServer) -> None:
     assert result.last.game.turn == 40
     assert player.turns == list(range(0, 40, 4))
     assert result.faults == 0
-
-
-async def test_an_unknown_key_and_a_bad_map_end_with_the_servers_text(server: EmbeddedServer) -> None:
-    result = await play(server.url)
-    assert result.outcome.reason is Reason.REFUSED
-    assert "Key not found" in result.outcome.message
-    result = await play(server.url, key=server.register("one"), map="@1@2\n  $x")
-    assert result.outcome.reason is Reason.REFUSED
-    assert "Vindinium - " in result.outcome.message
-
-
-async def test_a_late_move_forfeits() -> None:
-    async with EmbeddedServer(ServerSettings(seed=1, time_limit_ms=30)) as server:
-        result = await play(server.url, Player(thinks=0.3), key=server.register("one"))
-    assert result.outcome.reason is Reason.TIMEOUT
-    assert "turn 0" in result.outcome.message
 
 
 @pytest.mark.slow

@@ -34,6 +34,8 @@ def test_a_file_that_is_no_roster(tmp_path: Path, content: bytes, words: str) ->
     assert str(path) in error.value.message
     assert words in error.value.message
     assert "abcd1234" not in error.value.message
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_roster(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize(
@@ -54,11 +56,6 @@ def test_the_roster_of_a_spreadsheet(tmp_path: Path, content: bytes, roster: lis
     assert [entry.name if entry.made else f"{entry.name} {entry.key}" for entry in read_roster(path, heard.append)] == roster
     assert len(heard) == len(notices)
     assert all(notice in text for notice, text in zip(notices, heard, strict=True))
-
-
-def test_a_roster_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
-        read_roster(tmp_path / "none.csv")
 
 
 def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None:

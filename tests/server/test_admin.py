@@ -101,10 +101,12 @@ async def test_a_match_that_is_called_off() -> None:
     async with administered() as (server, admin), bots_of(server, admin, "ann", "bob") as [ann, bob]:
         made = (await admin.post("/matches", json={"seats": ["ann", "bob", "random", "random"]})).json()
         waiting = asyncio.create_task(ann.join("arena"))
-        await until(lambda: server.lobby.matches[0].missing() == ["bob"])
+        [match] = server.lobby.matches
+        await until(lambda: match.missing() == ["bob"])
         assert (await admin.delete(f"/matches/{made['id']}")).json()["state"] == "cancelled"
         response = await waiting
         assert (response.status_code, response.text) == (400, "Vindinium - The match was cancelled")
+        assert await match.ended() is None
         assert (await bob.join("training")).json()["game"]["heroes"][0]["name"] == "bob"
         assert (await admin.delete("/matches/nosuch")).status_code == 404
 

@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from tests.support.serving import MAP, Bot, playing, serving
-from vindibot.games.protocol import read_answer
 from vindibot.server.embedded import EmbeddedServer
 
 # One server, in one event loop, for all tests that do not set anything on it.
@@ -47,22 +46,6 @@ async def test_the_answer_to_a_training_join_to_the_letter() -> None:
         for word, length in ((game_id, 8), (token, 24), (bot.key, 8), (user.id, 8)):
             assert len(word) == length
             assert set(word) <= set("0123456789abcdefghijklmnopqrstuvwxyz")
-
-
-async def test_a_whole_training_game(server: EmbeddedServer) -> None:
-    async with playing(server, "seed") as [bot]:
-        await bot.join(turns=5)
-        turns = [bot.game["turn"]]
-        while not bot.game["finished"]:
-            assert (await bot.move("North")).status_code == 200
-            turns.append(bot.game["turn"])
-            assert bot.game["heroes"][0]["lastDir"] == "North"
-            assert {hero["lastDir"] for hero in bot.game["heroes"][1:]} <= {"North", "South", "East", "West"}
-        assert turns == [0, 4, 8, 12, 16, 20]
-        assert read_answer(bot.response.content).game.turn == 20
-        late = await bot.move("North")
-        assert (late.status_code, late.text) == (400, "Vindinium - The game is finished")
-        assert late.headers["content-type"] == "text/plain; charset=utf-8"
 
 
 @pytest.mark.parametrize(
@@ -211,6 +194,7 @@ async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
         for data in ({}, {"dir": ""}, {"dir": "  "}, {"key": bot.key}):
             response = await bot.client.post(url, data=data)
             assert (response.status_code, response.text) == (400, "")
+            assert response.headers["content-type"] == "text/plain; charset=utf-8"
             response = await bot.client.post("/api/nosuch/xxxx/play", data=data)
             assert (response.status_code, response.text) == (400, "")
         response = await bot.client.post("/api/nosuch/xxxx/play", data={"dir": "North"})

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.serving import FORM, connection, playing, post, raw, read_response, serving
+from tests.support.serving import FORM, connection, playing, post, raw, serving
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.game_server import ServerError
 from vindibot.server.settings import ServerSettings
@@ -75,20 +75,6 @@ async def test_urls_follow_the_host_header(server: EmbeddedServer) -> None:
         old = f"POST /api/training HTTP/1.0\r\n{FORM}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         _, _, answer = await raw(server, old)
         assert json.loads(answer)["viewUrl"].startswith(server.url)
-
-
-async def test_expect_100_continue(server: EmbeddedServer) -> None:
-    async with playing(server, "seed") as [bot], connection(server) as (reader, writer):
-        body = f"key={bot.key}".encode()
-        writer.write(post("/api/training", body, FORM, "Expect: 100-continue").removesuffix(body))
-        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
-        writer.write(body)
-        status, _, answer = await read_response(reader)
-        assert status == 200
-        url = json.loads(answer)["playUrl"].removeprefix("http://localhost")
-        writer.write(post(url, b"dir=North", FORM, "Expect: 100-continue"))
-        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
-        assert (await read_response(reader))[0] == 200
 
 
 async def test_bodies_that_cannot_be_read() -> None:

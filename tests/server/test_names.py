@@ -57,14 +57,9 @@ def test_a_name_is_refused_for_what_can_be_said_of_it(name: str) -> None:
         assert unseen_character(problem) is None
 
 
-@pytest.mark.parametrize("name", ["Ünïcode ☃ bot", "小明的机器人", "🤖 bot", "d'Arc <3", "e\u0301tude", "بوت"])
-def test_names_in_any_script_are_fine(name: str) -> None:
-    assert name_problem(name) is None
-
-
-@pytest.mark.parametrize("name", [" abc", "abc ", "   "])
-def test_blanks_at_the_ends_are_refused(name: str) -> None:
-    assert name_problem(name) == "Name begins or ends with a space"
+@pytest.mark.parametrize("name", ["Ünïcode ☃ bot", "小明的机器人", "🤖 bot", "d'Arc <3", "e\u0301tude", "بوت", " abc", "abc "])
+def test_names_in_any_script_are_fine_without_blanks_at_their_ends(name: str) -> None:
+    assert name_problem(name) == (None if name == name.strip() else "Name begins or ends with a space")
 
 
 # ---- How many ----

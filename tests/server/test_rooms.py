@@ -139,15 +139,6 @@ async def test_a_client_that_disconnected_before_its_first_turn_can_still_move()
         await asyncio.gather(moved, move)
 
 
-async def test_pipelined_moves_are_for_turn_after_turn() -> None:
-    async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
-        await bot.join(map=MAP)
-        room = next(iter(server.lobby.rooms.values()))
-        writer.write(post(f"/api/{room.id}/{room.seats[0].token}/play", b"dir=South", FORM) * 3)
-        assert [(await read_response(reader))[0] for _ in range(3)] == [200] * 3
-        assert room.turn == 12
-
-
 async def test_at_the_end_every_open_request_gets_the_final_state() -> None:
     watcher = Watcher()
     async with serving((watcher,)) as server, match_of_four(server, rounds=2) as (bots, joins):

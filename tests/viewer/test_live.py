@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from tests.support.browser import until, visiting
+from tests.support.listening import Listener
 from tests.support.recorded import BALLOT, HEADER, raw, states_of
 from tests.support.serving import playing, serving
 from tests.support.waiting import until as until_inside
@@ -31,45 +32,37 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 NASTY = "</script><b>x</b>"
 
 
-class Cuts:
+class Cuts(Listener):
     """A proxy of a server on this machine that can cut all connections. `opened` is their number so far.
 
     While `refusing` is a status, the proxy answers with this status itself.
     """
 
     def __init__(self, port: int) -> None:
+        super().__init__()
         self._target = port
         self._open: set[asyncio.StreamWriter] = set()
         self.opened = 0
         self.refusing = 0
-
-    @asynccontextmanager
-    async def listening(self) -> AsyncIterator[str]:
-        """Within this context, serve on the yielded address."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        try:
-            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        finally:
-            server.close()
-            self.cut()
-            await server.wait_closed()
 
     def cut(self) -> None:
         """Cut all connections."""
         for writer in self._open:
             writer.transport.abort()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.opened += 1
         if self.refusing:
             writer.write(b"HTTP/1.1 %d Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % self.refusing)
-            return writer.close()
+            return
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         pair = {writer, far_writer}
         self._open |= pair
-        await asyncio.gather(_pass_on(reader, far_writer), _pass_on(far_reader, writer))
-        self._open -= pair
-        return None
+        try:
+            await asyncio.gather(_pass_on(reader, far_writer), _pass_on(far_reader, writer))
+        finally:
+            self._open -= pair
+            far_writer.close()
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -89,12 +82,11 @@ async def heroes(page: Any, state: int) -> list[list[int]]:
 @pytest.mark.slow_pages
 async def test_a_running_game_is_followed_through_broken_connections(browser: Any) -> None:
     async with serving() as server, playing(server, NASTY) as [bot]:
-        cuts = Cuts(server.port)
         await bot.join(turns=25)
         for _ in range(5):
             await bot.move("North")
         broken = ["net::ERR_"]
-        async with cuts.listening() as address, visiting(browser, f"{address}/{bot.game['id']}", expected=broken) as page:
+        async with Cuts(server.port) as cuts, visiting(browser, f"{cuts.url}/{bot.game['id']}", expected=broken) as page:
             await until(page, "vindibotPage.game.last >= 20")
             for turns in (5, 5):
                 before = cuts.opened
@@ -124,10 +116,9 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
 @pytest.mark.slow_pages
 async def test_the_page_says_that_its_stream_is_refused_and_goes_on_later(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
-        cuts = Cuts(server.port)
         await bot.join(turns=3)
         expected = ["net::ERR_", "status of 502", "status of 503", "status of 429"]
-        async with cuts.listening() as address, visiting(browser, f"{address}/{bot.game['id']}", expected=expected) as page:
+        async with Cuts(server.port) as cuts, visiting(browser, f"{cuts.url}/{bot.game['id']}", expected=expected) as page:
             await page.get_by_text("Live", exact=True).first.wait_for()
             cuts.refusing = 502
             cuts.cut()

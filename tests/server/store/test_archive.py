@@ -136,7 +136,7 @@ async def test_ratings_follow_the_rules_and_survive(tmp_path: Path) -> None:
         assert winner.played is not None
 
 
-async def test_only_arena_games_are_rated() -> None:
+async def test_only_arena_games_of_several_bots_are_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "winner", "two", "three", "four") as bots:
         await rated_match(server, bots)
         await bots[0].play("training", turns=1)
@@ -144,12 +144,8 @@ async def test_only_arena_games_are_rated() -> None:
         assert all(user.played is not None for user in server.lobby.users)
         await asyncio.gather(*(bot.play() for bot in bots))
         assert {user.games for user in server.lobby.users} == {1}
-
-
-async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "seed") as [bot]:
-        same = [Bot(server, bot.key, bot.client) for _ in range(4)]
-        await asyncio.gather(*(player.play() for player in same))
+        await asyncio.gather(*(Bot(server, bot.key, bot.client).play() for _ in range(4)))
         [user] = server.lobby.users
         assert (user.elo, user.games, user.mu) == (1200, 0, FIRST_MU)
         [game] = await server.database.read(list_games)
