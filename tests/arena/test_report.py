@@ -258,7 +258,7 @@ def test_the_report_says_how_the_games_were_played(tmp_path: Path) -> None:
     words = "".join(follow(page).words)
     assert "vindibot arena seed <b> --blocks 2 --config 'a\\nb'" in words
     assert "verysecret" not in page
-    assert "2026-03-01 23:58 to 2026-03-01 23:58 UTC" in words
+    assert "2026-03-01 23:58 UTC to 2026-03-01 23:58 UTC" in words
     assert ">77<" in page
     assert f"vindibot {__version__}" in words
     assert read_origin(results).seed == 77

@@ -10,13 +10,15 @@ import math
 import shlex
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
@@ -34,7 +36,7 @@ from vindibot.arena.store import (
     report_path,
 )
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.pages import Curve, Range, colour, lines, ranges, render
+from vindibot.base.pages import Curve, Range, colour, lines, moment, ranges, render
 from vindibot.base.writing import short
 from vindibot.games.files.game_files import read_records, records_path
 from vindibot.games.files.review import KINDS_OF_LOSS, BotLosses, losses_by_bot, read_reviews, review_path
@@ -141,17 +143,27 @@ def _losses(results: Path, games: Sequence[GameLine]) -> dict[str, BotLosses]:
     return {}
 
 
+def _starts(games: Sequence[GameLine]) -> Iterator[float]:
+    """Yield the known starts of games, in seconds since 1970."""
+    for game in games:
+        with suppress(ValueError):
+            start = datetime.fromisoformat(game.started)
+            if start.tzinfo is not None:
+                yield start.timestamp()
+
+
 def _facts(results: Path, games: Sequence[GameLine]) -> list[tuple[str, str, bool]]:
     """Return facts about how the games were played, each as (name, value, whether the value is a command).
 
     Unknown facts are left out.
     """
     origin = read_origin(results)
-    begun = sorted(game.started[:16].replace("T", " ") for game in games if game.started.endswith("+00:00"))
+    begun = sorted(_starts(games))
+    played = Markup("{} to {}").format(moment(begun[0]), moment(begun[-1])) if begun else ""
     facts = [
         ("begun with", origin.command, True),
         ("seed", "" if origin.seed is None else str(origin.seed), False),
-        ("played", f"{begun[0]} to {begun[-1]} UTC" if begun else "", False),
+        ("played", played, False),
         ("to halve the intervals", to_halve(games), False),
         ("version", "; ".join(f"vindibot {build_}" for build_ in builds(games)) or f"vindibot {__version__}", False),
     ]
