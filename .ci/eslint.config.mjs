@@ -2,7 +2,7 @@
 
 const GLOBALS = `window document location history navigator performance console fetch setTimeout setInterval clearTimeout
   clearInterval requestAnimationFrame matchMedia localStorage sessionStorage getComputedStyle URL URLSearchParams Blob Response
-  DOMParser atob Node Element Event AbortController AbortSignal ResizeObserver IntersectionObserver TextDecoderStream
+  DOMParser atob Node Element HTMLElement Event AbortController AbortSignal ResizeObserver IntersectionObserver TextDecoderStream
   DecompressionStream Path2D OffscreenCanvas`;
 
 export default [

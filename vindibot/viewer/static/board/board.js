@@ -34,7 +34,7 @@ const ROOM_FOR_NAMES = 17;
 const NAME_LENGTH = 14;
 
 /** Return the first letters of a name that fit into a tag. */
-export function shortName(name, length = NAME_LENGTH) {
+function shortName(name, length = NAME_LENGTH) {
   const letters = Array.from(name);
   return letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : name;
 }
@@ -53,7 +53,6 @@ export class Board {
     this.theme = 'dark';
     this.marks = null;
     this.scene = null;
-    this.onSquare = null; // called with the number of a square that was clicked
     host.classList.add('board');
     this.layers = ['land', 'marks', 'actors', 'top'].map((name) => {
       const layer = document.createElement('canvas');
@@ -62,13 +61,13 @@ export class Board {
       host.append(layer);
       return layer;
     });
-    [this.land, this.over, this.actors, this.top] = this.layers.map((layer) => layer.getContext('2d'));
+    const contexts = this.layers.map((layer) => layer.getContext('2d'));
+    this.land = contexts[0];
+    this.over = contexts[1];
+    this.actors = contexts[2];
+    this.top = contexts[3];
     host.setAttribute('role', 'img');
     host.setAttribute('aria-label', label);
-    host.addEventListener('click', (event) => {
-      const square = this.squareAt(event.clientX, event.clientY);
-      if (square !== null && this.onSquare) this.onSquare(square);
-    });
     this.resizes = new ResizeObserver(() => this.resize());
     this.resizes.observe(host);
     this.resize();

@@ -30,9 +30,9 @@ const EFFECTS = {
     c.translate((effect.x + 0.5) * s, (effect.y + 0.5) * s);
     c.rotate(angle);
     c.globalAlpha = Math.max(0, 1 - effect.t);
-    for (const [style, width] of [
-      [HEROES[effect.hero].deep, 0.26],
-      ['#fff', 0.13],
+    for (const { style, width } of [
+      { style: HEROES[effect.hero].deep, width: 0.26 },
+      { style: '#fff', width: 0.13 },
     ]) {
       c.strokeStyle = style;
       c.lineWidth = s * width;
@@ -57,9 +57,9 @@ const EFFECTS = {
     c.arc(x, y, r, 0, TAU);
     c.stroke();
     c.lineCap = 'round';
-    for (const [style, width] of [
-      ['rgba(0,0,0,.85)', 0.24],
-      ['#fff', 0.12],
+    for (const { style, width } of [
+      { style: 'rgba(0,0,0,.85)', width: 0.24 },
+      { style: '#fff', width: 0.12 },
     ]) {
       c.strokeStyle = style;
       c.lineWidth = s * width;

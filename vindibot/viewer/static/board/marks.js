@@ -73,9 +73,9 @@ export class Marker {
       s = this.side,
       off = s / 2 + shift * s;
     const points = squares.map((square) => place(square).map((edge) => edge + off));
-    for (const [style, width] of [
-      ['rgba(0,0,0,.55)', 0.2],
-      [colour, 0.12],
+    for (const { style, width } of [
+      { style: 'rgba(0,0,0,.55)', width: 0.2 },
+      { style: colour, width: 0.12 },
     ]) {
       c.strokeStyle = style;
       c.lineWidth = s * width;

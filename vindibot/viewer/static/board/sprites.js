@@ -9,7 +9,7 @@ export const FONT = 'system-ui, sans-serif';
 export const TAU = 2 * Math.PI;
 
 /** Return a pseudo-random number 0..1, which is always the same for the same square. */
-export function noise(x, y, salt = 0) {
+function noise(x, y, salt = 0) {
   let h = (x * 374761393 + y * 668265263 + salt * 1442695041) | 0;
   h = Math.imul(h ^ (h >>> 13), 1274126177);
   return ((h ^ (h >>> 16)) >>> 0) / 4294967296;
@@ -41,7 +41,10 @@ function outline({ path, ellipse, rect }) {
   if (ellipse) {
     const [x, y, rx, ry, degrees] = ellipse;
     made.ellipse(x, y, rx, ry, (degrees * Math.PI) / 180, 0, TAU);
-  } else if (rect) made.roundRect(...rect);
+  } else if (rect) {
+    const [x, y, width, height, radius] = rect;
+    made.roundRect(x, y, width, height, radius);
+  }
   return made;
 }
 
@@ -80,7 +83,7 @@ export function drawTavern(c, s, land) {
 }
 
 /** Paint a mine of hero `owner` (0..3; -1: no owner). */
-export function drawMine(c, s, land, owner) {
+function drawMine(c, s, land, owner) {
   const colours = { ...land, ...HEROES[owner] };
   for (const name of HEROES[owner] ? ['banner', 'owned', 'flag'] : ['mine']) draw(c, s, name, colours);
 }
@@ -96,7 +99,7 @@ export function drawOurs(c, s) {
 }
 
 /** Paint hero 0..3. */
-export function drawHero(c, s, hero, { crashed = false } = {}) {
+function drawHero(c, s, hero, { crashed = false } = {}) {
   for (const name of ['hero', String(hero + 1)]) draw(c, s, name, crashed ? CRASHED : HEROES[hero]);
 }
 

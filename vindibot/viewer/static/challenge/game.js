@@ -5,7 +5,7 @@
 import { Board } from '../board/board.js';
 import { Clock } from '../game/clock.js';
 import { el, foreign, set } from '../core/dom.js';
-import { Game, describe } from '../game/model.js';
+import { Game } from '../game/model.js';
 import { Scenes } from '../game/scene.js';
 import { Stream } from '../core/stream.js';
 import { HeroTable } from '../parts/table.js';
@@ -62,13 +62,7 @@ export class GameView {
     const { game } = this;
     const board = el('div', {}),
       table = el('section', { class: 'panel', 'aria-label': 'Heroes' });
-    this.board = new Board(board, {
-      size: game.size,
-      tiles: game.tiles,
-      names: game.names,
-      me: game.me,
-      spawns: game.spawns,
-    });
+    this.board = new Board(board, game);
     this.table = new HeroTable(table, game, (hero) => this._tell('chosen', hero));
     for (const mark of table.querySelectorAll('.ours')) mark.textContent = 'you';
     for (const { pick } of this.table.rows) set(pick, { disabled: true, title: null });
@@ -120,7 +114,8 @@ export class GameView {
     const { clock, game } = this, state = clock.state;
     this.board.frame(this.scenes.at(clock.time, clock.still ? 0 : clock.pace));
     if (state !== this.shownState || game.ending !== this.shownEnding) {
-      [this.shownState, this.shownEnding] = [state, game.ending];
+      this.shownState = state;
+      this.shownEnding = game.ending;
       this.table.show(state);
       this.table.finish();
       this.said.textContent = this.happened(state);
@@ -136,9 +131,9 @@ export class GameView {
 
   /** Return the events of the round before a state, in words. */
   happened(state) {
-    const { game } = this, name = (hero) => `${hero + 1} ${game.names[hero]}`;
-    const plies = game.plies.slice(Math.max(0, state - 4), state).filter((ply) => ply.e);
-    const words = plies.flatMap((ply) => describe(ply, name));
+    const { game } = this,
+      states = [state - 3, state - 2, state - 1, state].filter((one) => game.plies[one - 1]?.e);
+    const words = states.flatMap((one) => game.happened(one));
     return words.length ? `${words.join('. ')}.` : '';
   }
 

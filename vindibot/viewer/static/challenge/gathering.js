@@ -3,7 +3,7 @@
 
 import * as api from './api.js';
 import { copyText } from '../core/clipboard.js';
-import { el, foreign, set } from '../core/dom.js';
+import { el, foreign, set, textButton } from '../core/dom.js';
 import { HEROES } from '../board/sprites.js';
 import { store, stored } from '../core/storage.js';
 
@@ -37,7 +37,7 @@ export class Gathering {
       el('img', { class: 'code', src: link.code, alt: `QR code of the link of hero ${hero + 1}` }),
       el('p', { class: 'row' }, el('a', { class: 'button', href: link.link, target: '_blank', rel: 'noopener',
           text: 'Open' }),
-        el('button', { type: 'button', class: 'roomy', on: { click: copy }, text: 'Copy' }), copied)) : null;
+        textButton('Copy', copy, { class: 'roomy' }), copied)) : null;
     const row = el('li', { class: 'one', 'data-hero': hero }, el('p', { class: 'who' }, number, name, note), details);
     row.style.setProperty('--hero', HEROES[hero].main);
     return { row, name, note, details, came: false };
@@ -64,12 +64,10 @@ export class Gathering {
   }
 
   _acts() {
-    const act = (text, press, kind) => el('button', { type: 'button', class: kind, hidden: true, on: { click: press },
-      text });
     const { session } = this, { token } = session;
-    this.start = act('Start', () => session.act(api.start(token)), 'go');
+    this.start = textButton('Start', () => session.act(api.start(token)), { class: 'go', hidden: true });
     const end = () => window.confirm('End this game for all people?') && session.act(api.endGame(token));
-    this.end = act('End the game', end, 'roomy');
+    this.end = textButton('End the game', end, { class: 'roomy', hidden: true });
     return el('div', { class: 'row' }, this.start, this.end);
   }
 

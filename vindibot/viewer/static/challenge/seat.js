@@ -34,7 +34,9 @@ export class Seat {
     document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
     document.addEventListener('keydown', () => { pointed = false; }, { signal, capture: true });
     document.addEventListener('click', (event) => {
-      if (pointed && !event.target.closest?.('input[type=text]')) setTimeout(() => document.activeElement?.blur());
+      const { target } = event, active = document.activeElement;
+      if (!pointed || (target instanceof Element && target.closest('input[type=text]'))) return;
+      if (active instanceof HTMLElement) setTimeout(() => active.blur());
     }, { signal });
   }
 

@@ -6,7 +6,7 @@ import { Gathering } from './gathering.js';
 import { GameView } from './game.js';
 import { Seat } from './seat.js';
 import { Votes } from './votes.js';
-import { button, el } from '../core/dom.js';
+import { button, el, textButton } from '../core/dom.js';
 
 /** Milliseconds between two requests for the state. */
 const EVERY_MS = 1000;
@@ -112,13 +112,11 @@ export class Session {
 
   /** Add what only a person who plays alone has: the votes of the bots, and the end of the game. */
   _alone(view) {
-    const act = (label, press, kind) => el('button', { type: 'button', class: kind,
-      on: { click: press }, text: label });
     view.add(new Votes(view, this.token));
     const leave = button('Give up', 'Give up', () => this._giveUp(), { class: 'roomy' });
     view.turnRow.append(leave);
-    this.again = act('Play again', () => this.act(api.start(this.token)), 'go');
-    view.acts.push(this.again, act('New choice', () => this.page.choose(), 'roomy'));
+    this.again = textButton('Play again', () => this.act(api.start(this.token)), { class: 'go' });
+    view.acts.push(this.again, textButton('New choice', () => this.page.choose(), { class: 'roomy' }));
     view.add({ finished: () => { leave.hidden = true; } });
     view.side.prepend(this.problem);
   }

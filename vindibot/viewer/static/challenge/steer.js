@@ -3,21 +3,10 @@
 // down.
 
 import { SQUARE } from '../game/model.js';
-import { button, el, icon } from '../core/dom.js';
-import { DIRECTIONS } from '../game/names.js';
+import { button, el, elsewhere, icon } from '../core/dom.js';
+import { DIRECTIONS, STEERING } from '../game/names.js';
 
-export const KEYS = {
-  ArrowUp: 1,
-  ArrowDown: 2,
-  ArrowRight: 3,
-  ArrowLeft: 4,
-  ' ': 0,
-  '.': 0,
-  w: 1,
-  s: 2,
-  d: 3,
-  a: 4,
-};
+const KEYS = { ...STEERING, w: 1, s: 2, d: 3, a: 4 };
 /** Smallest length of a swipe, in pixels. */
 const SWIPE = 22;
 const ARROWS = [
@@ -28,14 +17,6 @@ const ARROWS = [
   'M19 12H5M11 6l-6 6 6 6',
 ];
 const HINTS = ['space', '↑', '↓', '→', '←'];
-
-/** Return whether a key press is for another part of the page: a field, a button that the key presses, a shortcut of
- *  the browser. */
-function elsewhere(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return true;
-  if (event.target.closest?.('input:not([type=checkbox]), select, textarea, dialog')) return true;
-  return event.key === ' ' && Boolean(event.target.closest?.('button, a, summary, input'));
-}
 
 export function keys(move, signal) {
   document.addEventListener('keydown', (event) => {

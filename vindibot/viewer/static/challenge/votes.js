@@ -1,7 +1,7 @@
 // The votes of the bots, for a person who plays alone: the decisions of a bot below the table, and marks on the board.
 
 import * as api from './api.js';
-import { el, foreign, set } from '../core/dom.js';
+import { el, elsewhere, foreign, set } from '../core/dom.js';
 import { marksOf } from '../board/overlays.js';
 import { HEROES } from '../board/sprites.js';
 import { store, stored } from '../core/storage.js';
@@ -21,8 +21,7 @@ export class Votes {
     this.known = 0;
     this._build();
     document.addEventListener('keydown', (event) => {
-      if (event.key.toLowerCase() !== 'v' || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (!event.target.closest?.('input:not([type=checkbox]), select')) this._switch(!this.box.checked);
+      if (event.key.toLowerCase() === 'v' && !elsewhere(event)) this._switch(!this.box.checked);
     }, { signal: view.ends.signal });
     this._switch(stored(MEMORY) === 'on');
   }
@@ -47,7 +46,8 @@ export class Votes {
   shown(state) {
     const { board, game } = this.view, turn = this.box.checked ? this._decision(state) : null;
     if (state === this.marked && turn === this.markedTurn) return;
-    [this.marked, this.markedTurn] = [state, turn];
+    this.marked = state;
+    this.markedTurn = turn;
     // The marks show the game from the side of the selected bot.
     const its = Object.create(game, { me: { value: this.bot } });
     board.mark(turn ? marksOf(MARKS, its, { state, turn, hero: this.bot }) : null);

@@ -20,6 +20,6 @@ function copySelection(text) {
   area.select();
   const copied = document.execCommand('copy');
   area.remove();
-  before?.focus();
+  if (before instanceof HTMLElement) before.focus();
   return copied;
 }

@@ -43,8 +43,25 @@ export function icon(strokes, area = '') {
     area && svg('path', { d: area, fill: 'currentColor' }));
 }
 
-/** Return a button. `label` is its name. The tooltip has the label, and `key`, the key with the same effect. */
+/** Return a button. `label` is its name. The tooltip has the label, and `key`, the key with the same effect.
+ *  @param {string} label
+ *  @param {any} content
+ *  @param {() => void} press
+ *  @param {{ key?: string, [attribute: string]: any }} attributes */
 export function button(label, content, press, { key = '', ...attributes } = {}) {
   const title = key ? `${label} (${key})` : label;
   return el('button', { type: 'button', 'aria-label': label, title, on: { click: press }, ...attributes }, content);
+}
+
+/** Return a button with a text. */
+export function textButton(text, press, attributes = {}) {
+  return el('button', { type: 'button', on: { click: press }, text, ...attributes });
+}
+
+/** Return whether a key press is for another part of the page: a field, a button that the key presses, a shortcut of
+ *  the browser. */
+export function elsewhere({ key, target, ctrlKey, metaKey, altKey }) {
+  if (ctrlKey || metaKey || altKey) return true;
+  if (target.closest?.('select, textarea, dialog, input:not([type=range], [type=checkbox])')) return true;
+  return (key === ' ' || key === 'Enter') && Boolean(target.closest?.('button, a, summary, input[type=checkbox]'));
 }

@@ -33,8 +33,8 @@ export class Stream {
   async _follow() {
     const { signal } = this._ends;
     for (this._wait = FIRST_MS; ; this._wait = Math.min(MOST_MS, 2 * this._wait)) {
-      const options = { signal, cache: 'no-store', headers: { 'Last-Event-ID': this._id } };
-      const answer = await fetch(this._address, options).catch(() => null);
+      const headers = { 'Last-Event-ID': this._id };
+      const answer = await fetch(this._address, { signal, cache: 'no-store', headers }).catch(() => null);
       if (answer?.ok) await this._read(answer.body);
       if (signal.aborted || this.state === 'complete') return;
       if (!answer || answer.ok) this._become('lost', 'Connection lost, trying again');

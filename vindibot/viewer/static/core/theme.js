@@ -51,6 +51,6 @@ putCurrent();
 dark.addEventListener('change', putCurrent);
 window.addEventListener('storage', (event) => event.key === KEY && putCurrent());
 for (const button of document.querySelectorAll('button[data-theme-switch]')) {
-  button.hidden = false;
+  button.removeAttribute('hidden');
   button.addEventListener('click', switchTheme);
 }

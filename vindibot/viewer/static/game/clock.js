@@ -2,7 +2,7 @@
 
 export const SPEEDS = [1, 2, 4, 8, 16, 32, 64];
 /** Plies per second at speed 1: a round per second, as on the original server. */
-export const PACE = 4;
+const PACE = 4;
 /** A clock that follows a live game jumps to the end if it is more than this number of plies behind. */
 const FAR = 40;
 

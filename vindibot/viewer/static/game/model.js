@@ -85,25 +85,20 @@ export class Game {
   /** Return our last turn at or before a state. Return null if there is no such turn, or if a gap lies between the
    *  turn and the state. */
   turnFor(state) {
-    let low = 0,
-      high = this.whyPlies.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.whyPlies[middle] <= state) low = middle + 1;
-      else high = middle;
-    }
-    const ply = this.whyPlies[low - 1];
-    if (ply === undefined) return null;
-    for (let k = ply + 1; k <= state; k++) if (this.gaps[k]) return null;
-    return this.why.get(ply);
+    const ply = this.whyPlies.findLast((one) => one <= state);
+    return ply === undefined || this._gapIn(ply, state) ? null : this.why.get(ply);
   }
 
   /** Return the last reviewed turn at or before a state. Return null if there is none, or if a gap lies between the
    *  turn and the state. Only turns of `hero` count, or all turns if `hero` is -1. */
   reviewFor(state, hero = -1) {
-    const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero)) ?? null;
-    for (let k = (found?.ply ?? state) + 1; k <= state; k++) if (this.gaps[k]) return null;
-    return found;
+    const found = this.review?.turns.findLast((one) => one.ply <= state && (hero < 0 || one.hero === hero));
+    return found && !this._gapIn(found.ply, state) ? found : null;
+  }
+
+  /** Return whether a gap lies between two states. */
+  _gapIn(from, to) {
+    return this.gaps.slice(from + 1, to + 1).some(Boolean);
   }
 
   /** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of
@@ -113,9 +108,14 @@ export class Game {
     for (let ply = Math.max(0, state - 3); ply <= state; ply++)
       for (let one = 0; one < HEROES; one++) {
         const said = (hero < 0 || one === hero) && this.notes.get(ply * HEROES + one);
-        if (said && !this.gaps.slice(ply + 1, state + 1).some(Boolean)) found.push(said);
+        if (said && !this._gapIn(ply, state)) found.push(said);
       }
     return found;
+  }
+
+  /** Return the events of the ply before a state in words, a sentence per event. */
+  happened(state) {
+    return describe(this.plies[state - 1], (hero) => `${hero + 1} ${this.names[hero]}`);
   }
 
   /** Return the bundle of a line: a game that begins in the state of a reviewed turn and goes on with the plies of
@@ -281,7 +281,7 @@ function expectedGold(turns) {
 }
 
 /** Return the events of a ply in words, a sentence per event. `name` is a function that returns the name of a hero. */
-export function describe(ply, name) {
+function describe(ply, name) {
   if (ply.gap) return ['Turns are missing here.'];
   const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));
   const said = [];

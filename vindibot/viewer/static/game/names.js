@@ -4,11 +4,14 @@
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** A sign for each direction. */
 export const ARROWS = ['•', '↑', '↓', '→', '←'];
-/** The classes of bad moves, the smallest first: the sign of each, and the size of its mark on the slider. */
+/** The keys that steer a hero, and their directions. */
+export const STEERING = { ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.': 0 };
+/** The classes of bad moves, the smallest first: the sign of each, its words, and the size of its mark on the
+ *  slider. */
 export const MARKS = {
-  inaccuracy: { sign: '?!', size: 3.2 },
-  mistake: { sign: '?', size: 4.2 },
-  blunder: { sign: '??', size: 5.5 },
+  inaccuracy: { sign: '?!', words: 'an inaccuracy', size: 3.2 },
+  mistake: { sign: '?', words: 'a mistake', size: 4.2 },
+  blunder: { sign: '??', words: 'a blunder', size: 5.5 },
 };
 /** The colours of the best move and of a bad move, on the board and in lists. */
 export const BEST = '#37d65f';

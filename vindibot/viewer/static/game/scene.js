@@ -14,7 +14,7 @@ function ease(p) {
 }
 
 /** Return the duration of a step and of an effect in plies, at `pace` plies per second. */
-export function stretches(pace) {
+function stretches(pace) {
   return { step: Math.max(1, Math.min(4, 0.12 * pace)), effect: Math.max(1, 0.35 * pace) };
 }
 

@@ -4,7 +4,7 @@
 const EVERY = 300;
 
 /** Return the turn in the address of the page, null for none. */
-export function askedTurn() {
+function askedTurn() {
   const found = /^#turn=(\d+)$/.exec(location.hash);
   return found ? Number(found[1]) : null;
 }

@@ -3,7 +3,7 @@
 import * as api from '../challenge/api.js';
 import { Choice, storedPace } from '../challenge/choose.js';
 import { Session } from '../challenge/session.js';
-import { button, el } from '../core/dom.js';
+import { button, el, textButton } from '../core/dom.js';
 import { store, stored } from '../core/storage.js';
 import { watchMotion, watchTheme } from '../core/theme.js';
 
@@ -13,7 +13,7 @@ class Page {
   constructor(main) {
     const theme = button('Dark or light', '◐', () => switchTheme(), { class: 'plain' });
     this.body = el('div', { class: 'body' });
-    this.look = {}; // the theme, and whether the user prefers little motion
+    this.look = { theme: 'dark', still: false }; // the theme, and whether the user prefers little motion
     main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }),
       el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
     const switchTheme = watchTheme((now) => this._look({ theme: now }));
@@ -39,7 +39,7 @@ class Page {
       offers = await api.offers();
     } catch (problem) {
       this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }),
-        el('button', { type: 'button', class: 'roomy', on: { click: () => this.choose() }, text: 'Try again' }));
+        textButton('Try again', () => this.choose(), { class: 'roomy' }));
       return;
     }
     this.shown = new Choice(this.body, offers, (token, pace) => this.play(token, pace));

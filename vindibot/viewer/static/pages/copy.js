@@ -4,7 +4,7 @@ import { copyText } from '../core/clipboard.js';
 const SHOWN_MS = 1500;
 
 document.addEventListener('click', async (event) => {
-  const button = event.target.closest('button.copy');
+  const button = event.target instanceof Element && event.target.closest('button.copy');
   if (!button) return;
   const text = button.parentElement.querySelector('pre').textContent;
   button.keeps = true; // so that a refresh of the page does not change the button (refresh.js)

@@ -3,7 +3,8 @@
 
 /** Return the file of the game, null if there is none: { name, kind, save }. `save` downloads the file. */
 export function gameFile(bundle, { record, recording, name: served }) {
-  const inside = document.getElementById('file');
+  /** @type {HTMLTemplateElement} */
+  const inside = document.querySelector('template#file');
   const name = inside?.dataset.name ?? served ?? `${bundle.id}.games.jsonl`;
   const address = recording ?? record;
   if (!inside && !address) return null;

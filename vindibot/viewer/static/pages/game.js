@@ -5,14 +5,14 @@ import { Board } from '../board/board.js';
 import { Charts } from '../parts/charts.js';
 import { copyText } from '../core/clipboard.js';
 import { Clock } from '../game/clock.js';
-import { button, el, foreign, icon, set } from '../core/dom.js';
+import { button, el, elsewhere, foreign, icon, set } from '../core/dom.js';
 import { gameFile } from './download.js';
-import { Events, KINDS, possible } from '../parts/events.js';
+import { Events, KINDS } from '../parts/events.js';
 import { REST, framed, tellHeight, wishes } from './frame.js';
-import { helpWindow, lettersCount } from '../parts/help.js';
+import { helpWindow, keyTable, lettersCount } from '../parts/keys.js';
 import { Line } from '../parts/line.js';
 import { ANSWERS, Lesson } from '../parts/lesson.js';
-import { Game, describe } from '../game/model.js';
+import { Game } from '../game/model.js';
 import { Notes } from '../parts/notes.js';
 import { OVERLAYS, marksOf } from '../board/overlays.js';
 import { ReviewPanel } from '../parts/review.js';
@@ -76,7 +76,9 @@ class Page {
     const { game } = this;
     const { bundle } = game;
     document.title = bundle.title;
-    this.help = helpWindow();
+    const table = keyTable(this);
+    this.help = helpWindow(table);
+    this.keys = Object.assign({}, ...table.map(([, , keys]) => keys));
     const parts = {
       board: el('div', {}),
       transport: el('section', { class: 'transport', 'aria-label': 'Time' }),
@@ -104,35 +106,23 @@ class Page {
       this.themeButton,
       button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }),
     );
-    this.board = new Board(parts.board, {
-      size: game.size,
-      tiles: game.tiles,
-      names: game.names,
-      me: game.me,
-      spawns: bundle.spawns,
-    });
+    this.board = new Board(parts.board, game);
     const acts = {
-      toggle: () => this.clock.toggle(),
       halt: (state) => this.inGame(() => this.clock.halt(state)),
-      step: (plies) => this.clock.step(plies),
-      seek: (state) => this.inGame(() => this.clock.go(state)),
-      speed: (speed) => this.clock.setSpeed(speed),
-      jump: (kind, way) => this.inGame(() => this.jump(kind, way)),
-      live: () => this.inGame(() => this.clock.follow()),
+      jump: (kind, way) => this.jump(kind, way),
       explore: (reviewed, which) => this.explore(reviewed, which),
       learn: () => this.learn(),
     };
-    this.acts = acts;
     this.controls = parts.transport;
     this.stage = el('div', { class: 'stage' }, parts.board);
-    this.transport = new Transport(parts.transport, game, this.clock, acts);
+    this.transport = new Transport(parts.transport, game, this.clock);
     this.table = new HeroTable(parts.table, game, (hero) => this.choose(hero));
     this.why = new Why(parts.why, game);
     this.notes = new Notes(parts.notes, game);
     this.events = new Events(parts.events, game, acts);
     if (!bundle.why) parts.why.hidden = true;
     if (game.review) this.review = new ReviewPanel(parts.review, game, acts);
-    this.charts = new Charts(parts.charts, game, acts.seek);
+    this.charts = new Charts(parts.charts, game, (state) => this.inGame(() => this.clock.go(state)));
     this._overlays(parts.overlays);
     this.main = main;
     main.classList.add('game');
@@ -209,7 +199,7 @@ class Page {
   }
 
   /** Switch an overlay on or off. */
-  toggle(id, on) {
+  toggle(id, on = !this.boxes.get(id)?.checked) {
     const box = this.boxes.get(id);
     if (!box) return;
     if (box.disabled) {
@@ -225,6 +215,11 @@ class Page {
     }
   }
 
+  /** Whether the game is running. */
+  get live() {
+    return this.game.live && !this.game.ending;
+  }
+
   choose(hero) {
     this.hero = hero;
     this.charts.stress(hero);
@@ -235,6 +230,7 @@ class Page {
   }
 
   jump(kind, way) {
+    this.leave();
     const { game, clock } = this,
       state = game.seek(kind, clock.state, way, kind === 'ours' ? -1 : this.hero);
     if (state !== null) clock.halt(state);
@@ -396,7 +392,7 @@ class Page {
     this.notes.show(state, this.hero);
     this.review?.show(reviewed, state);
     if (this.asked === null) this.address.show(!clock.following && (clock.touched || state) ? game.turns[state] : null);
-    this.transport.setLive(game.live && !game.ending, clock.following);
+    this.transport.setLive(this.live, clock.following);
     this._tell(state, moving);
     this._status();
   }
@@ -406,7 +402,9 @@ class Page {
     const { game, board } = this;
     const shown = this.lesson?.hides ? new Set([...this.shown].filter((id) => !ANSWERS.has(id))) : this.shown;
     if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
-      [this.marked, this.markedLast, this.marksAt] = [state, game.last, now];
+      this.marked = state;
+      this.markedLast = game.last;
+      this.marksAt = now;
       const hero = this.hero >= 0 ? this.hero : Math.max(0, game.me);
       board.mark(marksOf(shown, game, { state, turn, hero, chosen: this.hero, reviewed }));
     } else if (!this.shown.size && this.marked !== undefined) {
@@ -420,7 +418,7 @@ class Page {
     if (state === this.describedState) return;
     this.describedState = state;
     const said = state
-      ? describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
+      ? game.happened(state).join('. ')
       : game.gaps[0]
         ? 'The beginning is not known.'
         : 'Before the first move.';
@@ -432,8 +430,7 @@ class Page {
   }
 
   _status() {
-    const { game } = this,
-      live = game.live && !game.ending;
+    const { game, live } = this;
     const trouble = this.stream?.words;
     const word = trouble || (live ? 'Live' : game.bundle.training ? 'Training game' : '');
     if (this.status.textContent !== word) this.status.textContent = word;
@@ -444,52 +441,15 @@ class Page {
   // ---- Keys ----
 
   _key(event) {
-    const { clock, acts } = this.line ?? this,
-      { target, key, shiftKey: shift } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
-    if (target.closest?.('select, textarea, input:not([type=range]):not([type=checkbox])')) return;
-    if ((key === ' ' || key === 'Enter') && target.closest?.('button, a, input[type=checkbox], summary')) return;
+    const { key, shiftKey } = event;
+    if (this.help.open || elsewhere(event)) return;
     if (key.length === 1 && key !== ' ' && !lettersCount()) return;
-    const letter = key.length === 1 ? key.toUpperCase() : key,
-      way = shift ? -1 : 1;
+    const letter = key.length === 1 ? key.toUpperCase() : key;
     if (this.lesson && !['N', 'I', '?'].includes(letter)) {
       if (this.lesson.key(key)) event.preventDefault();
       return;
     }
-    const keys = {
-      ' ': acts.toggle,
-      ArrowLeft: () => acts.step(shift ? -4 : -1),
-      ArrowRight: () => acts.step(shift ? 4 : 1),
-      PageUp: () => acts.step(-40),
-      PageDown: () => acts.step(40),
-      Home: () => acts.halt(0),
-      End: () => acts.halt(Infinity),
-      '+': () => clock.faster(1),
-      '=': () => clock.faster(1),
-      '-': () => clock.faster(-1),
-      _: () => clock.faster(-1),
-      '−': () => clock.faster(-1),
-      L: () => this.game.live && !this.game.ending && this.acts.live(),
-      N: () => this.toggle('names', !this.boxes.get('names').checked),
-      I: () => this.switchTheme(),
-      '?': () => this.help.showModal(),
-      A: () => this.table.choose(-1),
-      1: () => this.table.choose(0),
-      2: () => this.table.choose(1),
-      3: () => this.table.choose(2),
-      4: () => this.table.choose(3),
-    };
-    for (const { kind, key: name } of KINDS) if (possible(this.game, kind))
-      keys[name] = () => this.acts.jump(kind, way);
-    for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
-    if (this.review) {
-      const reviewed = () => this.game.reviewFor(this.clock.state, this.hero);
-      keys.P = () => this.explore(reviewed(), 'best');
-      keys.Q = () => this.explore(reviewed(), 'played');
-      keys.Escape = () => this.leave();
-      keys.Y = () => this.learn();
-    }
-    const act = keys[letter];
+    const act = (shiftKey && this.keys[`Shift ${letter}`]) || this.keys[letter];
     if (!act) return;
     event.preventDefault();
     act();

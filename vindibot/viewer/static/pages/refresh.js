@@ -58,13 +58,13 @@ async function refresh(part) {
 }
 
 async function keepFresh(part) {
-  for (let last = new Date(); part.dataset.refresh; ) {
+  for (let last = Date.now(); part.dataset.refresh; ) {
     await new Promise((done) => setTimeout(done, 1000 * part.dataset.seconds));
     if (document.hidden) continue;
     const problem = await refresh(part);
-    if (!problem) last = new Date();
+    if (!problem) last = Date.now();
     const old = problem && Date.now() - last > 1000 * OLD_S;
-    problems.set(part, old && `${problem}. This is the state of ${last.toLocaleTimeString()}.`);
+    problems.set(part, old && `${problem}. This is the state of ${new Date(last).toLocaleTimeString()}.`);
     const words = [...problems.values()].find(Boolean) || '';
     if (note.textContent !== words) note.textContent = words;
   }

@@ -3,7 +3,7 @@
 // the curves and their scale end at the latest state that was shown, so that they do not tell the result. They show the
 // whole game after it was shown to its end, or if the user asks for it.
 
-import { el, set, svg } from '../core/dom.js';
+import { el, set, svg, textButton } from '../core/dom.js';
 import { diamond } from '../board/marks.js';
 import { GOLD, LIFE, MINES } from '../game/model.js';
 import { MARKS } from '../game/names.js';
@@ -16,9 +16,7 @@ const HERO = [0, 1, 2, 3];
 
 /** Return at most five round numbers from 0 to `most`, for the labels of an axis. */
 function steps(most) {
-  const rough = Math.max(1, most / 3),
-    power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
+  const step = roundUp(Math.max(1, most / 3));
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
@@ -37,12 +35,9 @@ export class Charts {
     this.state = 0;
     this.seen = 0; // the latest state that was shown
     this.whole = false; // the whole game is shown
-    this.reveal = el('button', {
-      type: 'button',
+    this.reveal = textButton('Show the whole game', () => this._reveal(), {
       class: 'reveal',
-      text: 'Show the whole game',
       title: 'the curves end at the latest turn that you have seen',
-      on: { click: () => this._reveal() },
     });
     host.append(el('div', { class: 'panel-head' }, el('h2', { id: 'charts-title', text: 'Curves' }), this.reveal));
     this.expectedGold = new Map(game.expected.map(({ state, gold }) => [state, gold]));
@@ -119,14 +114,8 @@ export class Charts {
   _stateAt(x, width) {
     const { game } = this,
       turn = game.turns[0] + ((x - PADDING.left) / (width - PADDING.left - PADDING.right)) * this._turns();
-    let low = 0,
-      high = game.last;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (game.turns[middle] < turn - 0.5) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const state = game.turns.findIndex((one) => one >= turn - 0.5);
+    return state < 0 ? game.last : state;
   }
 
   /** Return the number of turns of the axis. */
@@ -214,7 +203,7 @@ export class Charts {
   _axis({ most }, width, height) {
     const inner = height - PADDING.top - PADDING.bottom,
       y = (value) => PADDING.top + (inner * (most - value)) / most;
-    return [y, steps(most).flatMap((value) => [this._line(width, y(value)), this._number(value, y(value))])];
+    return { y, axis: steps(most).flatMap((value) => [this._line(width, y(value)), this._number(value, y(value))]) };
   }
 
   /** Return the curve of a hero, in the colour and with the dashes of the hero. */
@@ -230,7 +219,7 @@ export class Charts {
 
   /** Return the heroes in the order of drawing: the highlighted hero is last. */
   _order() {
-    return [...HERO].sort((a, b) => (a === this.hero) - (b === this.hero));
+    return [...HERO].sort((a, b) => Number(a === this.hero) - Number(b === this.hero));
   }
 
   /** Return the path of the values of a hero over the whole game. It breaks at gaps. With a `floor`, each part is an
@@ -260,14 +249,14 @@ export class Charts {
   // ---- The drawings ----
 
   _curves(chart, x, width, height) {
-    const [y, axis] = this._axis(chart, width, height);
+    const { y, axis } = this._axis(chart, width, height);
     return [...axis, ...this._order().map((hero) => this._curve(hero, this._path(chart, hero, x, y)))];
   }
 
   /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
   _expected(chart, x, width, height) {
     const { expected, marked } = this.game,
-      [y, axis] = this._axis(chart, width, height);
+      { y, axis } = this._axis(chart, width, height);
     // turns of a hero are four plies apart; turns within a longer distance were not reviewed
     const path = (hero) => expected.map(({ state, gold }, i) =>
       `${i && state - expected[i - 1].state <= 8 ? 'L' : 'M'}${x(state)} ${y(gold[hero]).toFixed(1)}`).join('');

@@ -4,7 +4,6 @@
 import { badMove, lateReason, runnerUp } from '../game/decisions.js';
 import { button, el, foreign, icon } from '../core/dom.js';
 import { JumpList } from './list.js';
-import { describe } from '../game/model.js';
 import { DIRECTIONS } from '../game/names.js';
 import { amount } from './why.js';
 
@@ -149,7 +148,7 @@ export class Events {
     const said =
       turn || reviewed
         ? decisionText(game, turn, reviewed, kinds)
-        : describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ');
+        : game.happened(state).join('. ');
     return [
       el('span', { class: 'turn', text: game.turns[state] }),
       el('span', { class: 'sign' }, icon(sign)),

@@ -1,14 +1,12 @@
 // The mode "learn from mistakes": it shows the position of a bad move without the answer, asks for a move, says what
 // this move was worth, and goes on to the next position. The worst moves come first.
 
-import { button, el, foreign, set } from '../core/dom.js';
-import { ARROWS, DIRECTIONS } from '../game/names.js';
-import { WORDS, gold } from './review.js';
+import { button, el, foreign, set, textButton } from '../core/dom.js';
+import { ARROWS, DIRECTIONS, MARKS, STEERING } from '../game/names.js';
+import { gold } from './review.js';
 
 /** Largest number of positions of a lesson. */
 const MOST = 20;
-/** The moves of the arrow keys, and of the keys for Stay. */
-const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.': 0 };
 /** The overlays that would give the answer away. */
 export const ANSWERS = new Set(['review', 'line', 'goals', 'sums', 'marks']);
 
@@ -27,7 +25,7 @@ export class Lesson {
     this.question = el('p', { class: 'question' });
     this.moves = el('p', { class: 'ways', role: 'group', 'aria-label': 'Your move' });
     this.verdict = el('p', { class: 'lesson-verdict', role: 'status' });
-    this.next = el('button', { type: 'button', class: 'way next', on: { click: () => this.go() } });
+    this.next = textButton('', () => this.go(), { class: 'way next' });
     this.host = el(
       'section',
       { class: 'panel lesson', 'aria-labelledby': 'lesson-title' },
@@ -97,14 +95,14 @@ export class Lesson {
     const [, , less, error] = value;
     const best = direction === turn.best;
     this.lost += best ? 0 : less;
-    this.best += best;
+    this.best += Number(best);
     const amount = `${gold(less)} ± ${gold(error)} gold`;
     const own = best
       ? `${DIRECTIONS[direction]} is the best move. `
       : `${DIRECTIONS[direction]} loses ${amount} against ${DIRECTIONS[turn.best]}. `;
     const same = direction === turn.move;
     const theirs = same ? 'the same move' : DIRECTIONS[turn.move],
-      played = `The hero played ${theirs}, ${WORDS[turn.mark]}`;
+      played = `The hero played ${theirs}, ${MARKS[turn.mark].words}`;
     const kind = turn.kind ? ` (${turn.kind})` : '';
     this.verdict.replaceChildren(own, `${played}${kind}${same ? '' : `: it lost ${gold(turn.loss)} gold`}.`);
     for (const one of this.buttons) {
@@ -133,9 +131,9 @@ export class Lesson {
   /** Handle a key. Return whether it was one of the lesson. */
   key(key) {
     if (key === 'Escape') this.acts.leave();
-    else if (key in KEYS && this.hides) this.play(KEYS[key]);
+    else if (key in STEERING && this.hides) this.play(STEERING[key]);
     else if (key === 'Enter' && this.answer !== null) this.go();
-    else return key in KEYS;
+    else return key in STEERING;
     return true;
   }
 }

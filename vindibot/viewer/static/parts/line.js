@@ -3,7 +3,7 @@
 
 import { Clock } from '../game/clock.js';
 import { button, el } from '../core/dom.js';
-import { Game, describe } from '../game/model.js';
+import { Game } from '../game/model.js';
 import { DIRECTIONS } from '../game/names.js';
 import { Scenes } from '../game/scene.js';
 import { Transport } from './transport.js';
@@ -31,21 +31,13 @@ export class Line {
         }),
       ),
     );
-    this.acts = {
-      toggle: () => this.clock.toggle(),
-      halt: (state) => this.clock.halt(state),
-      step: (plies) => this.clock.step(plies),
-      seek: (state) => this.clock.go(state),
-      speed: (speed) => this.clock.setSpeed(speed),
-      live: () => {},
-    };
-    this.transport = new Transport(this.host, this.game, this.clock, this.acts);
+    this.transport = new Transport(this.host, this.game, this.clock);
   }
 
   /** Return the events of the ply before the state that is shown, in words. */
   get said() {
     const { state } = this.clock;
     if (!state) return 'The position in the game. From here on, this is what the review expects.';
-    return describe(this.game.plies[state - 1], (hero) => `${hero + 1} ${this.game.names[hero]}`).join('. ');
+    return this.game.happened(state).join('. ');
   }
 }

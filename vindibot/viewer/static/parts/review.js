@@ -1,11 +1,8 @@
 // The panel of a review: what each move was worth on the reviewed turn, and the list of the worst moves.
 
-import { button, el, foreign, set } from '../core/dom.js';
+import { button, el, foreign, set, textButton } from '../core/dom.js';
 import { JumpList } from './list.js';
 import { ARROWS, DIRECTIONS, MARKS } from '../game/names.js';
-
-/** The classes of bad moves in words. */
-export const WORDS = { inaccuracy: 'an inaccuracy', mistake: 'a mistake', blunder: 'a blunder' };
 
 /** Return an amount of gold as text, with at most one digit after the point. */
 export function gold(value) {
@@ -43,8 +40,7 @@ export class ReviewPanel {
       this.body,
     );
     this.ways = ['best', 'played'].map((which) =>
-      el('button', { type: 'button', class: 'way', on: { click: () => this.acts.explore(this.turn, which) } }),
-    );
+      textButton('', () => acts.explore(this.turn, which), { class: 'way' }));
     this.buttons = el('p', { class: 'ways' }, this.ways);
     this.listTitle = el('h3', { text: 'Worst moves' });
     this.list = new JumpList('worst', 'Worst moves', (state) => acts.halt(state));
@@ -141,7 +137,7 @@ export class ReviewPanel {
     const amount = `${gold(loss)} ± ${gold(error)} gold`;
     const why = mark && kind ? ` (${kind})` : '';
     const judged = move === best ? 'was the best move.' :
-      `was ${mark ? WORDS[mark] : 'good enough'}. It lost ${amount} against ${DIRECTIONS[best]}${why}.`;
+      `was ${mark ? MARKS[mark].words : 'good enough'}. It lost ${amount} against ${DIRECTIONS[best]}${why}.`;
     this.verdict.replaceChildren(`${hero + 1} `, name, `: ${DIRECTIONS[move]} ${judged}`);
     this._moves(reviewed);
     this._buttons(reviewed);

@@ -16,10 +16,19 @@ const ICONS = {
   roundBack: ['', 'M12 5v14L3 12zM21 5v14l-9-7z'],
   roundForward: ['', 'M12 5v14l9-7zM3 5v14l9-7z'],
 };
-/** The controls. */
+/** The buttons that change the time: the label, the icon, the key with the same effect, and this effect. */
+export const STEPS = [
+  { label: 'To the start', name: 'first', key: 'Home', act: (clock) => clock.halt(0) },
+  { label: 'A round back', name: 'roundBack', key: 'Shift ←', act: (clock) => clock.step(-4) },
+  { label: 'A ply back', name: 'back', key: '←', act: (clock) => clock.step(-1) },
+  { label: 'A ply on', name: 'forward', key: '→', act: (clock) => clock.step(1) },
+  { label: 'A round on', name: 'roundForward', key: 'Shift →', act: (clock) => clock.step(4) },
+  { label: 'To the end', name: 'last', key: 'End', act: (clock) => clock.halt(Infinity) },
+];
+
+/** The controls of a clock. */
 export class Transport {
-  /** `acts` has the functions that the controls call: toggle, halt, step, seek, speed, live. */
-  constructor(host, game, clock, acts) {
+  constructor(host, game, clock) {
     this.game = game;
     this.clock = clock;
     this.marks = svg('svg', { class: 'events', 'aria-hidden': 'true' });
@@ -30,19 +39,24 @@ export class Transport {
       value: 0,
       step: 1,
       'aria-label': 'Time',
-      on: { input: () => acts.seek(Number(this.slider.value)) },
+      on: { input: () => clock.go(Number(this.slider.value)) },
     });
     this.icons = { play: icon(...ICONS.play), pause: icon(...ICONS.pause) };
-    this.toggle = button('Play', this.icons.play, acts.toggle, { class: 'main' });
-    const press = (label, name, act, key) => button(label, icon(...ICONS[name]), act, { key });
+    this.toggle = button('Play', this.icons.play, () => clock.toggle(), { class: 'main' });
+    const steps = STEPS.map(({ label, name, key, act }) =>
+      button(label, icon(...ICONS[name]), () => act(clock), { key }));
     this.speed = el(
       'select',
-      { 'aria-label': 'Speed', title: 'Speed (+ and −)', on: { change: () => acts.speed(Number(this.speed.value)) } },
+      {
+        'aria-label': 'Speed',
+        title: 'Speed (+ and −)',
+        on: { change: () => clock.setSpeed(Number(this.speed.value)) },
+      },
       SPEEDS.map((speed) => el('option', { value: speed, text: `${speed}×` })),
     );
     this.live = el(
       'button',
-      { type: 'button', class: 'live', title: 'Jump to live (L)', hidden: true, on: { click: acts.live } },
+      { type: 'button', class: 'live', title: 'Jump to live (L)', hidden: true, on: { click: () => clock.follow() } },
       el('span', { class: 'dot', 'aria-hidden': 'true' }),
       el('span', { text: 'Live' }),
     );
@@ -50,13 +64,9 @@ export class Transport {
     const moves = el(
       'div',
       { class: 'buttons', role: 'group', 'aria-label': 'Playback' },
-      press('To the start', 'first', () => acts.halt(0), 'Home'),
-      press('A round back', 'roundBack', () => acts.step(-4), 'Shift ←'),
-      press('A ply back', 'back', () => acts.step(-1), '←'),
+      steps.slice(0, 3),
       this.toggle,
-      press('A ply on', 'forward', () => acts.step(1), '→'),
-      press('A round on', 'roundForward', () => acts.step(4), 'Shift →'),
-      press('To the end', 'last', () => acts.halt(Infinity), 'End'),
+      steps.slice(3),
     );
     host.append(
       el('div', { class: 'scrub' }, this.marks, this.slider),
@@ -77,7 +87,8 @@ export class Transport {
     }
     if (this.speed.value !== String(clock.speed)) this.speed.value = clock.speed;
     if (state === this.state && game.last === this.last) return;
-    [this.state, this.last] = [state, game.last];
+    this.state = state;
+    this.last = game.last;
     this.slider.max = game.last;
     this.slider.value = state;
     const turn = game.turns[state],

@@ -28,7 +28,7 @@ function milliseconds(value) {
 }
 
 /** Return the votes times the weight of the trait; zeros if there are no votes. */
-export function weighted(vote) {
+function weighted(vote) {
   return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
 }
 
@@ -99,7 +99,8 @@ export class Why {
     if (turn === this.turn && ago === this.ago) return;
     if (turn !== this.turn) this.other = null;
     const same = turn === this.turn;
-    [this.turn, this.ago] = [turn, ago];
+    this.turn = turn;
+    this.ago = ago;
     if (!same || !turn) this.draw();
     else this._head();
   }
