@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -92,11 +91,6 @@ async def finish(server: FaultyServer | str, player: Player | None = None, **opt
     result = await play(server, player, **options)
     assert result.outcome.reason is Reason.FINISHED
     return result
-
-
-def stays(moves: Iterable[tuple[int, str]]) -> int:
-    """Return the number of Stay moves. A `Player` never chooses Stay."""
-    return sum(direction == "Stay" for _, direction in moves)
 
 
 async def end(client: GameClient, task: asyncio.Task[ClientResult], how: str) -> None:
