@@ -126,22 +126,6 @@ async def test_the_start_page_starts_without_the_others_and_ends_the_game(browse
 
 
 @pytest.mark.slow_pages
-async def test_a_person_who_leaves_is_away_and_comes_back(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.challenge.people.CLOSED_SECONDS", 0.0)
-    async with gathered(browser, tmp_path, (SMALL, SMALL), rounds=50, seconds=600) as (_, start, (ann, bob)):
-        await come(ann, "ann")
-        await come(bob, "bob")
-        await our_turn(ann, 1)
-        link = bob.url
-        await bob.goto("about:blank")
-        await start.locator(".one[data-hero='1']").get_by_text("away").wait_for()
-        await bob.goto(link)
-        await start.locator(".one[data-hero='1']").get_by_text("here", exact=True).wait_for()
-        await ann.keyboard.press("Space")
-        await our_turn(bob, 1)
-
-
-@pytest.mark.slow_pages
 async def test_four_people_in_the_tabs_of_one_browser(browser: Any, tmp_path: Path) -> None:
     """A browser has only six connections to a server: the pages must not keep them busy."""
     async with (

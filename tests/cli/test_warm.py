@@ -32,7 +32,7 @@ def test_every_module_that_declares_a_kernel_is_known() -> None:
 @pytest.mark.slow
 def test_without_the_packages_of_environments_all_other_modules_can_be_imported() -> None:
     """Two commands of the README install vindibot without the packages of environments, and `vindibot warm` works there too."""
-    absent = ("gymnasium", "pettingzoo", "scipy", "optuna", "cmaes", "distributed", "hypothesis", "respx")
+    absent = ("gymnasium", "pettingzoo", "scipy", "optuna", "cmaes", "distributed", "hypothesis", "schemathesis")
     lines = (
         f"import sys, importlib; sys.modules.update(dict.fromkeys({absent}))",
         "from vindibot.devtools.kernel_cache import modules_with_kernels",

@@ -99,6 +99,36 @@ async def test_a_reply_lost_late_means_that_the_move_was_accepted(monkeypatch: p
     assert result.lost_turns == 1
 
 
+async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
+    player, pauses = Player(), Pauses()
+    server = await FaultyServer(moves={2: Fault("bye", "after")}, plies=12).start()
+    client = GameClient(settings_for(server), pause=pauses)
+    closed = False
+
+    async def decide(answer: Answer, games: Game, received_at: float) -> int:
+        nonlocal closed
+        if answer.game.turn == 8 and not closed:
+            closed = True
+            assert server._server is not None
+            server._server.close()
+            await server._server.wait_closed()
+        return await player(answer, games, received_at)
+
+    async def pause(seconds: float) -> None:
+        await pauses(seconds)
+        if len(pauses.asked) == 3:
+            await server.start(server.port)
+
+    client._pause = pause
+    async with client:
+        result = await client.play(decide)
+    await server.__aexit__(None, None, None)
+    assert result.outcome.reason is Reason.FINISHED
+    assert server.moves == player.decided
+    assert result.lost_turns == 0
+
+
 async def test_an_idle_connection_closed_by_the_server_is_no_fault() -> None:
     player = Player(thinks=0.005)
     async with FaultyServer(moves={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:

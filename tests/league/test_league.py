@@ -16,7 +16,7 @@ import structlog
 
 from tests.support.serving import MAP, Bot, playing, rounds_of_the_loop, serving
 from tests.support.waiting import until
-from vindibot.base.errors import UsageError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.league.director import Director
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
@@ -257,13 +257,18 @@ async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path)
         assert (await client.get("/leagues/other/projector")).status_code == 404
 
 
-async def test_a_league_that_cannot_be_stored_goes_on(tmp_path: Path) -> None:
+async def test_a_league_that_cannot_be_stored_goes_on_and_is_stored_later(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     folder.mkdir()
     async with league_of(folder, "ann", "bob", seatings=1) as (director, bots):
         director.league.path = tmp_path / "nowhere" / "cup.league.json"
         await play_all(bots)
         assert director.league.over
+        with pytest.raises(VindibotError, match="it cannot be stored"):
+            await director.store()
+        director.league.path.parent.mkdir()
+        await director.store()
+        assert League.load(director.league.path).over
 
 
 async def test_a_game_that_cannot_begin_pauses_the_league_and_its_clients_wait(
