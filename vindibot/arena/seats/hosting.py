@@ -92,10 +92,12 @@ class HostedGame:
                     await self._over.wait()
             except TimeoutError:
                 self._run.stop(self._mover(len(self._room.moves)) if self._room is not None else 0, self._task.wall_s)
-            await self._let_programs_end()
+            if self._room is not None:
+                self._run.moves += self._room.moves
+                if self._room.finished:  # if not, the arena stops the game here: its programs play no further
+                    await self._let_programs_end()
             for task in tasks:
                 task.cancel()
-        self._run.moves += self._room.moves if self._room is not None else []
         self._run.seconds = time.monotonic() - began
         return self._run
 
