@@ -8,12 +8,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.support.paths import TOP
+from tests.support.waiting import wait_until
 from vindibot.arena.report.live import Reporter
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import ArenaSettings
@@ -88,14 +88,6 @@ def _listens(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def wait_until(happened: Callable[[], object], seconds: float) -> None:
-    """Wait until a function returns something true. Fail after this number of seconds."""
-    limit = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < limit, "it did not happen in time"
-        time.sleep(0.05)
 
 
 class Watch(Reporter):

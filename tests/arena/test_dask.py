@@ -21,9 +21,10 @@ import dask
 import pytest
 from click.testing import CliRunner
 
-from tests.arena.dask_cluster import Cluster, Watch, play, same_games, tournament, wait_until
+from tests.arena.dask_cluster import Cluster, Watch, play, same_games, tournament
 from tests.support.arenabots import line_bot
 from tests.support.paths import TOP
+from tests.support.waiting import wait_until
 from vindibot.arena.dask import MAX_BYTES, packed
 from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.commands import command, environment, recordings
 from tests.support.paths import BOTS
+from tests.support.waiting import wait_until
 from vindibot.arena.results import read_results
 from vindibot.arena.seats.bots import NAME
 from vindibot.engine import jobs
@@ -95,12 +96,13 @@ def run(tmp_path: Path, word: str) -> Iterator[Run]:
     assert not left, "processes are left"
 
 
-def processes_of(word: str) -> list[psutil.Process]:
+def processes_of(word: str, name: str = "") -> list[psutil.Process]:
+    """Return the processes of a test, or those with a name."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.environ().get(MARKER) == word and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                found += [process] if name in ("", process.name()) else []
     return found
 
 
@@ -153,27 +155,15 @@ def test_nothing_is_left_of_a_killed_game_or_a_killed_arena(tmp_path: Path, word
     variables, nothing = environment(**{MARKER: word}), subprocess.DEVNULL
     arena = subprocess.Popen(words, cwd=tmp_path, env=variables, stdout=nothing, stderr=nothing)
     try:
-        game, seat = _wait_for(word, jobs.NAME), _wait_for(word, NAME)
+        game, seat = wait_until(lambda: processes_of(word, jobs.NAME))[0], wait_until(lambda: processes_of(word, NAME))[0]
         while seat.cpu_times().user + seat.cpu_times().system < 0.01 or seat.status() != psutil.STATUS_SLEEPING:
             time.sleep(0.01)
         game.kill()
         assert not psutil.wait_procs([game, seat], timeout=5)[1]
-        _wait_for(word, NAME)  # the game is played again
+        wait_until(lambda: processes_of(word, NAME))  # the game is played again
         arena.kill()
         assert not psutil.wait_procs(processes_of(word), timeout=5)[1]
     finally:
         for process in processes_of(word):
             process.kill()
         arena.wait()
-
-
-def _wait_for(word: str, name: str) -> psutil.Process:
-    """Return the process with this name, once it runs."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        for process in processes_of(word):
-            with suppress(psutil.Error):
-                if process.name() == name:
-                    return process
-        time.sleep(0.01)
-    raise AssertionError(f"there is no {name}")

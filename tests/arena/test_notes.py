@@ -111,12 +111,6 @@ def record_life(record: GameRecord, turn: int, hero: int) -> int:
     return int(GameHistory.of(record).state(turn)["hero"]["life"].item(hero - 1))
 
 
-def test_a_record_without_notes_has_no_key_for_them() -> None:
-    record = played("stay", "stay", "stay", "stay", rounds=1)
-    assert record.notes == ()
-    assert b'"notes"' not in game_record.dumps(record)
-
-
 @pytest.mark.parametrize("note", [{"turn": -1}, {"hero": 5}, {"square": [0, 28]}, {"text": None}])
 def test_a_record_with_a_wrong_note_is_refused(note: dict[str, object]) -> None:
     line = json.loads(game_record.dumps(played("stay", "stay", "stay", "stay", rounds=1)))

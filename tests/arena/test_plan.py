@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from statistics import stdev
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from tests.support.arenagames import SEATINGS, made_up
+from tests.support.commands import invoke
 from vindibot.arena.report.plan import to_halve
 from vindibot.arena.report.summary import match_scores
 from vindibot.arena.results import GameLine
-from vindibot.cli.main import main
 from vindibot.statistics.sprt import expected_blocks
 
 
@@ -29,36 +27,27 @@ def write(path: Path, games: list[GameLine]) -> None:
     path.write_text("".join(f"{game.encode()}\n" for game in games))
 
 
-def plan(folder: Path, *words: str) -> Result:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        return CliRunner().invoke(main, ["arena", *words])
-    finally:
-        os.chdir(before)
-
-
 def test_a_plan_from_the_results_of_the_same_bots(tmp_path: Path) -> None:
     write(tmp_path / "results" / "other.jsonl", [replace(game, format="all") for game in old_games()])
     write(tmp_path / "results" / "match.jsonl", old_games())
-    run = plan(tmp_path, "--match", "a", "b", "--workers", "4", "--plan", "20")
-    assert run.exit_code == 0, run.output
-    assert "planned from 40 blocks of a against b in results/match.jsonl" in run.output
-    assert "a block has 6 games of 30 rounds, 12.0 s each, 4 at once" in run.output
+    code, run = invoke(tmp_path, "arena", "--match", "a", "b", "--workers", "4", "--plan", "20")
+    assert code == 0, run
+    assert "planned from 40 blocks of a against b in results/match.jsonl" in run
+    assert "a block has 6 games of 30 rounds, 12.0 s each, 4 at once" in run
     blocks, _ = expected_blocks(stdev(match_scores(old_games(), "a")), 20.0)
-    (row,) = (line.split() for line in run.output.splitlines() if line.split()[:1] == ["+20"])
+    (row,) = (line.split() for line in run.splitlines() if line.split()[:1] == ["+20"])
     assert row[:4] == ["+20", "95%", f"{blocks:.0f}", f"{6 * blocks:.0f}"]
     assert sorted(path.name for path in tmp_path.rglob("*.jsonl")) == ["match.jsonl", "other.jsonl"], "nothing is played"
-    assert run.output.count("±") == 3
+    assert run.count("±") == 3
 
 
 def test_a_plan_from_named_results(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", old_games())
-    short = plan(tmp_path, "--results", "old.jsonl", "--plan")
-    assert short.exit_code == 0, short.output
-    assert "sequential test of +20 points rather than +0" in short.output
-    wide = plan(tmp_path, "--results", "old.jsonl", "--plan", "40")
-    assert "sequential test of +40 points rather than +0" in wide.output
+    code, short = invoke(tmp_path, "arena", "--results", "old.jsonl", "--plan")
+    assert code == 0, short
+    assert "sequential test of +20 points rather than +0" in short
+    code, wide = invoke(tmp_path, "arena", "--results", "old.jsonl", "--plan", "40")
+    assert "sequential test of +40 points rather than +0" in wide
 
 
 @pytest.mark.parametrize(
@@ -72,9 +61,9 @@ def test_a_plan_from_named_results(tmp_path: Path) -> None:
 def test_what_cannot_be_planned(games: int | None, words: tuple[str, ...], message: str, tmp_path: Path) -> None:
     if games is not None:
         write(tmp_path / "old.jsonl", old_games(games))
-    run = plan(tmp_path, *words)
-    assert run.exit_code == 2, run.output
-    assert message in " ".join(run.output.split())
+    code, run = invoke(tmp_path, "arena", *words)
+    assert code == 2, run
+    assert message in " ".join(run.split())
 
 
 def test_three_times_as_many_blocks_halve_the_intervals() -> None:

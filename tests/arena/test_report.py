@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,7 +24,7 @@ from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.pages import COLOURS, Curve, Range, _apart, lines, ranges, ticks
+from vindibot.base.pages import COLOURS, Curve, Range, lines, ranges, ticks
 from vindibot.games.files.review import write_review_line
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason
@@ -72,11 +71,6 @@ def follow(page: str) -> _Strict:
 
 def charts(page: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
-
-
-def forfeited(line: GameLine) -> GameLine:
-    seat = replace(line.seats[0], outcome=Outcome(Reason.CRASH))
-    return replace(line, seats=(seat, *line.seats[1:]))
 
 
 def tournament(blocks: int = 8) -> list[GameLine]:
@@ -141,12 +135,23 @@ def test_many_bots_and_odd_tournaments() -> None:
     assert "7 more are in the file of results" in report(NONE, summarise(long, resamples=0), long)
 
 
-def test_the_match_is_described_in_words() -> None:
-    games = [replace(line, format="ab") for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))]
-    page = report(NONE, summarise(games, "ab", planned=40), games, bots="ab")
-    assert "a is stronger than b" in page
-    assert "points in 40 blocks" in page
+@pytest.mark.parametrize(
+    ("planned", "sprt", "part", "stopped"),
+    [
+        (40, SprtSettings(), False, False),
+        (400, SprtSettings(), True, False),
+        (400, SprtSettings(stop=True, fewest=50), True, False),
+        (400, SprtSettings(stop=True), False, True),
+    ],
+)
+def test_a_match_is_described_in_words(planned: int, sprt: SprtSettings, part: bool, stopped: bool) -> None:
+    games = [replace(line, format="ab") for line in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))]
+    page = report(NONE, summarise(games, "ab", planned=planned, sprt=sprt), games, bots="ab")
+    assert ("a is stronger than b" in page) == (sprt.fewest < 50)
     assert "test of +20 points, not +0, alpha 0.05, beta 0.05" in page
+    assert ("points in 40 blocks" in page) == (planned == 40)
+    assert ("Only a part" in page) == part
+    assert ("Stopped by the test" in page) == ("stopped by the test" in page.split("</p>", 1)[0]) == stopped
 
 
 # ---- Gold over time, and files ----
@@ -187,17 +192,11 @@ def test_gold_over_time_is_recomputed_from_the_records(tmp_path: Path) -> None:
     assert curves["a"] == pytest.approx(golds[:, :, [0, 2]].mean(axis=(0, 2)).tolist())
     assert curves["c"] == pytest.approx(golds[:, :, 3].mean(axis=0).tolist())
     assert gold_curves(tmp_path / "cup.jsonl", {"g0", "g1", "g2"}, most=1)[1] == 1
-
-
-def test_games_of_different_lengths(tmp_path: Path) -> None:
-    (short, few), (long, many) = record(1, 2), record(2, 60)
-    path = tmp_path / "r.games.jsonl"
-    path.write_bytes(dumps(short) + b"\n" + dumps(long) + b"\n")
-    curve = gold_curves(tmp_path / "r.jsonl", {"g1", "g2"})[0]["b"]
-    assert len(curve) == 61
-    assert curve[0] == 0
-    assert curve[-1] == many[-1][1]
-    assert curve[2] == (few[2][1] + many[2][1]) / 2
+    short, few = record(3, 2)
+    path.write_bytes(dumps(short) + b"\n" + dumps(found[2][0]) + b"\n")
+    curve = gold_curves(tmp_path / "cup.jsonl", {"g2", "g3"})[0]["b"]
+    assert (len(curve), curve[-1]) == (41, golds[2, -1, 1]), "a game that is over does not count any more"
+    assert curve[2] == (few[2][1] + golds[2, 2, 1]) / 2
 
 
 def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None:
@@ -218,11 +217,10 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
 def test_the_latest_games_and_those_with_forfeits_have_pages(tmp_path: Path) -> None:
     results, records = tmp_path / "a cup.jsonl", tmp_path / "a cup.games.jsonl"
     games = [game_line("abac", (4, 3, 2, 1), block=n, record=f"g{n}") for n in range(6)]
-    games[1] = forfeited(games[1])
+    games[1] = replace(games[1], seats=(replace(games[1].seats[0], outcome=Outcome(Reason.CRASH)), *games[1].seats[1:]))
     games[5] = replace(games[5], record="lost")
     records.write_bytes(b"".join(dumps(record(n)[0]) + b"\n" for n in range(5)))
     assert [game.block for game in choose(games, 3)] == [5, 4, 1]
-    assert [game.block for game in choose(games, 100)] == [5, 4, 3, 2, 1, 0]
     assert choose(games, 0) == choose([], 8) == []
     page = write_report(results, summarise(games), games, replays=3).read_text("utf-8")
     made = sorted(path.name for path in (tmp_path / "a cup.games").iterdir())
@@ -235,7 +233,7 @@ def test_the_latest_games_and_those_with_forfeits_have_pages(tmp_path: Path) -> 
     assert "Games to watch" not in write_report(results, summarise(games), games).read_text("utf-8")
 
 
-def test_a_page_of_the_user_s_is_not_replaced(tmp_path: Path) -> None:
+def test_a_page_of_the_user_s_is_not_replaced_and_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     games = [game_line("abac", (4, 3, 2, 1), record="g0")]
     (tmp_path / "cup.games.jsonl").write_bytes(dumps(record(0)[0]) + b"\n")
     mine = tmp_path / "cup.games" / "block0-game0.html"
@@ -246,6 +244,9 @@ def test_a_page_of_the_user_s_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"block0-game0.html is there already"):
         check_pages(tmp_path / "cup.jsonl")
     assert mine.read_text() == "mine"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(VindibotError, match=r"file: cannot be made"):
+        write_report(tmp_path / "file" / "cup.jsonl", summarise([]), [])
 
 
 def test_the_report_says_how_the_games_were_played(tmp_path: Path) -> None:
@@ -275,12 +276,6 @@ def test_what_is_unknown_of_a_tournament_is_left_out(tmp_path: Path) -> None:
     assert ">played<" not in page
 
 
-def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(VindibotError, match=r"file: cannot be made"):
-        write_report(tmp_path / "file" / "cup.jsonl", summarise([]), [])
-
-
 # ---- Charts ----
 
 finite = st.floats(-1e6, 1e6)
@@ -293,14 +288,6 @@ def test_ticks_are_round_and_inside(low: float, width: float) -> None:
     slack = 1e-8 * (width + abs(low))
     assert all(low - slack <= value <= low + width + slack for value in found)
     assert found == sorted(found)
-
-
-@given(st.lists(st.floats(0, 200), max_size=12))
-def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
-    found = _apart(wanted, 13, 200)
-    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(order))
-    assert all(value <= 200 for value in found)
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), finite, finite, finite), max_size=5))
@@ -320,19 +307,6 @@ def test_points_of_a_curve_are_at_their_x_values() -> None:
     first, second = ([float(point.split(",")[0]) for point in text.split()] for text in found if text)
     assert (first[1] - first[0]) * 4 == pytest.approx(first[2] - first[0], abs=0.5)
     assert second[2] - second[0] == pytest.approx((first[2] - first[0]) / 2, abs=0.5)
-
-
-@pytest.mark.slow
-def test_a_match_that_the_test_has_stopped_is_not_called_a_part() -> None:
-    games = [replace(game, format="ab") for game in made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 40, np.random.default_rng(3))]
-    stopped = report(NONE, summarise(games, "ab", planned=400, sprt=SprtSettings(stop=True)), games)
-    assert "Stopped by the test" in stopped
-    assert "stopped by the test" in stopped.split("</p>", 1)[0], "the head line says it too"
-    assert "Only a part" not in stopped
-    for sprt in (SprtSettings(), SprtSettings(stop=True, fewest=50)):
-        page = report(NONE, summarise(games, "ab", planned=400, sprt=sprt), games)
-        assert "Only a part" in page
-        assert "topped by the test" not in page
 
 
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:

@@ -40,27 +40,18 @@ def test_places_share_their_mean(golds: list[int]) -> None:
             assert (one > other) == (place < worse)
 
 
-def test_places_of_an_example() -> None:
-    assert places([5, 9, 5, 0]) == [2.5, 1, 2.5, 4]
-    assert places([7, 7, 7, 7]) == [2.5] * 4
-
-
 @given(st.text(min_size=1), st.integers(0, 10**9), st.tuples(*[st.integers(0, 3)] * 4))
 def test_a_line_comes_back_as_it_was(name: str, seed: int, golds: tuple[int, int, int, int]) -> None:
     game = line(golds=golds, seed=seed, map={"name": name, "size": 28, "digest": "00"})
     text = game.encode()
     assert "\n" not in text
     assert decode(text) == game
+    assert decode(text[:-1] + ', "weather": "rain"}') == game, "unknown fields are ignored"
 
 
 def test_the_winner_has_the_most_gold_alone() -> None:
     assert line().winner == "b"
     assert line(golds=(3, 3, 0, 0)).winner is None
-
-
-def test_unknown_fields_are_ignored() -> None:
-    text = line().encode()
-    assert decode(text[:-1] + ', "weather": "rain"}') == line()
 
 
 def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
@@ -75,7 +66,6 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("{", "line 2: this is no JSON"),
-        ("[]", "line 2: Input should be an object"),
         (
             line(1).encode().replace('"version":3', '"version":7'),
             "version is 7, this program reads 3: use the vindibot that wrote it",
@@ -92,11 +82,6 @@ def test_errors_have_file_and_line(tmp_path: Path, text: str, reason: str) -> No
         read_results(path)
     assert isinstance(caught.value, VindibotError)
     assert "r.jsonl" in caught.value.message
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match=r"no\.jsonl: cannot be read: No such file"):
-        read_results(tmp_path / "no.jsonl")
 
 
 def test_every_field_is_described() -> None:

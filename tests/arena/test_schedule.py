@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sim.game import SEATS
-from sim.generator import derive_seed
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.games import play_task
-from vindibot.arena.schedule import read_map_set, rotations, seatings
+from vindibot.arena.schedule import read_map_set, seatings
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
@@ -81,17 +80,6 @@ def test_a_match_has_six_seatings() -> None:
     assert seatings("all", 2) == found
 
 
-@pytest.mark.parametrize(("kind", "count"), [("ab", 1), ("ab", 3), ("gauntlet", 1), ("all", 1)])
-def test_numbers_of_bots_that_do_not_fit(kind: Any, count: int) -> None:
-    with pytest.raises(UsageError):
-        seatings(kind, count)
-
-
-def test_rotations() -> None:
-    assert rotations("abcd") == [tuple("abcd"), tuple("dabc"), tuple("cdab"), tuple("bcda")]
-    assert len(rotations("abab")) == 2
-
-
 # ---- Games and seeds ----
 
 
@@ -102,6 +90,9 @@ def test_a_schedule_is_the_same_every_time() -> None:
     assert len({task.name for task in one}) == 12
     assert [task.map_text for task in one[:4]] == [one[0].map_text] * 4
     assert one[0].map_text != one[4].map_text
+    few, more = (schedule("seed", "malvert", "random", "stay", blocks=blocks) for blocks in (2, 3))
+    assert few.digest() == more.digest()
+    assert list(few.tasks()) == one[:8], "more blocks begin with the same games"
 
 
 def test_every_bot_has_its_own_stream_in_every_game() -> None:
@@ -115,12 +106,6 @@ def test_every_bot_has_its_own_stream_in_every_game() -> None:
 def test_a_bot_against_itself_plays_different_games() -> None:
     tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14).tasks())
     assert len({gamerecord.loads(play_task(task).record).moves for task in tasks}) == 6
-
-
-def test_more_blocks_begin_with_the_same_games() -> None:
-    few, more = (schedule("seed", "malvert", "random", "stay", blocks=blocks) for blocks in (2, 3))
-    assert few.digest() == more.digest()
-    assert list(few.tasks()) == list(more.tasks())[:8]
 
 
 @pytest.mark.parametrize("change", [{"seed": 6}, {"rounds": 13}, {"limits__nodes": 5}, {"size": 12}, {"adjudicate": "decided"}])
@@ -140,15 +125,6 @@ def test_a_changed_bot_changes_its_digest_and_not_that_of_the_tournament(tmp_pat
     assert changed.entrants[1].digest == first.entrants[1].digest
 
 
-@given(st.integers(0, 2**63 - 1), st.lists(st.integers(0, 100) | st.text(max_size=5), max_size=4))
-def test_derived_numbers(seed: int, purpose: list[int | str]) -> None:
-    number = derive_seed(seed, *purpose)
-    assert 0 <= number < 2**63
-    assert number == derive_seed(seed, *purpose)
-    assert number != derive_seed(seed, *purpose, 0)
-    assert derive_seed(seed, 1) != derive_seed(seed, "1")
-
-
 # ---- Maps ----
 
 
@@ -165,12 +141,6 @@ def test_map_sets(tmp_path: Path) -> None:
     assert fresh.of_block(0) != fresh.of_block(2)
     assert fresh.of_block(0) == read_map_set(MapSettings(set="random", sizes=[10, 20]), 1).of_block(0)
     assert fresh.of_block(0) != read_map_set(MapSettings(set="random", sizes=[10, 20]), 2).of_block(0)
-
-
-@pytest.mark.parametrize("names", [["m7"], ["nowhere/map.txt"]])
-def test_unknown_maps_are_refused(names: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"m7|nowhere"):
-        read_map_set(MapSettings(names=names), 1)
 
 
 # ---- Entrants and configuration ----
@@ -208,7 +178,6 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('bots = ["sead", "stay"]', "did you mean"),
         ('bots = ["http:nowhere-to-be-found x", "stay"]', "no program 'nowhere-to-be-found'"),
         ('bots = ["stdio:./not/there", "stay"]', "there is no program"),
         ('bots = ["stdio:/etc/passwd", "stay"]', "not executable"),
@@ -218,14 +187,13 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
         ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nnodes = 5', "nodes are for bot files"),
         ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nmove_sm = 5', "line 4: entrants.x.move_sm is an unknown key"),
         ('bots = ["x", "stay"]\n[entrants.x]\nbot = "seed"\nmove_ms = 0', "line 4: entrants.x.move_ms must be at least 1"),
-        ("blocks = 0", "line 1: blocks must be at least 1"),
+        ('[maps]\nnames = ["m7"]', "m7"),
         ("first_ms = 100", "line 1: first_ms is an unknown key here; move it into [limits]"),
         ("[maps]\nblocks = 3", "line 2: maps.blocks is an unknown key here; move it to the top, above the first [table]"),
         (
             'bots = ["x", "stay"]\n[entrants.x]\nwall_s = 5',
             "line 3: entrants.x.wall_s is an unknown key here; move it into [limits]",
         ),
-        ('fromat = "ab"', 'line 1: fromat is an unknown key (did you mean "format"?)'),
         ('bots = ["seed"]', "line 1: bots do not fit the format"),
         ('bots = ["seed", "stay", "random"]\nformat = "ab"', "between two bots, not 3"),
         ("[maps]\nsizes = [11]", "multiple of 2"),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,10 +14,11 @@ from hypothesis import given, settings
 
 from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
-from sim.board import parse, read_tiles
-from sim.game import DIRECTIONS, RUNNING, Games, mover, new_game, place_heroes, square
+from sim.board import parse
+from sim.game import RUNNING, Games, mover
 from sim.generator import generate
 from sim.rules import step
+from tests.support.oracle import read_games, states_of
 from tests.support.paths import TESTS, TOP
 from tests.support.worlds import ORACLE, SAMPLE, odd_games
 from vindibot.config.bots import load_bot
@@ -53,31 +50,6 @@ def conforms(trait: Behaviour, games: Games, me: int) -> None:
     if said is not None:
         candidates = View(games, me).moves
         assert all(said[direction] == 0 for direction in range(5) if direction not in candidates), "no candidate"
-
-
-def recorded(path: Path, skip: int) -> Iterator[Games]:
-    """Every `skip`-th state of the recorded games of a file, played again; boards that are not square are left out."""
-    with gzip.open(path, "rt") as lines:
-        for record in map(json.loads, lines):
-            board = record["init"]["board"]
-            if len(board["tiles"]) == 2 * board["size"] ** 2:
-                yield from replayed(record, skip)
-
-
-def replayed(record: dict, skip: int) -> Iterator[Games]:
-    init = record["init"]
-    tiles, shown = read_tiles(init["board"]["tiles"], init["board"]["size"])
-    spawns = [tuple(spawn) for spawn in record["spawns"]]
-    games = new_game(tiles, shown, spawns, max_turns=init["maxTurns"], training=record["training"])
-    for hero, state in enumerate(init["heroes"]):
-        games[0]["hero"][hero]["pos"] = square(state["pos"]["x"], state["pos"]["y"])
-    place_heroes(games)
-    moves = [*DIRECTIONS, "Crash"]
-    for ply, move in enumerate(record["moves"]):
-        if ply % skip == 0:
-            yield games.copy()
-        step(games, 0, moves.index(move))
-    yield games.copy()
 
 
 #: Boards that no game asks a trait about, besides those of the suite.
@@ -117,10 +89,12 @@ def test_every_trait_survives_recorded_games(name: str, share: int) -> None:
         pytest.skip(f"no recorded games at {ORACLE} or {SAMPLE}")
     states = 0
     every = {"odd": 5, "scenario": 13, "generated": 61 if path != SAMPLE else 31}[name]
-    for games in recorded(path, every * share):
-        states += 1
-        for trait in TRAITS:
-            conforms(trait, games, mover(games))
+    for game in read_games(path):
+        board = game["init"]["board"]
+        for games in islice(states_of(game) if len(board["tiles"]) == 2 * board["size"] ** 2 else (), 0, None, every * share):
+            states += 1
+            for trait in TRAITS:
+                conforms(trait, games, mover(games))
     assert states > 100 / share
 
 
@@ -144,29 +118,13 @@ def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> No
             assert together == alone
 
 
-@pytest.mark.slow
-def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
-    """Far below any limit: a slow machine has room, a trait that blows up has not."""
-    for seed in range(4):
-        games = generate(seed, size=28, walls=20, mines=9).new_game()
-        for move in np.random.default_rng(seed).integers(0, 5, 400).tolist():
-            step(games, 0, move)
-        for trait in TRAITS:
-            votes(trait, View(games, mover(games), budget=Budget(nodes=10)))  # the map's own tables are made once per game
-            begin = time.process_time()
-            votes(trait, View(games, mover(games), budget=Budget(nodes=10_000)))
-            assert time.process_time() - begin < 0.1, trait
-
-
 @pytest.mark.slow_long
 def test_kernels_do_the_same_without_the_compiler() -> None:
     """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
     chosen = "odd_boards or equals_its_de"
     command = [sys.executable, "-m", "pytest", "-x", "-W", "ignore:overflow encountered:RuntimeWarning", "-k", chosen]
-    files = [str(path) for path in sorted((TESTS / "behaviours").rglob("test_*.py"))]
-    assert files
     done = subprocess.run(
-        [*command, *files],
+        [*command, str(TESTS / "behaviours")],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         cwd=TOP,
         capture_output=True,
@@ -180,25 +138,14 @@ def test_kernels_do_the_same_without_the_compiler() -> None:
 # ---- The bots ----
 
 
-def played(names: list[str], seed: int, max_turns: int = 1200) -> Games:
-    """A whole game of four bots on a generated map, in this process."""
-    games = generate(seed, size=16).new_game(max_turns=max_turns)
-    bots = [load_bot(name).build() for name in names]
-    while games[0]["status"] == RUNNING:
-        here = View(games, mover(games), seed=seed)
-        said = [(spec.weight, votes(trait, here)) for spec, trait in bots[here.me]]
-        entries = [BallotEntry("", weight, None if answer is None else answer.tolist()) for weight, answer in said]
-        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
-    return games
-
-
 @pytest.mark.parametrize("name", ["seed", "malvert"])
 def test_a_classic_bot_beats_random_ones(name: str) -> None:
-    gold = played([name, "random", "random", "random"], seed=5)[0]["hero"]["gold"].tolist()
+    games, bots = generate(5, size=16).new_game(), [load_bot(bot).build() for bot in (name, "random", "random", "random")]
+    while games[0]["status"] == RUNNING:
+        here = View(games, mover(games), seed=5)
+        answers = [(spec.weight, votes(trait, here)) for spec, trait in bots[here.me]]
+        entries = [BallotEntry("", weight, None if answer is None else answer.tolist()) for weight, answer in answers]
+        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+    gold = games[0]["hero"]["gold"].tolist()
     assert gold[0] > 2 * max(gold[1:])
     assert gold[0] > 500
-
-
-def test_a_game_of_classic_bots_is_the_same_on_every_run() -> None:
-    names = ["seed", "malvert", "seed", "malvert"]
-    assert played(names, 2, 200).tobytes() == played(names, 2, 200).tobytes()

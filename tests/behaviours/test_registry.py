@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from behaviours import Behaviour
 from behaviours.registry import BUILT_IN, BehaviourError, find, names
-from tests.support.paths import TOP
 from vindibot.config.files import shipped
 
 OWN = """
@@ -83,18 +81,13 @@ def test_entry_points_of_installed_packages(folder: Path) -> None:
     ("use", "message"),
     [
         ("tavern-findr", "no trait 'tavern-findr' (did you mean 'tavern-finder'?)"),
-        ("Tavern_Finder", "did you mean 'tavern-finder'?"),
         ("xyzzy", "no trait 'xyzzy'; a trait of your own is written module:Class"),
-        ("", "no trait ''"),
         ("own_traits:Cowrad", "no class 'Cowrad' (did you mean 'Coward'?)"),
         ("own_traits:Mute", "has no method vote"),
         ("own_traits:Outer", "is not a subclass"),
-        ("own_traits:", "not of the form module:Class"),
         (":Coward", "not of the form module:Class"),
         ("own traits:Coward", "not of the form module:Class"),
         ("own_traitz:Coward", "no module 'own_traitz'"),
-        ("own_traits.deeper:Coward", "no module 'own_traits.deeper'"),
-        ("behaviours.base:Behaviour", "has no method vote"),
         ("broken:Coward", "cannot be imported (SyntaxError"),
         ("needy:Coward", "needs 'surely_not_installed', which is not installed"),
         ("raising:Coward", "cannot be imported (RuntimeError: on strike)"),
@@ -107,8 +100,3 @@ def test_what_cannot_be_had_says_why(folder: Path, use: str, message: str) -> No
     with pytest.raises(BehaviourError) as problem:
         find(use)
     assert message in str(problem.value)
-
-
-def test_listing_the_names_compiles_and_imports_nothing_heavy() -> None:
-    code = "import sys; from behaviours.registry import names; names(); assert 'numba' not in sys.modules, 'numba'"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=TOP)

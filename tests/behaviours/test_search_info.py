@@ -42,30 +42,22 @@ def test_search_info_is_brought_into_one_form() -> None:
     assert plain_info(SearchInfo(None)) == SearchInfo(None)
     assert plain_votes(SearchInfo(None, depth=3)) is None
     assert plain_info(1) is None
-
-
-def test_a_long_pv_is_cut_off() -> None:
-    plain = plain_info(SearchInfo(0, pv=[1, 2] * 40))
-    assert plain is not None
-    assert plain.pv == (1, 2) * (LONGEST_PV // 2)
+    long = plain_info(SearchInfo(0, pv=[1, 2] * 40))
+    assert long is not None
+    assert long.pv == (1, 2) * (LONGEST_PV // 2), "a long one is cut off"
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"votes": float("nan")}, "not a float"),
         ({"votes": [0.0, float("nan"), 0, 0, 0]}, "a vote of nan is not finite"),
         ({"votes": SearchInfo(1)}, "a SearchInfo themselves"),
         ({"depth": -1}, "depth of a SearchInfo must be a whole number from 0, not -1"),
-        ({"depth": 2.5}, "depth"),
-        ({"depth": True}, "depth"),
         ({"nodes": 2**63}, "nodes"),
         ({"score": float("inf")}, "a score of inf is not finite"),
         ({"score": "good"}, "no number"),
         ({"pv": (1, 7)}, "7 is no direction"),
         ({"pv": "NE"}, "a sequence of directions"),
-        ({"pv": None}, "a sequence of directions"),
-        ({"goal": 0}, "a square of the board"),
         ({"goal": (3, 4)}, "goal"),
     ],
 )

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cli.test_killed import SHORT, left, review, started
+from tests.cli.test_killed import SHORT, running, wait_for_end
 from tests.support.commands import command
+from tests.support.waiting import wait_until
 from vindibot.arena.results import read_results
-from vindibot.games.files.review import read_review
 
 pytestmark = pytest.mark.slow_faults
 
@@ -30,8 +30,6 @@ class Own(Behaviour):
 """
 #: Number of signals, and the longest time between two of them in seconds.
 SIGNALS, PAUSE = 6, 1.5
-#: Reasons with which an innocent seat ends.
-INNOCENT = {"finished"}
 
 
 def lines(path: Path, word: bytes) -> int:
@@ -90,56 +88,23 @@ def disturb(process: subprocess.Popen[str], rng: random.Random, seen: set[psutil
     return done
 
 
-def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool], done: list[str]) -> None:
-    while not reached():
-        assert process.poll() is None, (done, process.communicate()[0])
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("program", [arena, tune, play])
 def test_it_goes_on_and_nothing_is_left(
     tmp_path: Path, program: Callable[[Path], tuple[list[str], Callable[[], int]]], seed: int
 ) -> None:
     words, count = program(tmp_path)
-    process, seen = started(words, tmp_path), set[psutil.Process]()
-    try:
-        wait_for(process, lambda: count() > 0, [])
+    seen = set[psutil.Process]()
+    with running(words, lambda: count() > 0, tmp_path) as (process, _):
         done = disturb(process, random.Random(seed), seen)
         before = count()
-        wait_for(process, lambda: count() > before + 4, done)
+        wait_until(lambda: count() > before + 4 or process.poll() is not None, 200)
+        assert process.poll() is None, (done, process.communicate()[0])
         seen.update(psutil.Process(process.pid).children(recursive=True))
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=100)[0]
-        assert process.returncode == 130, (done, told)
-        assert not left([*seen], 20.0), done
-        assert count() > before, done
-        if program is arena:
-            games = read_results(tmp_path / "r.jsonl")
-            assert {seat.outcome.reason for game in games if game.ending != "aborted" for seat in game.seats} <= INNOCENT, done
-    finally:
-        for one in [process, *seen]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                one.kill()
-        process.communicate()
-
-
-def test_a_review_is_whole(tmp_path: Path) -> None:
-    words, _ = review(tmp_path)
-    game = (tmp_path / "game.jsonl").read_bytes().splitlines()
-    (tmp_path / "game.jsonl").write_bytes(b"\n".join([game[0], *game[-21:], b""]))
-    process, seen = started(words, tmp_path), set[psutil.Process]()
-    try:
-        wait_for(process, lambda: lines(tmp_path / "game.review.jsonl", b'{"reviewed"') > 0, [])
-        done = disturb(process, random.Random(3), seen)
-        told = process.communicate(timeout=300)[0]
-        assert process.returncode == 0, (done, told)
-        assert not left([*seen], 20.0), done
-    finally:
-        for one in [process, *seen]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                one.kill()
-        process.communicate()
-    found = read_review(tmp_path / "game.review.jsonl")
-    assert found is not None
-    assert len(found.turns) == 20
+        output = process.communicate(timeout=100)[0]
+        assert process.returncode == 130, (done, output)
+        wait_for_end(seen)
+    if program is arena:
+        games = read_results(tmp_path / "r.jsonl")
+        assert {seat.outcome.reason for game in games if game.ending != "aborted" for seat in game.seats} == {"finished"}, done

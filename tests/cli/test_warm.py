@@ -50,10 +50,3 @@ def test_the_second_time_nothing_is_left_to_do(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     again = warm("seed")
     assert re.fullmatch(rf"\d+ kernels were compiled before: {re.escape(str(kernels.cache_folder()))}\n", again.stdout)
-
-
-@pytest.mark.slow
-def test_an_unknown_bot_is_named() -> None:
-    done = warm("nobody")
-    assert done.returncode == 2
-    assert "nobody" in done.stderr

@@ -6,18 +6,17 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from behaviours import RECENT_TURNS, Behaviour, View
 from sim.board import parse
-from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST
+from sim.game import EAST, RUNNING, STAY, WEST
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.paths import BOTS
 from vindibot.config.bots import load_bot, make_importable
-from vindibot.engine.agent import Agent, Voters, fallback, health_records, voters
+from vindibot.engine.agent import Agent, fallback, voters
 from vindibot.engine.deadline import LARGEST_SHARE, Deadline
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
@@ -37,36 +36,6 @@ def bad(name: str, **parameters: object) -> Behaviour:
 
 def inline(*behaviours: Behaviour) -> Inline:
     return Inline(behaviours, [TraitHealth(type(one).__name__, 1.0, hasattr(one, "steps")) for one in behaviours])
-
-
-async def play_in_process(asked: Voters, seed: int, rounds: int = 60, nodes: int | None = None) -> list[int]:
-    """Our moves in a game in which the others stay."""
-    games = named_map("m1").new_game(max_turns=4 * rounds)
-    agent = Agent(asked, 0, seed, Deadline(0.0), nodes)
-    moves = []
-    while games[0]["status"] == 0:
-        direction = STAY
-        if games[0]["turn"] % 4 == 0:
-            ballot = await agent.decide(games, time.monotonic(), PLENTY)
-            direction = ballot.direction
-            moves.append(direction)
-        step(games, 0, direction)
-    return moves
-
-
-async def test_the_same_seed_is_the_same_game_in_process_and_in_the_pool() -> None:
-    bot = load_bot("seed")
-    played = []
-    for in_process, seed in ((True, 5), (True, 5), (False, 5), (True, 6)):
-        asked = voters(bot, workers=2, in_process=in_process)
-        await asked.start()
-        try:
-            played.append(await play_in_process(asked, seed))
-        finally:
-            await asked.close()
-    assert played[0] == played[1], "in process, twice"
-    assert played[0] == played[2], "in process and in worker processes"
-    assert played[0] != played[3], "ties and random choices come from the seed"
 
 
 def told(ballot: Ballot) -> list[object]:
@@ -214,10 +183,3 @@ def test_overruns_are_forgotten() -> None:
     for _ in range(50):
         keeper.decided(10.0, 9.0)
     assert keeper.reserve(1.0) == 0.05
-
-
-def test_conducts_come_from_the_bot() -> None:
-    bot = load_bot("malvert")
-    assert [one.label for one in health_records(bot, 3)] == [trait.label for trait in bot.traits]
-    assert np.zeros(0, GAME).dtype == GAME
-    assert NORTH == 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.waiting import wait_until
 from vindibot.engine.deadline import StopWord
 
 #: Seconds that nobody waits for.
@@ -23,10 +24,7 @@ def stop() -> Iterator[StopWord]:
 
 def wait_for(stop: StopWord) -> float:
     """The moment at which the word was set."""
-    limit = time.monotonic() + 30.0
-    while not stop.word[0]:
-        assert time.monotonic() < limit, "nobody set the word"
-        time.sleep(0.001)
+    wait_until(lambda: stop.word[0], 30.0)
     return time.monotonic()
 
 
@@ -67,9 +65,6 @@ def test_there_is_no_thread_before_a_timed_turn_and_long_after_it() -> None:
     assert threading.active_count() == before
     stop.set_at(time.monotonic())
     wait_for(stop)
-    limit = time.monotonic() + 30.0
-    while threading.active_count() > before:
-        assert time.monotonic() < limit
-        time.sleep(0.001)
+    wait_until(lambda: threading.active_count() <= before, 30.0)
     stop.set_at(time.monotonic())
     wait_for(stop)

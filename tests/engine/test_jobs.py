@@ -130,7 +130,7 @@ async def test_nothing_is_left_of_a_killed_command(tmp_path: Path) -> None:
     script.write_text(OWNER.format(top=str(TOP), file=str(file)))
     (tmp_path / "tempfile.py").write_text("raise ImportError('hides a module of Python')")
     command = await asyncio.create_subprocess_exec(sys.executable, "-P", script, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
-    await until(lambda: file.exists() and file.read_text())
+    await until(lambda: file.exists() and file.read_text(), 60.0)
     family = [process.pid for process in psutil.Process(command.pid).children(recursive=True)]
     assert int(file.read_text()) in family
     command.kill()

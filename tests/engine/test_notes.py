@@ -15,7 +15,7 @@ from vindibot.engine.agent import Agent
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.worker import TraitPlan
-from vindibot.games.notes import MOST_IN_GAME, NO_MORE, NoteLimit, read_notes, write_notes
+from vindibot.games.notes import MOST_IN_GAME, NO_MORE, read_notes, write_notes
 
 HERE = square(0, 0)
 SAID = (Note(SCRIPT), Note("life 100", HERE))
@@ -76,13 +76,6 @@ def test_the_limits_of_a_turn() -> None:
     assert (len(first.text), first.text[-1]) == (LONGEST_NOTE, "…")
     assert second.text == "two lines\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
     assert last.text == "… 2 more notes are left out"
-
-
-def test_a_limit_that_is_reached_exactly_cuts_nothing() -> None:
-    limit = NoteLimit()
-    assert limit.limited([Note("a")] * MOST_IN_GAME) == (Note("a"),) * MOST_IN_GAME
-    assert limit.limited([Note("b")]) == (Note(NO_MORE),)
-    assert limit.limited([Note("c")]) == ()
 
 
 @pytest.mark.parametrize("where", [-1, 0, square(0, 6), square(5, 0), 10**9, 1.5, "a"])

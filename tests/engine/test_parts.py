@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
@@ -21,12 +21,7 @@ from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, plain_statistics
 from behaviours.registry import BehaviourError, find
 from tests.support.pools import STAY, all_ready, ask, game, pool_of, records, statuses, trait
 from tests.support.waiting import until
-from vindibot.config.bots import Bot
-from vindibot.config.traits import TraitSpec
-from vindibot.engine.agent import voters
-from vindibot.engine.health import STRIKES
-from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead, part_of
-from vindibot.engine.pool import Pool
+from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead
 from vindibot.games.ballot import BallotEntry
 
 LAYOUT = PartsLayout((3, 5), 2)
@@ -116,10 +111,6 @@ def test_what_is_no_statistics_is_an_error(statistics: Any, message: str) -> Non
         plain_statistics(statistics)
 
 
-def test_nothing_is_shared_by_one_worker() -> None:
-    assert PartsLayout((0, 1), 1).size == PartsLayout((), 4).size == 0
-
-
 # -- the leader --
 
 
@@ -204,13 +195,6 @@ async def test_with_nodes_the_votes_do_not_depend_on_the_number_of_workers(worke
         assert entries[0].votes == [1, 20, 0, 0, 0]
 
 
-async def test_one_worker_plays_one_part() -> None:
-    async with pool_of(trait("Splits"), STAY, workers=1) as pool:
-        entries = await ask(pool)
-        assert statuses(entries) == ["ok", "ok"]
-        assert counts(entries[0])[::2] == (1, 0)
-
-
 async def test_the_end_of_part_0_ends_the_turn() -> None:
     async with pool_of(trait("Splits", steps=100), STAY) as pool:
         began = time.monotonic()
@@ -221,18 +205,6 @@ async def test_the_end_of_part_0_ends_the_turn() -> None:
         assert 0 < others <= 100
         await until(lambda: all_ready(pool))
         assert not pool.replacements
-
-
-@pytest.mark.slow_faults
-async def test_several_split_traits_get_help_at_once() -> None:
-    """The worker that has done its own traits helps all that still run."""
-    async with pool_of(trait("Splits"), trait("Splits"), trait("Splits", steps=5), workers=2) as pool:
-        entries = await ask(pool, seconds=LONG)
-        assert statuses(entries) == ["ok"] * 3
-        assert max(counts(entry)[0] for entry in entries) == 1, "both workers lead to the end"
-        pool.health_records[1].benched = True
-        entries = await ask(pool, 4, LONG)
-        assert counts(entries[0])[0] == 2
 
 
 @pytest.mark.slow_faults
@@ -277,20 +249,6 @@ async def test_a_helper_that_is_killed_leaves_its_statistics() -> None:
 
 
 @pytest.mark.slow_faults
-async def test_a_leader_that_is_killed_leaves_the_votes_of_all_parts() -> None:
-    async with pool_of(trait("Splits"), STAY, workers=2) as pool:
-        asked = asyncio.ensure_future(ask(pool, seconds=20.0))
-        await until(lambda: any(one.helps for one in pool.workers))
-        (leader,) = [one for one in pool.workers if not one.helps]
-        await asyncio.sleep(0.5)
-        os.kill(leader.pid, signal.SIGKILL)
-        entries = await asked
-        assert statuses(entries) == ["killed", "ok"]
-        assert counts(entries[0])[0] == 2
-        await until(lambda: all_ready(pool))
-
-
-@pytest.mark.slow_faults
 @pytest.mark.parametrize("fails", ["raises", "dies", "hangs"])
 async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
     """The votes count with what the part had published."""
@@ -301,40 +259,6 @@ async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
         assert (parts, others) == (2, 3)
         assert own > 3
         await until(lambda: all_ready(pool) and sum(pool.health_records[0].strikes) == 1)
-
-
-@pytest.mark.slow_faults
-async def test_parts_without_statistics_are_void() -> None:
-    async with pool_of(trait("WrongPart"), STAY, workers=2) as pool:
-        parts = []
-        for turn in range(STRIKES + 3):
-            split, stay = await ask(pool, 4 * turn, LONG)
-            assert stay.status == "ok"
-            if split.status == "ok":  # on a busy machine a turn may be late
-                parts.append(counts(split)[0])
-        assert set(parts) == {1}
-        assert pool.health_records[0].failures > 0
-        assert not pool.health_records[0].benched
-
-
-async def test_traits_that_cannot_be_split_need_no_more_workers_than_traits() -> None:
-    async with pool_of(STAY, STAY, workers=4) as pool:
-        assert len(pool.workers) == 2
-
-
-async def test_a_bot_says_which_traits_can_be_split() -> None:
-    bot = Bot("both", "", (), tuple(TraitSpec(name, name, 1.0, find_path(name), {}) for name in ("stay", "rollout")))
-    pool = voters(bot, workers=2)
-    assert isinstance(pool, Pool)
-    assert [health.split for health in pool.health_records] == [False, True]
-    pool.begin_game()
-    assert [health.split for health in pool.health_records] == [False, True]
-    await pool.close()
-
-
-def find_path(name: str) -> str:
-    kind = find(name)
-    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 class NoStatistics(SplitBehaviour):
@@ -352,15 +276,3 @@ class NoCombine(SplitBehaviour):
 def test_a_split_trait_without_its_methods_is_refused(kind: type[Behaviour], method: str) -> None:
     with pytest.raises(BehaviourError, match=f"has no method {method}"):
         find(f"{kind.__module__}:{kind.__qualname__}")
-
-
-def test_helpers_play_parts_of_their_own() -> None:
-    assert [part_of(worker) for worker in range(3)] == [1, 2, 3]
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.integers(0, 50), max_size=4))
-def test_the_order_of_helpers_does_not_matter(steps: list[int]) -> None:
-    helpers = [part(number, count) for number, count in enumerate(steps, start=1)]
-    answers = [list(lead(splits(steps=1, pause=0.0), View(game(), 0), lambda h=h: h)) for h in (helpers, helpers[::-1])]
-    assert answers[0] == answers[1]

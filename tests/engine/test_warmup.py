@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rich.console import Console, RenderableType
 from sim import generator, kernels
 from sim.board import draw, picture
 from sim.generator import generate
+from tests.support.waiting import wait_until
 from vindibot.config.load import load_play
 from vindibot.engine import warmup
 from vindibot.engine.warmup import Preview, warm
@@ -79,3 +81,22 @@ def test_the_first_board_is_that_of_the_first_game(tmp_path: Path, monkeypatch: 
     (path,) = tmp_path.glob("recordings/*.jsonl")
     first = picture(read_recording(path).turns[0].games)
     assert all(row[1:-1] in printed(board) for row in first.splitlines()[1:-1])
+
+
+def test_an_interrupt_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def compiles() -> None:
+        Finalised()
+        wait_until(lambda: False)
+
+    monkeypatch.setattr("vindibot.engine.warmup.kernels.warm", compiles)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            warm(Console(quiet=True))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "ignored" not in capsys.readouterr().err

@@ -10,14 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from multiprocessing.context import BaseContext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.waiting import is_alive, wait_until
 from vindibot.engine import forkserver
 from vindibot.engine.worker_process import Requests, WorkerEnded, WorkerLate, WorkerProcess
 
@@ -74,22 +73,8 @@ def have_child(requests: Requests, _: Any) -> None:
     requests.receive()
 
 
-def write_shared(requests: Requests, shared: Any) -> None:
-    shared[0] = 7
-    requests.send(b"")
-
-
-def is_running(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
-
-
 def await_end(pid: int) -> None:
-    limit = time.monotonic() + 5
-    while is_running(pid):
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+    wait_until(lambda: not is_alive(pid), 5.0)
 
 
 @pytest.fixture(params=["fork", "forkserver"])
@@ -164,17 +149,10 @@ def test_long_output_is_cut(start: Callable[..., WorkerProcess]) -> None:
 def test_children_of_a_worker_end_with_it(start: Callable[..., WorkerProcess]) -> None:
     worker = start(have_child)
     child = int(worker.receive(SECONDS))
-    assert is_running(child)
+    assert is_alive(child)
     worker.close()
     await_end(worker.pid)
     await_end(child)
-
-
-def test_shared_memory(start: Callable[..., WorkerProcess]) -> None:
-    shared = multiprocessing.RawArray("q", 2)
-    worker = start(write_shared, shared)
-    assert worker.receive(SECONDS) == b""
-    assert list(shared) == [7, 0]
 
 
 def run_parent(method: str) -> None:
@@ -192,6 +170,6 @@ def test_worker_ends_with_its_parent(method: str) -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
-        assert is_running(worker)
+        assert is_alive(worker)
         parent.kill()
         await_end(worker)

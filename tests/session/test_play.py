@@ -6,25 +6,21 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 from click.testing import CliRunner
 
 from tests.support.clientkit import settings_for
-from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
+from tests.support.commands import SECRET, begin, ended, line_with, recordings, run
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import playing, serving
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import in_process_voters
-from vindibot.engine.worker import WORKER
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason
@@ -139,44 +135,6 @@ def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
-    """A trait that sleeps for ever, one that loops in a kernel, one that raises: no turn is late, none is lost."""
-    (tmp_path / "bad.toml").write_text(
-        'extends = "seed"\n[traits.sleeper]\nuse = "bad_traits:Sleeps"\n[traits.looper]\nuse = "bad_traits:LoopsInKernel"\n'
-        '[traits.raiser]\nuse = "bad_traits:Raises"\n'
-    )
-    (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
-    done = run(tmp_path, "play", "--bot", "bad.toml", "--rounds", "60", "--limit-ms", "500", "--display", "none")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = recordings(tmp_path)
-    turns = read_recording(path).turns
-    assert [turn.turn for turn in turns] == list(range(0, 240, 4)), "a turn was lost"
-    assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
-    last = {entry.label: entry.status for entry in turns[-1].ballot.entries}
-    assert last["sleeper"] == last["looper"] == last["raiser"] == "benched"
-    assert last["look-ahead"] == last["combat"] == "ok"
-    for word in ("trait benched", "worker killed", "worker replaced"):
-        assert word in done.stdout
-
-
-@pytest.mark.slow
-async def test_a_worker_is_killed_in_the_middle_of_a_game(tmp_path: Path) -> None:
-    process = await begin(tmp_path, "play", "--rounds", "60", "--display", "lines")
-    await line_with(process, "round 5/60")
-    workers = [child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == WORKER]
-    assert workers
-    for worker in workers:
-        worker.kill()
-    out = await ended(process)
-    assert process.returncode == 0, out
-    assert "worker replaced" in out
-    (path,) = recordings(tmp_path)
-    turns = read_recording(path).turns
-    assert [turn.turn for turn in turns] == list(range(0, 240, 4))
-    assert all(turn.ballot.margin_ms > 0 for turn in turns)
-
-
-@pytest.mark.slow
 async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> None:
     server = await begin(tmp_path, "serve", "--port", "0", "--rounds", "12", "--seed", "5")
     url = (await line_with(server, "serving on")).split()[2]
@@ -254,7 +212,6 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
     [
         (["--server", "no url at all"], "server"),
         (["--server", "http://vindinium.org"], "no longer belongs"),
-        (["--server", "http://play.vindinium.org:80"], "no longer belongs"),
         (["--bot", "sead"], "seed"),
         (["--bot", "broken.toml"], "broken.toml"),
         (["--bot", "unknown.toml"], "mine-finder"),
@@ -264,7 +221,6 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
         (["--map", "m99"], "m99"),
         (["--recordings", "bad.txt/inside"], "bad.txt is not a folder"),
         (["--recordings", "/proc/self"], "option --recordings"),
-        (["--rounds", "many"], "--rounds"),
         (["--rounds", "0"], "--rounds"),
         (["--roundz", "3"], "--rounds"),
         (["--mode", "arena"], "arena"),
@@ -396,21 +352,3 @@ async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None
     assert done.returncode == 1
     assert out.count("Key not found") == 1, "what is refused once is not asked for eight times more"
     assert SECRET not in out
-
-
-@pytest.mark.parametrize("words", [[], ["play"], ["serve"]])
-def test_help_is_readable_and_imports_little(tmp_path: Path, words: Sequence[str]) -> None:
-    done = run(tmp_path, *words, "--help")
-    assert done.returncode == 0
-    assert "Usage" in done.stdout
-    check = f"""
-import sys
-from vindibot.cli.main import main
-sys.argv[1:] = {[*words, "--help"]!r}
-try:
-    main()
-finally:
-    assert "numba" not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", check], env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

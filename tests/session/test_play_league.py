@@ -61,6 +61,9 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
 
     server = await start("serve", "--lan", "--port", "0", "--league", "spring.league.json")
     url = (await line_with(server, "serving on")).split()[2]
+    assert "in this network: http://" in await line_with(server, "in this network")
+    organiser = await line_with(server, "organiser: ")
+    assert organiser.endswith("/leagues/spring/organiser (the key is in spring-organiser.key)")
     typed = (await line_with(server, "VINDIBOT_KEY=YOUR-KEY vindibot play")).split()[3:]
     words = [*typed, *QUICK]
     async with httpx.AsyncClient(base_url=url) as client:
@@ -82,7 +85,17 @@ async def walk(folder: Path, keys: dict[str, str], started: list[asyncio.subproc
         assert "does not know this key; check your slip (Vindinium - Key not found)" in await ended(wrong)
         assert "the key in VINDIBOT_KEY or in the configuration has 7 characters, but a key has 8" in await ended(short)
         assert (wrong.returncode, short.returncode) == (1, 2)
-        assert "1 of 3 bots are here" in await organise("start")
+        (folder / "other.key").write_text("wrong-key-of-somebody\n")
+        (folder / "other.key").chmod(0o600)
+        refused = await organise("start", "--key-file", "other.key")
+        assert "not the organiser's key" in refused
+        assert "somebody" not in refused
+        begun = await organise("start")
+        assert "1 of 3 bots are here" in begun
+        assert "not connected: bob, cid" in begun
+        assert "spring: paused" in await organise("pause")
+        assert "no absence of a bot named 'bob' to undo" in await organise("undo", "bob")
+        assert "spring: running" in await organise("resume")
         second = await play("bob")
         for process in (early, second):  # cid is absent, and the only game is decided
             assert f"the league on {typed[3]} has no more games" in await ended(process)

@@ -77,35 +77,21 @@ def test_several_games_show_their_numbers_and_no_board(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_votes_stay_from_one_turn_to_the_next(tmp_path: Path) -> None:
-    with TerminalProgram(*GAME, "--rounds", "30", folder=tmp_path) as terminal:
-        terminal.until(SHOWN)
-        terminal.until(r"tavern .* mines of heroes")
-        terminal.press(" ")
-        terminal.until(r"paused")
-        for _ in range(9):
-            terminal.press("n")
-            found = terminal.until(SHOWN)
-            turn = int(found[1])
-            if turn % 4:
-                terminal.until(rf"votes of turn {turn - turn % 4}: \w+  \d+ ms left")
-            terminal.until(r"(?s)look-ahead .* sum  .*paused  space")
-        terminal.press("q")
-        terminal.until(r"stopping after this turn")
-        terminal.until(r"interrupted: nothing that was played is lost")
-        assert terminal.end() == 130
-        assert terminal.is_restored
-
-
-@pytest.mark.slow
-def test_an_interrupt_of_a_paused_game_restores_the_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["signal", "key"])
+def test_the_end_of_a_paused_game_restores_the_terminal(tmp_path: Path, how: str) -> None:
     with TerminalProgram(*GAME, folder=tmp_path) as terminal:
         terminal.until(SHOWN)
         terminal.press(" ")
         terminal.until(r"paused")
         assert not terminal.is_restored
-        terminal.process.send_signal(signal.SIGINT)
-        terminal.until(r"interrupted: ")
+        if how == "signal":
+            terminal.process.send_signal(signal.SIGINT)
+        else:
+            terminal.press("n")
+            terminal.until(SHOWN)
+            terminal.press("q")
+            terminal.until(r"stopping after this turn")
+        terminal.until(r"interrupted: nothing that was played is lost")
         assert terminal.end() == 130
         assert terminal.is_restored
     assert recorded(tmp_path).outcome.reason == "interrupted"

@@ -1,8 +1,9 @@
-"""`vindibot stdio`: over pipes, with a referee that knows only the text of the protocol."""
+"""`vindibot stdio` over pipes and as a program of the arena. tests/arena/test_programs.py compares its moves there."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,20 +12,26 @@ from typing import IO
 import psutil
 import pytest
 
-from sim.generator import generate
 from tests.games.test_line_protocol import OPENING, STATE
-from tests.session.line_referee import WORDS, play
 from tests.session.test_play import slow_bot
-from tests.support.commands import command, environment, run
-from vindibot.arena.seats.bots import InProcessSeat
-from vindibot.arena.seats.entrants import Limits
-from vindibot.config.bots import load_bot
+from tests.support.arenabots import first_game
+from tests.support.commands import command, environment
+from vindibot.games.outcome import Outcome
 
 pytestmark = pytest.mark.timeout(300)
 
-#: A limit that no machine exceeds: with a budget of nodes it changes no move.
-UNHURRIED = ("--limit-ms", "20000", "--first-ms", "60000")
-MAP = generate(3, size=10)
+WORDS = {"WAIT", "NORTH", "SOUTH", "EAST", "WEST"}
+
+
+def played(folder: Path, bot: str, *, move_ms: int = 20_000, first_ms: int = 60_000) -> str:
+    """Play six rounds as a program of the arena without a late answer, and return what the program wrote to standard error."""
+    program = (
+        f"me=stdio:'{sys.executable}' -m vindibot stdio '{folder / bot}' --workers 2 --limit-ms {move_ms} --first-ms {first_ms}"
+    )
+    times = {"limits__start_s": 100, "limits__move_ms": move_ms + 1000, "limits__first_ms": 60_000}
+    line = first_game(program, "random", "random", "random", rounds=6, logs=folder, **times)
+    assert (line.seats[0].outcome, line.seats[0].moves) == (Outcome(), 6)
+    return (folder / "b00000g000-1-me.log").read_text()
 
 
 def answer_line(process: subprocess.Popen[bytes]) -> bytes:
@@ -59,40 +66,23 @@ def started(folder: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVN
 @pytest.mark.slow
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     slow_bot(tmp_path)
-    game = play(command("stdio", "slow.toml", "--limit-ms", "1000", "--first-ms", "1000", "--workers", "2"), tmp_path, MAP, 0, 6)
-    assert len(game.answers) == 6
-    assert "failed" not in game.errors
-    assert "late" not in game.errors
+    errors = played(tmp_path, "slow.toml", move_ms=1000, first_ms=1000)
+    assert "failed" not in errors
+    assert "late" not in errors
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), ("malvert", 0, 60)])
-def test_it_plays_as_in_the_arena(tmp_path: Path, bot: str, seat: int, rounds: int) -> None:
-    """With a budget of nodes and a seed, the moves are those of the same bot in the process of the arena."""
-    words = ("stdio", bot, "--nodes", "200", "--seed", "5", "--rounds", str(rounds), "--workers", "1", *UNHURRIED)
-    game = play(command(*words), tmp_path, MAP, seat, rounds)
-    assert len(game.answers) == rounds
-    assert [number for number, line in enumerate(game.answers) if "EXPERT_INPUT" in line] == [0]
-    local = InProcessSeat(load_bot(bot), Limits(nodes=200), 5)
-    local.start(game.states[0], seat)
-    assert [local.move(games) for games in game.states] == game.moves
-    local.close()
-    assert len(set(game.moves)) > 2
+def test_its_answer_asks_for_expert_input_or_not(tmp_path: Path) -> None:
+    for words, answers in (([], {f"{word} EXPERT_INPUT" for word in WORDS}), (["--no-expert"], WORDS)):
+        with started(stay(tmp_path), "stay.toml", *words) as process:
+            assert answer_line(process).decode().strip() in answers
 
 
-@pytest.mark.slow
-def test_without_expert_input(tmp_path: Path) -> None:
-    game = play(command("stdio", "seed", "--no-expert", "--nodes", "100", *UNHURRIED), tmp_path, MAP, 1, 20)
-    assert set(game.answers) <= set(WORDS)
-    assert "seed is ready: 60000 ms for the first move, then 20000 ms, 150 rounds" in game.errors
-    assert "late" not in game.errors
-
-
-PRINTS = '''
+OWN = """
 import os
 import sys
 
-from behaviours import Behaviour, View, Votes
+from behaviours import Behaviour
 
 print("imported")
 os.write(1, b"written\\n")
@@ -101,31 +91,33 @@ print("input:", sys.stdin.read(1) or "empty")
 
 
 class Prints(Behaviour):
-    """Prints."""
-
-    def vote(self, view: View) -> Votes:
+    def vote(self, view):
         print("voting")
         os.write(1, b"unseen\\n")
         return {move: 1.0 for move in view.moves if move}
 
 
 class Raises(Behaviour):
-    """Raises."""
-
-    def vote(self, view: View) -> Votes:
+    def vote(self, view):
         raise ValueError("no idea")
-'''
+
+
+class Hangs(Behaviour):
+    def vote(self, view):
+        while True:
+            pass
+"""
 
 
 @pytest.mark.slow
-def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
-    (tmp_path / "prints.py").write_text(PRINTS)
-    tables = [f'[traits.{name}]\nuse = "prints:{name.capitalize()}"\n' for name in ("prints", "raises")]
-    (tmp_path / "prints.toml").write_text("\n".join(tables))
-    game = play(command("stdio", "prints.toml", *UNHURRIED), tmp_path, MAP, 1, 5)
-    for text in ("imported", "written", "shouted", "input: empty", "voting"):
-        assert text in game.errors
-    assert game.errors.count("the trait raises failed on turn 1: ValueError: no idea") == 1
+def test_what_traits_print_is_no_move_and_a_trait_that_hangs_costs_no_turn(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    tables = [f'[traits.{name}]\nuse = "own:{name.capitalize()}"\n' for name in ("prints", "raises", "hangs")]
+    (tmp_path / "own.toml").write_text("\n".join(tables))
+    errors = played(tmp_path, "own.toml", move_ms=1000, first_ms=1000)
+    for text in ("imported", "written", "shouted", "input: empty", "voting", "the trait hangs failed on turn"):
+        assert text in errors
+    assert errors.count("the trait raises failed on turn 0: ValueError: no idea") == 1
 
 
 @pytest.mark.slow
@@ -155,14 +147,7 @@ def test_bad_input(tmp_path: Path, text: str, words: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_bot_that_does_not_exist(tmp_path: Path) -> None:
-    done = run(tmp_path, "stdio", "sed")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "seed" in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["", "4\n0.M1\n", OPENING, OPENING + "5\nHERO 0 0"])
+@pytest.mark.parametrize("text", ["", OPENING + "5\nHERO 0 0"])
 def test_the_end_of_the_input_ends_it(tmp_path: Path, text: str) -> None:
     done = subprocess.run(
         command("stdio", "stay.toml"),
@@ -210,16 +195,3 @@ def test_a_referee_that_does_not_read_ends_it(tmp_path: Path) -> None:
         assert process.wait(60) == 0
         errors.seek(0)
         assert b"nobody reads the moves any more" in errors.read()
-
-
-@pytest.mark.slow
-def test_a_trait_that_hangs_costs_no_turn(tmp_path: Path) -> None:
-    (tmp_path / "hangs.py").write_text(
-        "from behaviours import Behaviour\n\n\n"
-        "class Hangs(Behaviour):\n    def vote(self, view):\n        while True:\n            pass\n"
-    )
-    (tmp_path / "hangs.toml").write_text('[traits.hangs]\nuse = "hangs:Hangs"\n[traits.mine-finder]\n')
-    words = ("stdio", "hangs.toml", "--limit-ms", "500", "--first-ms", "500", "--no-expert")
-    game = play(command(*words), tmp_path, MAP, 1, 6)
-    assert len(game.answers) == 6
-    assert "the trait hangs failed on turn 1" in game.errors

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.report.summary import rate_games
 from vindibot.statistics.luce import PRIOR, collect, fit_strengths
-from vindibot.statistics.ratings import MIN_BLOCKS, Rating, elo, expected
+from vindibot.statistics.ratings import MIN_BLOCKS, Rating
 
 
 def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
@@ -48,22 +48,6 @@ def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], l
             assert log_likelihood(games, there) < best
 
 
-def test_two_players_have_the_closed_form() -> None:
-    # Both are symmetric about the phantom, so s = -t, and 30 - 40 p(2s) + PRIOR (1 - 2 p(s)) = 0.
-    rankings = collect([(0, [0, 1], [1, 2])] * 30 + [(0, [0, 1], [2, 1])] * 10, 2)
-    s, t = fit_strengths(rankings)
-    assert s == pytest.approx(-t)
-    assert 30 - 40 / (1 + math.exp(-2 * s)) + PRIOR * (1 - 2 / (1 + math.exp(-s))) == pytest.approx(0, abs=1e-4)
-    assert s - t == pytest.approx(math.log(3), abs=0.05)
-
-
-def test_elo_and_score_are_inverse() -> None:
-    assert elo(0.5) == 0
-    assert elo(10 / 11) == pytest.approx(400)
-    assert expected(elo(0.64)) == pytest.approx(0.64)
-    assert (elo(0.0), elo(1.0)) == (-math.inf, math.inf)
-
-
 def test_a_bot_that_always_wins_has_a_finite_rating_and_a_wide_interval() -> None:
     games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(50)]
     first, last = rate_games(games)
@@ -74,14 +58,6 @@ def test_a_bot_that_always_wins_has_a_finite_rating_and_a_wide_interval() -> Non
     assert first.high is not None
     assert 100 < first.low < first.rating < first.high < 5000
     assert first.high - first.rating > 100  # its advantage is unknown
-
-
-def test_groups_that_never_meet_still_have_ratings() -> None:
-    games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(5)]
-    games += [game_line("ccdd", (9, 8, 2, 1), block=block + 5) for block in range(5)]
-    found = {one.bot: one.rating for one in rate_games(games)}
-    assert found["a"] == pytest.approx(found["c"])
-    assert found["b"] == pytest.approx(found["d"])
 
 
 def test_known_strengths_are_found_again() -> None:

@@ -142,16 +142,6 @@ def test_the_posterior_of_correlated_trials_is_that_of_scipy() -> None:
     assert estimate_share(counts, trials).share == pytest.approx(first / whole, abs=2e-3)
 
 
-def test_more_blocks_and_less_spread_give_narrower_intervals() -> None:
-    def width(*counts: float) -> float:
-        found = estimate_share(counts, [48] * len(counts))
-        return found.high - found.low
-
-    assert width(*[20, 28] * 50) < width(*[20, 28] * 10) < width(*[4, 44] * 10)
-    mean = estimate_share([20, 28] * 5000, [48] * 10_000)
-    assert mean.high - mean.low == pytest.approx(2 * 1.96 * (4 / 48) / 100, rel=0.1), "that of a normal distribution"
-
-
 def test_a_game_that_could_not_be_played_changes_no_score_of_a_block() -> None:
     whole = [
         game_line(bots, [9 if bot == "a" else 1 for bot in bots], block=block, game=game, games=6)

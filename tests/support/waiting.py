@@ -6,8 +6,11 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 import psutil
+
+_T = TypeVar("_T")
 
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
@@ -17,10 +20,22 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     """
     limit = time.monotonic() + seconds
     while not (value := condition()):
-        if time.monotonic() > limit:
-            variables = {name: repr(value)[:500] for name, value in inspect.getclosurevars(condition).nonlocals.items()}
-            raise AssertionError(f"after {seconds:g} s still {value!r}: {inspect.getsource(condition).strip()}, with {variables}")
+        assert time.monotonic() < limit, _state(condition, value, seconds)
         await asyncio.sleep(0.005)
+
+
+def wait_until(condition: Callable[[], _T], seconds: float = 60.0) -> _T:
+    """Wait as `until` does, in a program without an event loop, and return the value of the condition."""
+    limit = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < limit, _state(condition, value, seconds)
+        time.sleep(0.005)
+    return value
+
+
+def _state(condition: Callable[[], object], value: object, seconds: float) -> str:
+    variables = {name: repr(value)[:500] for name, value in inspect.getclosurevars(condition).nonlocals.items()}
+    return f"after {seconds:g} s still {value!r}: {inspect.getsource(condition).strip()}, with {variables}"
 
 
 def is_alive(pid: int) -> bool:

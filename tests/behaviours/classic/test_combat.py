@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from behaviours.classic.combat import Combat
-from behaviours.common.combat_map import combat_map, danger
-from sim.board import parse
-from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column, square
-from tests.support.paths import TOP
+from behaviours.common.combat_map import combat_map
+from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column
 from tests.support.worlds import odd_games
 from vindibot.testing import view
-
-
-def drawn(games: Games, me: int, duel: bool = False) -> str:
-    """The combat map as text: a square is ``.`` without value, else its value times ten."""
-    size, values = int(games[0]["size"]), combat_map(games, me, duel=duel)
-    rows = [[values[square(row, column)] for column in range(size)] for row in range(size)]
-    return "\n".join(" ".join("  ." if math.isnan(value) else f"{10 * value:3.0f}" for value in row).rstrip() for row in rows)
-
-
-def same(text: str, expected: str) -> bool:
-    return [line.split() for line in text.splitlines()] == [line.split() for line in expected.strip().splitlines()]
-
 
 OPEN = """
     |            |
@@ -36,21 +19,6 @@ OPEN = """
     |          @1|
     |        $2  |
 """
-
-
-def test_a_weak_enemy_with_a_mine_in_the_open() -> None:
-    games = parse(OPEN + "@2 life 60")
-    expected = """
-        . . -10   . . .
-        . -10 5 -10 . .
-        -10 5 . 5 -10 .
-        . -10 5 -10 . .
-        . . -10   . . .
-        . .   .   . . .
-    """
-    assert same(drawn(games, 0), expected)
-    # The later one would win even if it strikes first: the squares at two steps are no danger.
-    assert same(drawn(games, 0, duel=True), expected.replace("-10", "0"))
 
 
 def test_votes_are_the_values_where_the_moves_lead() -> None:
@@ -94,13 +62,6 @@ def test_the_later_one_does_not_kill_itself() -> None:
     assert NORTH in first
     assert NORTH not in later
     assert later[STAY] == 0.5
-
-
-def test_danger_is_what_lies_below_zero() -> None:
-    here = view(OPEN + "@2 life 60", me=0)
-    assert danger(here, duel=False).sum() == 8
-    assert danger(here, duel=True).sum() == 0
-    assert danger(here).dtype == np.uint8
 
 
 # ---- The slow twin, straight from the description ----
@@ -159,11 +120,3 @@ def test_the_map_equals_its_description(games: Games, duel: bool) -> None:
     expected = twin(games, me, duel)
     found = {int(place): float(values[place]) for place in np.flatnonzero(~np.isnan(values))}
     assert found == expected, {row_column(place) for place in found.keys() ^ expected.keys()}
-
-
-def test_the_example_in_the_documentation() -> None:
-    text = (TOP / "docs" / "traits.md").read_text()
-    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert examples
-    for example in examples:
-        exec(compile(example, "docs/traits.md", "exec"), {})

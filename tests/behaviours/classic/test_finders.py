@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
-from behaviours.common.targets import directions_in, foreign_mines
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
-from vindibot.testing import favourites, view, votes
+from vindibot.testing import view
 
 CORRIDOR = """
     |@1        []|
@@ -27,6 +26,8 @@ def test_low_life_goes_to_the_nearest_tavern() -> None:
     assert tavern(CORRIDOR + "@1 life 30 gold 2") == EAST
     assert tavern(CORRIDOR + "@1 life 31 gold 2") is None
     assert tavern(CORRIDOR + "@1 life 31 gold 2", life_threshold=31) == EAST
+    assert tavern("|$1@1      []|\n@1 life 5 gold 0") == EAST, "an income is as good as gold on the way"
+    assert tavern("|@1  |\n@1 life 1 gold 9") is None
 
 
 def test_beside_a_tavern_it_drinks_sooner() -> None:
@@ -49,10 +50,6 @@ def test_a_hero_without_gold_does_not_bump_the_tavern_for_ever() -> None:
     assert tavern(poor + "@1 life 5 gold 1") is None, "broke: no opinion"
     assert tavern(board + "@1 life 5 gold 1") == STAY, "its mine will pay for the beer"
     assert tavern(CORRIDOR + "@1 life 5 gold 1") is None
-
-
-def test_an_income_is_as_good_as_gold_on_the_way() -> None:
-    assert tavern("|$1@1      []|\n@1 life 5 gold 0") == EAST
 
 
 def test_heroes_walls_and_mines_are_in_the_way_of_a_beer() -> None:
@@ -97,10 +94,6 @@ def test_the_later_one_walks_around_danger() -> None:
     assert tavern(board, avoid_danger=True) == SOUTH
 
 
-def test_no_tavern_no_opinion() -> None:
-    assert tavern("|@1  |\n@1 life 1 gold 9") is None
-
-
 # ---- Mine finder ----
 
 MINES = """
@@ -113,10 +106,6 @@ MINES = """
 def test_it_goes_to_the_nearest_mine_that_is_not_ours() -> None:
     assert MineFinder().vote(view(MINES)) == EAST
     assert MineFinder().vote(view(MINES.replace("$2", "$1"))) in {EAST, SOUTH}
-
-
-def test_a_mine_beside_us_is_a_step() -> None:
-    assert MineFinder().vote(view("|$7@1[]|")) == WEST
 
 
 def test_at_the_threshold_the_tavern_finder_speaks_alone() -> None:
@@ -135,20 +124,10 @@ def test_a_broke_hero_goes_mining() -> None:
 
 
 def test_taverns_and_heroes_are_in_the_way_to_a_mine() -> None:
+    assert MineFinder().vote(view("|$7@1[]|")) == WEST
+    assert MineFinder().vote(view("|@1  $1|\n|$1  ##|")) is None, "all are ours"
     assert MineFinder().vote(view("|@1[]$-|\n|######|")) is None
     assert MineFinder().vote(view("|@1@2$-|\n|######|")) is None
-
-
-def test_all_mines_are_ours() -> None:
-    assert MineFinder().vote(view("|@1  $1|\n|$1  ##|")) is None
-    assert MineFinder().vote(view("|@1    |")) is None
-
-
-def test_votes_are_one_for_one_direction() -> None:
-    said = votes(MineFinder(), view(MINES))
-    assert said is not None
-    assert said.tolist() == [0, 0, 0, 1, 0]
-    assert favourites(MineFinder(), view(MINES)) == {EAST}
 
 
 def test_ties_are_drawn_from_the_seed() -> None:
@@ -160,16 +139,3 @@ def test_ties_are_drawn_from_the_seed() -> None:
     drawn = {MineFinder().vote(view(board, seed=seed)) for seed in range(60)}
     assert drawn == {NORTH, SOUTH, EAST, WEST}
     assert len({MineFinder().vote(view(board, seed=7)) for _ in range(5)}) == 1
-
-
-# ---- What they share ----
-
-
-def test_foreign_mines_are_all_but_ours() -> None:
-    here = view("|$-$1$2|\n|$7@1$0|")
-    assert len(foreign_mines(here)) == 4
-
-
-def test_directions_of_a_set() -> None:
-    assert directions_in(0b10110) == [1, 2, 4]
-    assert directions_in(0) == []

@@ -10,7 +10,7 @@ from sim.board import parse
 from sim.game import ABSENT, EAST, STAY, Games, mover, place_heroes
 from sim.rules import effective_moves, step
 from tests.support.worlds import odd_games, played_games
-from vindibot.testing import favourites, view, votes
+from vindibot.testing import favourites, view
 
 
 def alone(games: Games, me: int) -> Games:
@@ -87,19 +87,6 @@ def test_more_mines_than_a_key_can_tell_apart() -> None:
     values = look_ahead(games, 0, 9)
     for direction, first in after(games).items():
         assert values[direction] == max(look_ahead(second, 0, 7).max() for second in after(first).values())
-
-
-def test_a_mine_nearby_is_worth_its_income_and_two_hundred() -> None:
-    here = view("""
-        |@1  $-|
-        |##    |
-        |##    |
-    """)
-    said = votes(LookAhead(), here)
-    assert said is not None
-    # Taken with the second move it earns six times, with the third five times.
-    assert said[EAST] == 10 * 6 + 200
-    assert said[STAY] == 10 * 5 + 200
 
 
 def test_the_game_ends_sooner_than_the_look_ahead() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -12,8 +11,7 @@ from behaviours.classic.premium import MovementPremium
 from behaviours.classic.random import Random
 from behaviours.classic.spawn import SpawnAvoider
 from behaviours.classic.trap import TrapAvoidance, trap_map
-from sim.board import parse
-from sim.game import AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, WEST, Games, square as square_at
+from sim.game import AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, WEST, Games
 from sim.maps import Map, map_of
 from tests.support.worlds import odd_games
 from vindibot.testing import view
@@ -62,23 +60,6 @@ def test_room_around_the_square_where_we_would_stand() -> None:
 # ---- Trap avoidance ----
 
 
-def sides(text: str) -> list[list[int]]:
-    """The blocked sides of every square of a drawn board."""
-    games = parse(text)
-    size, counts = int(games[0]["size"]), trap_map(map_of(games))
-    return [[int(counts[square_at(row, column)]) for column in range(size)] for row in range(size)]
-
-
-def test_a_dead_end_is_a_trap_up_to_its_mouth() -> None:
-    board = """
-        |##      ##########|
-        |                ##|
-        |##      ##########|
-        |##      ##########|
-    """
-    assert sides(board)[1] == [3, 1, 0, 1, 3, 3, 3, 3, 0]
-
-
 def test_votes_against_traps() -> None:
     here = view("""
         |##  ####  |
@@ -120,14 +101,6 @@ def test_the_trap_map_equals_its_definition(games: Games) -> None:
     assert counts.sum() == sum(expected.values())
 
 
-def test_the_trap_map_is_made_once_per_map() -> None:
-    games = parse("|@1  $-|\n|      |\n|      |")
-    later = parse("|  @1$1|\n|      |\n|      |\n@1 spawn 0,0")
-    assert trap_map(map_of(games)) is trap_map(map_of(later))
-    with pytest.raises(ValueError, match="read-only"):
-        trap_map(map_of(games))[0] = 1
-
-
 # ---- Random ----
 
 
@@ -142,15 +115,3 @@ def test_random_goes_anywhere_and_bumps_are_stay() -> None:
     assert set(drawn) == {NORTH, WEST, STAY}, "the mine is ours, and there is no gold for the tavern"
     assert 400 < drawn[NORTH] < 600
     assert 400 < drawn[WEST] < 600
-
-
-def test_random_depends_on_the_turn_and_the_hero_too() -> None:
-    games = parse("|      |\n|@1  @2|\n|      |")
-    turns = []
-    for turn in range(400):
-        games[0]["turn"] = turn
-        if turn % 4 < 2:
-            turns.append(Random().vote(view(games.copy())))
-    assert len(set(turns[::2])) > 2
-    assert turns[::2] != turns[1::2]
-    assert np.array_equal(turns[0], Random().vote(view("|      |\n|@1  @2|\n|      |")))

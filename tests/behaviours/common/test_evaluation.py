@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,9 @@ from behaviours.common.policy import policy
 from sim.board import draw, parse
 from sim.game import Games, mover
 from sim.maps import map_of
-from tests.support.minimax import Line, max_n, worth_for_all
-from tests.support.placements import random_position
 from tests.support.positions import dead_ends_of, played_positions, small_positions
-from tests.support.reference import Reference, reference
-from tests.support.reference_evaluation import Evaluation, net_worth_only, policy as plain_policy, present, wins
+from tests.support.reference import reference
+from tests.support.reference_evaluation import Evaluation, policy as plain_policy, present, wins
 
 
 def random_weights(rng: np.random.Generator) -> Weights:
@@ -68,14 +65,6 @@ def test_duels_are_fought_as_the_second_opinion_says() -> None:
             assert table[striker, other] == wins(striker, other)
 
 
-def test_what_one_has_the_others_lack() -> None:
-    """With estates alone, and no extra for the leader, the four scores add up to nothing."""
-    weights = compiled_weights(net_worth_only())
-    for games in small_positions(3, 80):
-        tables, heroes = map_tables_of(map_of(games)), present(reference(games))
-        assert abs(sum(int(score(games, 0, hero, tables, weights)) for hero in heroes)) <= len(heroes) / 2
-
-
 def test_a_game_that_is_over_is_worth_its_gold() -> None:
     """Neither places nor fights nor lives count any more."""
     for games in small_positions(4, 60):
@@ -113,29 +102,3 @@ def test_more_of_what_is_good_is_better() -> None:
 
 
 # ---- Max-n: by the kernels, and by both second opinions ----
-
-
-def plain_max_n(game: Reference, twin: Evaluation, dead_ends: dict[tuple[int, int], int], depth: int) -> list[int]:
-    """Return the max-n value on copies of the reference's game: each hero makes its best move, the first of equal ones."""
-    if depth == 0 or game.status != "running":
-        return [round(UNIT * twin.score(game, hero, dead_ends)) for hero in range(4)]
-    hero = game.turn % 4
-    best: list[int] | None = None
-    for move in range(5):
-        after = replace(game, tiles=dict(game.tiles), heroes=[replace(each) for each in game.heroes])
-        after.play(move)
-        scores = plain_max_n(after, twin, dead_ends, depth - 1)
-        if best is None or scores[hero] > best[hero]:
-            best = scores
-    assert best is not None
-    return best
-
-
-@pytest.mark.slow
-def test_max_n_by_kernels_and_by_second_opinions_agree() -> None:
-    rng = np.random.default_rng(6)
-    for number in range(16):
-        games = random_position(rng, heroes=4, size=4)
-        line = Line(games)
-        scores, _ = max_n(line, worth_for_all(line, Weights()), 2 + number % 2)
-        assert list(scores) == plain_max_n(reference(games), Evaluation(Weights()), dead_ends_of(games), 2 + number % 2)

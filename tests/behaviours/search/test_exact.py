@@ -22,7 +22,7 @@ from sim.game import ABSENT, STAY, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
-from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
+from tests.support.minimax import Line, Minimax, max_n, worth_for_all
 from tests.support.placements import World, random_position
 from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import odd_games
@@ -112,30 +112,6 @@ def test_scores_far_below_the_best_are_bounds() -> None:
                     assert wanted <= value <= best - params.clip
                     below += 1
     assert below > 100
-
-
-@pytest.mark.slow
-def test_within_a_window_a_score_is_exact_and_outside_it_a_bound() -> None:
-    rng = np.random.default_rng(11)
-    work, stop = Workspace(), np.zeros(1, np.int64)
-    for _ in range(300):
-        games = random_position(rng)
-        params = random_params(rng, games, int(rng.integers(3)))
-        depth, move = int(rng.integers(1, 5)), int(rng.choice(moves_of(games, params.me)))
-        exact = Minimax(games, params, Weights()).scores(depth)[move]
-        assert exact is not None
-        alpha = exact + int(rng.integers(-500, 500))
-        beta = alpha + int(rng.integers(1, 500))
-        work.begin(params)
-        work.task["limit"] = UNLIMITED
-        tables = map_tables_of(map_of(games)), compiled_weights(Weights())
-        value = search_below(games, *tables, work.works, stop, move, depth, (alpha, beta))
-        if alpha < exact < beta:
-            assert value == exact
-        elif exact <= alpha:
-            assert exact <= value <= alpha
-        else:
-            assert beta <= value <= exact
 
 
 # ---- Every position of tiny worlds ----

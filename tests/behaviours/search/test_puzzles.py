@@ -31,11 +31,6 @@ def searches() -> dict[str, Search]:
 SEARCHES = searches()
 
 
-def test_there_are_many() -> None:
-    assert len(PUZZLES) >= 40
-    assert len({puzzle.name for puzzle in PUZZLES}) == len(PUZZLES)
-
-
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
 def test_no_other_direction_solves_a_puzzle(puzzle: Puzzle) -> None:
     assert proven(puzzle) == puzzle.best

@@ -12,7 +12,7 @@ from behaviours import View
 from behaviours.common.targets import foreign_mines
 from behaviours.tactics.harvest import Harvest, HarvestRoute, plan
 from sim.board import parse
-from sim.game import AIR, CELLS, EAST, HERO_SHIFT, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover, row_column
+from sim.game import AIR, CELLS, EAST, HERO_SHIFT, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover
 from tests.support.worlds import odd_games
 from vindibot.testing import view
 
@@ -25,36 +25,7 @@ def route(board: str | Games, life: int = 100, *, nodes: int = 10**9, blocked: n
     return plan(here.games, here.me, foreign_mines(here), here.map.taverns, blocked, life=life, nodes=nodes)
 
 
-def stops(found: HarvestRoute) -> list[tuple[int, int]]:
-    """The mines of a route as (row, column)."""
-    return [row_column(mine) for mine in found.mines]
-
-
 # ---- The route ----
-
-
-def test_it_takes_mines_and_ends_at_a_tavern() -> None:
-    found = route("""
-        |@1    $-  []|
-        |##########  |
-    """)
-    # Two steps and the mine at 5 each; the way to the tavern is shut by the mine.
-    assert stops(found) == [(0, 3)]
-    assert found.cost == 15
-    assert not found.ends_at_tavern
-    assert found.first_steps == (EAST,)
-
-
-def test_life_pays_for_the_mines() -> None:
-    board = """
-        |@1$-$-  |
-        |        |
-        |      []|
-    """
-    # 21 with the day's thirst for a mine, and more than 20 before the next.
-    assert [len(route(board, life).mines) for life in (20, 21, 44, 45)] == [0, 1, 1, 2]
-    assert route(board, 20).ends_at_tavern
-    assert set(route(board, 20).first_steps) == {SOUTH}
 
 
 def test_blocked_squares_and_enemies_are_walked_around() -> None:

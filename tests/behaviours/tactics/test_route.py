@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from behaviours import Budget, SearchInfo, View
 from behaviours.tactics.route import Route, RouteParams, RoutePlan, plan_routes
 from sim.board import parse
-from sim.game import AIR, EAST, MINE, OFFSET, STAY, TAVERN, TILE_BITS, WALL, Games, mover, row_column
+from sim.game import AIR, MINE, OFFSET, STAY, TAVERN, TILE_BITS, WALL, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
@@ -148,14 +148,6 @@ def test_a_beer_that_heals_nothing_does_not_free_the_way() -> None:
 
 
 # ---- Routes ----
-
-
-def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
-    board = "|@1$-##|\n|######|\n|######|\nturn {} of 1200\n@1 life 60"
-    for turn, gold in ((1196, 1), (1192, 2), (1156, 11)):
-        plan = best_plan(board.format(turn))
-        assert plan.values[EAST] == gold
-        assert plan.values[STAY] == gold - 1
 
 
 def test_several_beers_and_those_that_mines_pay_for() -> None:
