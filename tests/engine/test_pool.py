@@ -153,7 +153,9 @@ async def test_node_budget_ends_an_anytime_trait() -> None:
         assert entries[0].votes == [0, 0, 0, 8, 0]
 
 
-async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, also if the worker begins so late that the pool looks for another one."""
+    monkeypatch.setattr("vindibot.engine.pool.RESCUE_AFTER", 0.0)
     with capture_logs() as logs:
         async with pool_of(trait("Prints"), STAY, workers=1) as pool:
             assert statuses(await ask(pool, seconds=20.0)) == ["ok", "ok"]

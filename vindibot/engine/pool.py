@@ -242,6 +242,7 @@ class Pool:
     def _give_work(self, turn: _Turn) -> None:
         """Give the waiting traits to the idle workers. If no trait is left, the workers that are still idle become helpers."""
         free = [worker for worker in self.workers if worker.idle]
+        turn.waiting = [trait for trait in turn.waiting if not turn.is_final(trait)]  # its first worker may have run it
         if turn.waiting and free:
             shares: list[list[int]] = [[] for _ in free]
             self._spread(turn.waiting, shares)
