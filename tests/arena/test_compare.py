@@ -57,22 +57,6 @@ def test_the_points_are_near_the_true_difference() -> None:
     assert inside >= 15
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["weak", "FILE"], "'weak' has 0 seats, not 1"),
-        (["strong", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
-        (["strong", "FILE", "--base", "FILE", "FILE"], "1 results files, but 2 to compare with"),
-    ],
-)
-def test_bad_input(arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = stored(tmp_path / "results", tournament(0, 1))
-    with pytest.raises(SystemExit) as ended:
-        compare.main([name if one == "FILE" else one for one in arguments])
-    assert ended.value.code == 2
-    assert expected in capsys.readouterr().err
-
-
 def test_no_share_leaves_its_range_and_no_interval_has_the_width_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     strong, weak = tournament(1200, 1), tournament(-3000, 2)
     won = next(game for game in strong if game.winner == "strong")

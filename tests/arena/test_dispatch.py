@@ -158,6 +158,8 @@ def test_a_signal_prints_nothing_by_itself() -> None:
             said.append(game.line.record)
     finishing = "finishing the games that are running; once more to stop at once"
     assert said == ["the handler has returned", "b00000g000", finishing, "b00000g001"]
+    assert list(Dispatcher(threads(2, fake), 2, notify=said.append, stop=stop).run(tasks())) == []
+    assert len(said) == 4, "no game runs that it would finish"
 
 
 # ---- Real workers ----

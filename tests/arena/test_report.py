@@ -301,14 +301,6 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
         assert "nan" not in text
 
 
-def test_points_of_a_curve_are_at_their_x_values() -> None:
-    drawn = lines([Curve("a", 0, [1.0, 2.0, 3.0], [0.0, 1.0, 4.0]), Curve("b", 1, [1.0, 2.0, 3.0])], "t", "x", "y")
-    found = [line.get("points") for line in ElementTree.fromstring(drawn).iter() if line.tag.endswith("polyline")]
-    first, second = ([float(point.split(",")[0]) for point in text.split()] for text in found if text)
-    assert (first[1] - first[0]) * 4 == pytest.approx(first[2] - first[0], abs=0.5)
-    assert second[2] - second[0] == pytest.approx((first[2] - first[0]) / 2, abs=0.5)
-
-
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:
     games = [game_line(("a", "b", "c", "d"), (4, 3, 2, 1), block=block, record=f"g{block}") for block in range(4)]
     results = tmp_path / "cup.jsonl"

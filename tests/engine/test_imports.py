@@ -106,19 +106,6 @@ def test_the_imports_and_the_environment_are_the_users(folder: Path, words: tupl
     assert path.index(str(folder)) >= len(path) - 2, "the bot's folder comes last, but for that of the bot it extends"
 
 
-@pytest.mark.slow
-def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
-    """Its packages are imported from it by all processes."""
-    checkout = folder.parent / "checkout"
-    checkout.mkdir()
-    for name in ("vindibot", "behaviours", "sim", "config"):
-        (checkout / name).symlink_to(TOP / name)
-    words = ("play", "--bot", folder / "bot.toml", "--rounds", "2", "--no-recording")
-    done = run(checkout, *words, PYTHONPATH=f"/nowhere:{TOP}", NUMBA_DISABLE_JIT="1")  # another vindibot is installed
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert seen(folder)["behaviours"] == str(checkout / "behaviours" / "__init__.py")
-
-
 # The environment
 
 
@@ -195,15 +182,6 @@ def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path) -> No
         assert ("compiling kernels" in done.stdout + done.stderr) == first
         assert "arning" not in done.stdout + done.stderr
         assert [path.with_suffix(".txt").read_text() for path in files] == ["3", "4"]
-
-
-@pytest.mark.slow
-def test_a_kernel_that_cannot_be_compiled_is_named(tmp_path: Path) -> None:
-    (tmp_path / "dice.py").write_text(DICE.format(added="nothing"))
-    (tmp_path / "bot.toml").write_text('[traits.dice]\nuse = "dice:Dice"\nfile = "x"\n')
-    done = run(tmp_path, "play", "--bot", "bot.toml")
-    assert done.returncode == 2
-    assert f"error: the kernel throw ({tmp_path / 'dice.py'}, line 7) cannot be compiled: TypingError" in done.stderr
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from vindibot.engine.agent import Agent
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.worker import TraitPlan
-from vindibot.games.notes import MOST_IN_GAME, NO_MORE, read_notes, write_notes
+from vindibot.games.notes import MOST_IN_GAME, NO_MORE
 
 HERE = square(0, 0)
 SAID = (Note(SCRIPT), Note("life 100", HERE))
@@ -86,17 +86,6 @@ def test_a_mark_off_the_board_is_an_error(where: object) -> None:
     with pytest.raises(VoteError):
         view.mark(where)
     assert view.notes.taken() == ()
-
-
-@pytest.mark.parametrize("data", [b"[[1, 2]]", b'[["a", 0]]', b'[["a"]]', b"[" * 100_000, b"\xff", b'[["a", null]'])
-def test_bytes_that_are_no_notes(data: bytes) -> None:
-    assert read_notes(data) == ()
-
-
-def test_notes_travel_as_bytes() -> None:
-    notes = (Note('☃"\\' * 50, HERE), Note(""))
-    assert read_notes(write_notes(notes)) == notes
-    assert write_notes(()) == b""
 
 
 def test_the_longest_notes_fit_into_the_memory_of_a_worker() -> None:

@@ -7,21 +7,19 @@ import mmap
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from numpy.typing import NDArray
 
-from behaviours import Behaviour, Budget, SearchInfo, SplitBehaviour, View, VoteError
+from behaviours import Behaviour, SplitBehaviour, View, VoteError
 from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, plain_statistics
 from behaviours.registry import BehaviourError, find
 from tests.support.pools import STAY, all_ready, ask, game, pool_of, records, statuses, trait
 from tests.support.waiting import until
-from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead
+from vindibot.engine.parts import HelperPart, Parts, PartsLayout, lead
 from vindibot.games.ballot import BallotEntry
 
 LAYOUT = PartsLayout((3, 5), 2)
@@ -125,16 +123,6 @@ def part(number: int, steps: int, *, final: bool = True) -> HelperPart:
     return HelperPart(np.array([float(number), float(steps)]), final)
 
 
-class OneStep(SplitBehaviour):
-    """Yields statistics once, whatever the time."""
-
-    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
-        yield np.array([0.0, 1.0])
-
-    def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> SearchInfo:
-        return splits().combine(view, parts)  # type: ignore[return-value]
-
-
 def test_without_helpers_the_answers_are_those_of_the_trait() -> None:
     split, view = splits(steps=4, pause=0.0), View(game(), 0)
     assert list(lead(split, view, list)) == list(split.vote(view))
@@ -146,27 +134,6 @@ def test_the_leader_adds_up_what_the_helpers_have_published() -> None:
     answers = list(lead(splits(steps=3, pause=0.0), View(game(), 0), iter(published).__next__))
     assert [answer.votes[:3] for answer in answers] == [[1, 1, 0], [2, 2, 7], [3, 3, 9], [3, 3, 13]]
     assert [answer.nodes for answer in answers] == [1, 9, 12, 16]
-
-
-@pytest.mark.parametrize("ends", [True, False])
-def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if ends:
-        monkeypatch.setattr("vindibot.engine.parts.LAST_WAIT", 60.0)
-    budget, looks = Budget(), 0
-    budget.stop[0] = 1
-
-    def helpers() -> Sequence[HelperPart]:
-        nonlocal looks
-        looks += 1
-        return [part(1, looks, final=ends and looks > 2)]
-
-    began = time.monotonic()
-    found = next(lead(OneStep(), View(game(), 0, budget=budget), helpers)).votes
-    assert found[:2] == [2, 1]
-    if ends:
-        assert found[2] == 3
-    else:
-        assert time.monotonic() - began >= LAST_WAIT
 
 
 # -- the pool --

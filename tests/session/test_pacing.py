@@ -89,21 +89,6 @@ async def test_keys_pause_step_and_skip() -> None:
     await game.until(before + 100)
 
 
-async def test_a_rest_waits_until_no_bot_thinks() -> None:
-    pace = GamePace(600)
-    pace.press("e")
-    done: list[str] = []
-    resting = asyncio.create_task(pace.rest(lambda: done.append("rests")))
-    await asyncio.sleep(0)
-    assert not done, "a bot thinks"
-    game = Game(pace)
-    await resting
-    assert done == ["rests"]
-    await nothing_happens(game)
-    pace.go_on()
-    await game.until(5)
-
-
 def test_speeds_have_limits_and_other_keys_do_nothing() -> None:
     changes: list[str] = []
     left: list[str] = []
@@ -120,6 +105,7 @@ def test_speeds_have_limits_and_other_keys_do_nothing() -> None:
     assert len(changes) == 60
     pace.press("q")
     assert left
+    pace = GamePace(300)
     pace.wait_for("wait for the page")
     assert pace.status.startswith("wait for the page  ")
 

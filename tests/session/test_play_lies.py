@@ -108,17 +108,7 @@ async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(t
         return telling(state)
 
     async with lying({1: (None, lie)}) as (server, _):
-        words = (
-            "play",
-            "--server",
-            server.url,
-            "--bot",
-            "stay",
-            "--rounds",
-            "6",
-            "--display",
-            "lines",
-        )
+        words = ("play", "--server", server.url, "--bot", "stay", "--rounds", "6", "--display", "lines")
         more = {"VINDIBOT_KEY": SECRET, "VINDIBOT_LOG__FILE": "log.jsonl"}
         async with opened(tmp_path, *words, "--log-level", "debug", **more) as (process, page):
             async with httpx.AsyncClient(timeout=60) as client:

@@ -74,19 +74,7 @@ async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Ran
 
 async def session(folder: Path, url: str, key: str, games: int, rng: random.Random) -> tuple[str, int]:
     """Run one command that plays several games; return its output and the number of processes killed."""
-    words = (
-        "play",
-        "--server",
-        url,
-        "--games",
-        str(games),
-        "--rounds",
-        str(ROUNDS),
-        "--display",
-        "none",
-        "--log-level",
-        "debug",
-    )
+    words = ("play", "--server", url, "--games", str(games), "--rounds", str(ROUNDS), "--display", "none", "--log-level", "debug")
     process = await begin(folder, *words, VINDIBOT_KEY=key, VINDIBOT_LOG__FILE="log.jsonl")
     watch = Watch()
     (out, _), _ = await asyncio.gather(process.communicate(), kill_now_and_then(process, rng, watch))

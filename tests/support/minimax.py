@@ -6,7 +6,6 @@ Rules, evaluation and policy come from the kernels. `reference` and `reference_e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,27 +131,3 @@ class Minimax:
             if self._moves_to(enemy) <= 2 and min(lives[enemy], lives[self.params.me]) <= BLOW:
                 return True
         return False
-
-
-def max_n(line: Line, worth: Callable[[], Sequence[int]], depth: int) -> tuple[Sequence[int], int]:
-    """Return all four scores after `depth` plies, and the move, if every hero maximises its own score (the first of equal moves).
-
-    `worth` scores the line's game for each hero. Luckhardt and Irani, 1986.
-    """
-    if depth == 0 or not line.running:
-        return worth(), STAY
-    hero, best, choice = line.hero, None, STAY
-    for move in moves_of(line.games, hero):
-        line.play(move)
-        scores, _ = max_n(line, worth, depth - 1)
-        line.take_back()
-        if best is None or scores[hero] > best[hero]:
-            best, choice = scores, move
-    assert best is not None
-    return best, choice
-
-
-def worth_for_all(line: Line, weights: Weights) -> Callable[[], list[int]]:
-    """Return a function that evaluates the line's game for each hero, by the kernel."""
-    tables, compiled = map_tables_of(map_of(line.games)), compiled_weights(weights)
-    return lambda: [int(score(line.games, 0, hero, tables, compiled)) for hero in range(4)]

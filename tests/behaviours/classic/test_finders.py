@@ -108,13 +108,6 @@ def test_it_goes_to_the_nearest_mine_that_is_not_ours() -> None:
     assert MineFinder().vote(view(MINES.replace("$2", "$1"))) in {EAST, SOUTH}
 
 
-def test_at_the_threshold_the_tavern_finder_speaks_alone() -> None:
-    for life, mine, beer in [(31, WEST, None), (30, None, EAST), (29, None, EAST)]:
-        here = view(f"|$-@1  []|\n@1 life {life} gold 5")
-        assert MineFinder().vote(here) == mine, life
-        assert TavernFinder().vote(here) == beer, life
-
-
 def test_a_broke_hero_goes_mining() -> None:
     broke = "|[]@1    $-|\n@1 life 3 gold 1"
     assert MineFinder().vote(view(broke)) == EAST

@@ -65,20 +65,6 @@ def test_it_hunts_weaker_heroes_with_mines() -> None:
     assert DecisionList(rules=("hunt",), greed=2).vote(view(board + "@2 life 50")) is None
 
 
-def test_it_robs_the_richest() -> None:
-    board = """
-        |$3@1      |
-        |        $2|
-        |          |
-        |@2  @3    |
-        |          |
-        @2 gold 100
-    """
-    assert DecisionList(rules=("mine",)).vote(view(board)) == {WEST: 1.0}
-    robs = DecisionList(rules=("rob",)).vote(view(board))
-    assert robs in ({EAST: 1.0}, {EAST: 1.0, SOUTH: 1.0})
-
-
 # ---- Camp ----
 
 CAMP = """
@@ -141,20 +127,6 @@ def test_a_scorer_takes_the_nearest_mine() -> None:
     assert favourites(GoalScorer(), view(ALONE)) == {WEST}
     assert GoalScorer().vote(view(ALONE.replace("$-", "$1"))) is None
     assert favourites(GoalScorer(), view(ALONE + "@1 life 15 gold 10")) == {EAST}
-
-
-def test_a_scorer_makes_a_detour_around_danger() -> None:
-    board = """
-        |            |
-        |@1  @2  ##$-|
-        |            |
-        |            |
-        |            |
-        |            |
-        @1 life 40
-    """
-    assert favourites(GoalScorer(fear=0), view(board)) != {STAY}
-    assert EAST not in favourites(GoalScorer(fear=50, prey=0), view(board))
 
 
 def test_a_scorer_prefers_the_mine_of_the_richest() -> None:

@@ -150,27 +150,6 @@ def test_a_beer_that_heals_nothing_does_not_free_the_way() -> None:
 # ---- Routes ----
 
 
-def test_several_beers_and_those_that_mines_pay_for() -> None:
-    board = """
-        |$-$-$-$-$-|
-        |          |
-        |@1        |
-        |[]      []|
-        |##########|
-        @1 life 1 gold 4
-        turn 1080 of 1200
-    """
-    found = waypoints(board)
-    assert found[0] == "beer"
-    assert sorted(waypoint for waypoint in found if waypoint != "beer") == [(0, column) for column in range(5)]
-    assert found.count("beer") == 3
-    # With gold for one beer only, the first mine earns the next one.
-    poor = waypoints(board.replace("gold 4", "gold 2"))
-    assert poor[:2] == ["beer", (0, 0)]
-    assert len(poor) == len(found)
-    assert waypoints(board.replace("gold 4", "gold 1")) == []
-
-
 def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() -> None:
     board = (
         """
