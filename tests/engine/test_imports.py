@@ -87,7 +87,8 @@ DECOYS = ("random.py", "json.py", "socket.py", "signal.py", "pickle.py", "behavi
 )
 def test_the_imports_and_the_environment_are_the_users(folder: Path, words: tuple[str, ...]) -> None:
     """No module of the current folder hides one of ours or of Python, whether the command is a module or a script."""
-    decoys, start = DECOYS, ("-m", "vindibot")
+    decoys: tuple[str, ...] = DECOYS
+    start: tuple[str, ...] = ("-m", "vindibot")
     if words[0] == "arena":
         script = folder.parent / "vindibot"
         script.write_text("from vindibot.cli.main import main\nif __name__ == '__main__':\n    main()\n")
