@@ -119,11 +119,7 @@ export class GameView {
       this.table.show(state);
       this.table.finish();
       this.said.textContent = this.happened(state);
-      const places = game.heroes(state).map(({ life, gold, mines, square }, i) => {
-        const name = i === game.me ? 'You' : game.names[i], row = Math.floor(square / game.size) + 1;
-        return `${name}: life ${life}, gold ${gold}, mines ${mines}, row ${row}, column ${(square % game.size) + 1}`;
-      });
-      this.board.describe(`The board at turn ${game.turns[state]}. ${places.join('; ')}.`);
+      this.board.describe(game.inWords(state, true));
     }
     if (!this.over) this._status();
     this._tell('shown', state);

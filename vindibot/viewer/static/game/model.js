@@ -101,6 +101,16 @@ export class Game {
     return this.gaps.slice(from + 1, to + 1).some(Boolean);
   }
 
+  /** Return the board of a state in words. With `places`, they say where the heroes are, and our hero is "You". */
+  inWords(state, places = false) {
+    const heroes = this.heroes(state).map(({ life, gold, mines, square }, i) => {
+      const place = `, row ${Math.floor(square / this.size) + 1}, column ${(square % this.size) + 1}`,
+        name = places && i === this.me ? 'You' : this.names[i];
+      return `${name}: life ${life}, gold ${gold}, mines ${mines}${places ? place : ''}`;
+    });
+    return `The board at turn ${this.turns[state]}. ${heroes.join('; ')}.`;
+  }
+
   /** Return the notes that a state shows as { hero, ply, notes }: those of the latest turn of each hero. Only notes of
    *  `hero` count, or all notes if `hero` is -1. */
   notesAt(state, hero = -1) {

@@ -39,13 +39,6 @@ const CURVES_EVERY = 300;
 /** Milliseconds from the end of a live game until the page shows the next game, if the page is set to do so. */
 const NEXT_AFTER = 8000;
 
-/** Return the board of a state in words. */
-function boardText(game, state) {
-  const heroes = game.heroes(state).map(({ life, gold, mines }, i) =>
-    `${game.names[i]}: life ${life}, gold ${gold}, mines ${mines}`);
-  return `The board at turn ${game.turns[state]}. ${heroes.join('; ')}.`;
-}
-
 class Page {
   constructor(main, data) {
     this.game = new Game(JSON.parse(data.textContent));
@@ -347,7 +340,7 @@ class Page {
     table.game = this.game;
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = line.said;
-    if (!moving) board.describe(`${line.title}: ${boardText(game, state)}`);
+    if (!moving) board.describe(`${line.title}: ${game.inWords(state)}`);
   }
 
   // ---- Copies, and the file of the game ----
@@ -425,8 +418,7 @@ class Page {
     // Otherwise a screen reader would get many sentences per second during playback.
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;
-    if (!moving)
-      this.board.describe(boardText(game, state));
+    if (!moving) this.board.describe(game.inWords(state));
   }
 
   _status() {
