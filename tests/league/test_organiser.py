@@ -233,7 +233,7 @@ async def test_each_day_waits_for_the_organiser_if_there_are_breaks(tmp_path: Pa
             page = (await client.get(PAGE)).text
             assert f"<button>Start {name}</button>" in page
             answer = (await client.post("/api/waiting", data={"key": bots[0].key})).json()
-            words = f"has a break; {name} has not started" if day else "has not started; 4 of 4 are here"
+            words = f"has a break; next: {name}" if day else "has not started; 4 of 4 are here"
             assert answer["waitingFor"] == f"the league cup {words}"
             assert sum(fixture.attempts for fixture in director.league.fixtures) == day
             await client.post(PAGE, data={"form": form_of(page), "action": "resume"})

@@ -175,7 +175,7 @@ class Director:
             return f"the league {league.name} has not started; {len(self.present())} of {len(league.names)} are here"
         if league.state == "paused":
             following = league.after_break
-            return f"the league {league.name} {f'has a break; {following} has not started' if following else 'is paused'}"
+            return f"the league {league.name} {f'has a break; next: {following}' if following else 'is paused'}"
         awaited = ", ".join(self.awaited())
         return f"{league.name}, {league.day_name(league.day)}: waiting for {awaited or 'games of other bots'}"
 
