@@ -61,15 +61,6 @@ async def test_faults(fault: Fault, within: Within, words: str, server: FaultySe
     assert b"playUrl" in await post(transport, server)
 
 
-async def test_a_refused_connection_was_not_sent() -> None:
-    async with FaultyServer() as gone:
-        transport = Transport(ServerAddress.parse(gone.url), Redactor())
-    with pytest.raises(TransportError, match="connection refused") as caught:
-        await post(transport, gone)
-    assert not caught.value.sent
-    assert not caught.value.final
-
-
 @pytest.mark.parametrize(("trusted", "words"), [(False, "its certificate is not trusted"), (None, "it does not speak https")])
 async def test_a_fault_of_tls_is_reported_and_not_repeated(trusted: bool | None, words: str, tmp_path: Path) -> None:
     """Test a certificate without a trusted signature, and a server without TLS."""

@@ -334,17 +334,3 @@ async def test_the_list_of_arena_games_newest_first_at_each_change() -> None:
             assert await anext(everything) == await anext(of_a) == (None, [])
             await asyncio.gather(*others)
             assert listing.ids() == []
-
-
-async def test_a_slow_reader_of_the_list_gets_the_newest_one() -> None:
-    async with serving(rounds=1) as server, playing(server, *"abcd") as bots:
-        streams = server.streams
-        async with aclosing(streams.listing.follow(None, streams.pace)) as pieces:
-            assert await anext(pieces) == b"data: []\n\n"
-            for _ in range(5):
-                await asyncio.gather(*(bot.play() for bot in bots))
-            shown = asyncio.create_task(anext(pieces))
-            await rounds_of_the_loop()
-            assert not shown.done()  # the list is what it was
-            await asyncio.gather(*(bot.play() for bot in bots))
-            assert await shown == b'data: ["%b"]\n\n' % bots[0].game["id"].encode()

@@ -179,18 +179,6 @@ async def test_the_bonus_comes_from_the_seed_in_about_one_game_of_ten() -> None:
     assert 0 < sum(gain == 1 for gain in once) < 10
 
 
-async def test_a_game_is_on_the_disk_before_its_players_are_told(tmp_path: Path) -> None:
-    db = tmp_path / "league.db"
-    async with serving(db=db) as server, playing(server, "seed") as [bot]:
-        for _ in range(5):
-            await bot.join(turns=1, map=MAP)
-            await bot.move()
-            assert bot.game["finished"]
-            with closing(sqlite3.connect(db)) as connection:
-                [(state,)] = connection.execute("SELECT state FROM games WHERE id = ?", (bot.game["id"],)).fetchall()
-            assert state == "finished"
-
-
 async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.room.MAX_END_SECONDS", 0.05)
     db = tmp_path / "league.db"

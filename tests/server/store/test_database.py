@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from sim.generator import generate
-from tests.support.serving import serving
 from vindibot.base.errors import UsageError
 from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
@@ -168,16 +167,6 @@ def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     asyncio.run(Database(path).close())
     assert path.stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["folder", "league.db", "league.db.secret", "symbolic.db"]
-
-
-@pytest.mark.parametrize("name", [":memory:", "file::memory:?cache=shared"])
-async def test_the_name_of_a_file_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    async with serving(db=Path(name)) as server:
-        server.register("seed")
-    assert sorted(os.listdir(tmp_path)) == [name, f"{name}.secret"]
-    async with serving(db=Path(name)) as server:
-        assert server.lobby.users.by_name("seed") is not None
 
 
 def test_another_program_locks_the_file(tmp_path: Path) -> None:
