@@ -306,3 +306,14 @@ async def test_a_file_that_is_no_league(tmp_path: Path, old: str, new: str, says
     with pytest.raises(UsageError, match=says):
         async with serving(league=path):
             pass
+    path.unlink()
+    with pytest.raises(UsageError, match=r"cup\.league\.json cannot be read: No such file or directory$"):
+        League.load(path)
+
+
+async def test_two_leagues_of_one_name_are_refused(tmp_path: Path) -> None:
+    for file, bots in (("one", ("ann", "bob")), ("two", ("cid", "dot"))):
+        new_league(tmp_path / f"{file}.league.json", roster(*bots))
+    with pytest.raises(UsageError, match="there is already a league named cup"):
+        async with serving(league=tmp_path):
+            pass
