@@ -53,6 +53,19 @@ async def test_late_and_close_decisions_are_events(page: Any, bundle: dict[str, 
 # ---- Why ----
 
 
+async def test_bars_are_beside_the_numbers(page: Any, bundle: dict[str, Any]) -> None:
+    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
+    apart = """cells => cells.map((cell) => {
+        const text = document.createRange(), bar = cell.querySelector('.bar').getBoundingClientRect();
+        text.selectNodeContents(cell.querySelector('.value'));
+        const { bottom, height } = text.getBoundingClientRect();
+        return bar.height >= 3 && bar.top >= bottom - height / 5 && bar.bottom <= cell.getBoundingClientRect().bottom;
+    })"""
+    cells = await page.locator(".votes td:has(.bar):has(.value)").evaluate_all(apart)
+    assert len(cells) > 5
+    assert all(cells)
+
+
 async def test_the_panel_shows_the_votes_of_the_recording(page: Any, bundle: dict[str, Any]) -> None:
     directions = ["Stay", "North", "South", "East", "West"]
     for turn in (bundle["why"]["turns"][0], bundle["why"]["turns"][7], bundle["why"]["turns"][-1]):
@@ -149,6 +162,22 @@ async def test_overlays_that_nothing_feeds_are_disabled(page: Any) -> None:
 
 
 # ---- Names ----
+
+
+async def test_names_do_not_hide_arrows(page: Any, bundle: dict[str, Any]) -> None:
+    layers = await page.locator(".board canvas").evaluate_all("all => all.map((one) => one.className)")
+    assert layers[-1].endswith("layer-top")
+    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
+    drawn = """() => {
+        const { width, height } = document.querySelector('.layer-top');
+        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(document.querySelector('.layer-top'), 0, 0);
+        return copy.getImageData(0, 0, width, height).data.some(Boolean);
+    }"""
+    assert await page.evaluate(drawn)
+    await page.get_by_label("Votes", exact=True).uncheck()
+    await page.get_by_label("Goals").uncheck()
+    assert not await page.evaluate(drawn)
 
 
 async def test_names_are_text(page: Any, bundle: dict[str, Any]) -> None:

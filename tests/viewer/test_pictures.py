@@ -7,11 +7,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from PIL import Image, ImageSequence
+from PIL import Image, ImageFont, ImageSequence
 
 from sim.board import parse
 from sim.game import EAST, STAY
 from sim.maps import parse_map
+from sim.pictures.layout import LETTERS, Layout, Words
 from tests.support.recorded import record, record_of, states_of
 from tests.viewer.test_replay import replay
 from vindibot.games.game_record import dumps
@@ -54,6 +55,17 @@ def test_known_squares_have_known_colours(reduced: bool) -> None:
     assert near(pixel(image, 1, 3, 0.22, 0.65), BLUE)
     tree = pixel(image, 3, 0, 0.5, 0.5)
     assert tree[1] > max(tree[0], tree[2]) + 20
+
+
+@pytest.mark.parametrize(("size", "rounds"), [(4, 5000), (10, 300), (12, 5000), (28, 300)])
+def test_the_heading_does_not_reach_the_titles_of_the_columns(size: int, rounds: int) -> None:
+    games = parse_map("@1  @2\n" + "\n" * (size - 2) + f"@3{' ' * (2 * size - 4)}@4").new_game(max_turns=4 * rounds)
+    font = ImageFont.load_default(LETTERS)
+    for turn in (0, 1000, 4 * rounds):
+        games["turn"] = turn
+        heading, life, *_ = (part for part in Layout(games).table() if isinstance(part, Words))
+        assert heading.text.startswith(f"turn {turn} of {4 * rounds}")
+        assert heading.x + font.getlength(heading.text) + 8 < life.x - font.getlength(life.text)
 
 
 def test_letters_that_the_font_lacks_are_replaced() -> None:
@@ -106,6 +118,13 @@ def test_a_long_game_is_shown_round_by_round(tmp_path: Path) -> None:
     assert len(pictures) == plies // 4 + 1
     assert pictures[0].info["duration"] == ROUND_MS
     assert len(gif(path, "--turns", f"4-{plies}")) == MOST_PLIES + 1
+
+
+def test_what_does_not_change_is_not_stored(game: Path) -> None:
+    gif(game, "--turns", "4-4")
+    one = game.with_name("out.gif").stat().st_size
+    gif(game)
+    assert game.with_name("out.gif").stat().st_size < one + 12 * 1500
 
 
 @pytest.mark.parametrize(

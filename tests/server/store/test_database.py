@@ -47,10 +47,11 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path, digests = tmp_path / "league.db", set()
-    for name in ("other.db", "league.db"):
-        store = Database(tmp_path / name)
+    for name in (":memory:", "league.db"):  # both are names of files
+        store = Database(Path(name))
         users = Users(UserTable(store))
         keys = [await users.sign_up("made"), users.add("chosen", "ch0senk3")]
         await store.close()
