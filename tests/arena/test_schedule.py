@@ -180,7 +180,6 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
     [
         ('bots = ["http:nowhere-to-be-found x", "stay"]', "no program 'nowhere-to-be-found'"),
         ('bots = ["stdio:./not/there", "stay"]', "there is no program"),
-        ('bots = ["stdio:/etc/passwd", "stay"]', "not executable"),
         ('bots = ["stdio:", "stay"]', "the command is missing"),
         ('bots = ["a=seed", "a=stay"]', "two bots are called 'a'"),
         ('bots = ["x", "stay"]\n[entrants.x]\nmove_ms = 5', "needs one of bot and command"),
@@ -188,12 +187,7 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
         ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nmove_sm = 5', "line 4: entrants.x.move_sm is an unknown key"),
         ('bots = ["x", "stay"]\n[entrants.x]\nbot = "seed"\nmove_ms = 0', "line 4: entrants.x.move_ms must be at least 1"),
         ('[maps]\nnames = ["m7"]', "m7"),
-        ("first_ms = 100", "line 1: first_ms is an unknown key here; move it into [limits]"),
         ("[maps]\nblocks = 3", "line 2: maps.blocks is an unknown key here; move it to the top, above the first [table]"),
-        (
-            'bots = ["x", "stay"]\n[entrants.x]\nwall_s = 5',
-            "line 3: entrants.x.wall_s is an unknown key here; move it into [limits]",
-        ),
         ('bots = ["seed"]', "line 1: bots do not fit the format"),
         ('bots = ["seed", "stay", "random"]\nformat = "ab"', "between two bots, not 3"),
         ("[maps]\nsizes = [11]", "multiple of 2"),

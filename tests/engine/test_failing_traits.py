@@ -115,25 +115,6 @@ def turn(folder: Path, bot: str, *more: str, keys: str = "") -> subprocess.Compl
 
 
 @pytest.mark.slow_faults
-@pytest.mark.parametrize(
-    ("bot", "note"),
-    [
-        ("asks", f"same number of dimensions.* (mine.py:{line_of('        return np.concatenate([[first], [[2.0]]])')})"),
-        ("mumbles", f"(mine.py:{line_of('class Mumbles(Behaviour):') + 1})"),
-    ],
-)
-def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pytest.MonkeyPatch, bot: str, note: str) -> None:
-    monkeypatch.chdir(folder)
-    result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml"])
-    assert result.exit_code == 0, result.output
-    pattern = ".*".join(re.escape(part) for part in note.split(".*"))
-    assert re.search(f"^{bot}: (error|void): .*{pattern}$", result.output, re.MULTILINE), result.output
-    how = f"vindibot turn {SAMPLE} --turn 0 --bot {bot}.toml --trait {bot} --pdb"
-    assert f"to see {bot} fail: {how}\n" in result.output
-    assert "to see stay" not in result.output
-
-
-@pytest.mark.slow_faults
 def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
     done = run(folder, "play", *words)
@@ -232,10 +213,15 @@ def test_bench_names_a_loop_and_does_not_ask_it_again(folder: Path, monkeypatch:
 
 
 def test_what_does_not_come_back_is_ended_and_named_with_its_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop, a trait that catches everything, a loop in machine code, and a trait that ends its process."""
+    """An error in a library, no vote, a loop, a trait that catches everything, a loop in machine code, the end of the process."""
     monkeypatch.chdir(folder)
     call, loop = line_of("        return forever(1)"), line_of("        while True:")
     for bot, seen in [
+        (
+            "asks",
+            rf"error: .*same number of dimensions.* \(mine\.py:{line_of('        return np.concatenate([[first], [[2.0]]])')}\)",
+        ),
+        ("mumbles", rf"void: .* \(mine\.py:{line_of('class Mumbles(Behaviour):') + 1}\)"),
         ("loops", rf"late: no answer after 0\.3 s \(mine\.py:({loop}|{loop + 1})\)"),
         ("stubborn", r"late: no answer after 0\.3 s \(mine\.py:\d+\)"),
         ("compiled", rf"late: no answer after 0\.3 s \(mine\.py:{call}\)"),
@@ -245,6 +231,8 @@ def test_what_does_not_come_back_is_ended_and_named_with_its_line(folder: Path, 
         result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml", "--limit-ms", "300"])
         assert result.exit_code == 0, result.output
         assert re.search(f"^{bot}: {seen}$", result.output, re.MULTILINE), result.output
+        assert f"to see {bot} fail: vindibot turn {SAMPLE} --turn 0 --bot {bot}.toml --trait {bot} --pdb\n" in result.output
+        assert "to see stay" not in result.output
         assert re.search(r"^stay +(now|same) ", result.output, re.MULTILINE), "the others are asked all the same"
 
 
