@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import behaviours
 import sim
@@ -27,7 +27,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # An example may take as long as it takes: the machine may be busy with other things. Each run has the same examples.
-settings.register_profile("unhurried", deadline=None, derandomize=True)
+settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 if TYPE_CHECKING:
