@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.commands import begin, ended, line_with
 from vindibot.cli.main import main
 from vindibot.league.settings import LeagueServerSettings
 
@@ -28,20 +28,11 @@ def run(*words: str | Path, environ: dict[str, str] | None = None) -> Result:
 
 
 @asynccontextmanager
-async def command(*words: str | Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, list[str]]]:
-    """A server as a process, and what it has said when it listens."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "vindibot", *map(str, words), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    assert process.stdout is not None
-    said: list[str] = []
+async def serving(folder: Path, *words: object) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Start a server, and yield its process and its address."""
+    process = await begin(folder, "serve", "--port", "0", *map(str, words))
     try:
-        async with asyncio.timeout(90):
-            while not any("serving on" in line for line in said):
-                line = await process.stdout.readline()
-                assert line, said
-                said.append(line.decode())
-        yield process, said
+        yield process, (await line_with(process, "serving on")).split()[2]
     finally:
         if process.returncode is None:
             process.kill()
@@ -49,12 +40,11 @@ async def command(*words: str | Path) -> AsyncIterator[tuple[asyncio.subprocess.
 
 
 async def stop(process: asyncio.subprocess.Process) -> str:
-    """Interrupt the server; what it had to add."""
+    """Interrupt the server, and return what it had to add."""
     process.send_signal(signal.SIGINT)
-    assert process.stdout is not None
-    said = (await process.stdout.read()).decode()
-    assert await process.wait() == 0
-    return said
+    rest = await ended(process)
+    assert process.returncode == 0
+    return rest
 
 
 def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
@@ -109,10 +99,9 @@ def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None
 @pytest.mark.slow_faults
 async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
-    file.write_text('port = 0\nrounds = 7\nadmin_key = "a long enough key"\n')
-    async with command("serve", "--config", file, "--limit-ms", "777") as (process, said):
-        assert re.search(r"serving on http://127\.0\.0\.1:\d+ ", said[-1])
-        url = said[-1].split()[2]
+    file.write_text('rounds = 7\nadmin_key = "a long enough key"\n')
+    async with serving(tmp_path, "--config", file, "--limit-ms", "777") as (process, url):
+        assert url.startswith("http://127.0.0.1:")
         async with httpx.AsyncClient(base_url=url) as client:
             joined = await client.post("/api/training", data={"key": "anykey12"})
             assert joined.json()["game"]["maxTurns"] == 28
@@ -129,9 +118,9 @@ async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
 async def test_a_database_has_one_server_under_all_its_names(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
     # Two programs start between the two turns of the game.
-    async with command("serve", "--port", "0", "--db", path, "--limit-ms", "300000") as (_, said):
+    async with serving(tmp_path, "--db", path, "--limit-ms", "300000") as (_, url):
         (tmp_path / "symbolic.db").symlink_to(path)
-        async with httpx.AsyncClient(base_url=said[-1].split()[2]) as client:
+        async with httpx.AsyncClient(base_url=url) as client:
             state = (await client.post("/api/training", data={"key": "anykey12", "turns": 1})).json()
             for name in ("server.db", "symbolic.db"):
                 result = await asyncio.to_thread(run, "serve", "--port", "0", "--db", tmp_path / name)
@@ -200,8 +189,8 @@ async def test_a_league_has_one_server(tmp_path: Path) -> None:
     assert run("league", "new", "spring", roster, "--folder", tmp_path).exit_code == 0
     files = sorted(os.listdir(tmp_path))
     (tmp_path / "symbolic.league.json").symlink_to(path)
-    async with command("serve", "--port", "0", "--league", path) as (process, said):
-        async with httpx.AsyncClient(base_url=next(line for line in said if "serving on" in line).split()[2]) as client:
+    async with serving(tmp_path, "--league", path) as (process, url):
+        async with httpx.AsyncClient(base_url=url) as client:
             for name in ("spring.league.json", "symbolic.league.json", "."):
                 result = await asyncio.to_thread(run, "serve", "--port", "0", "--league", tmp_path / name)
                 assert result.exit_code == 2
@@ -210,10 +199,10 @@ async def test_a_league_has_one_server(tmp_path: Path) -> None:
         await stop(process)
     (tmp_path / "symbolic.league.json").unlink()
     assert sorted(os.listdir(tmp_path)) == files
-    async with command("serve", "--port", "0", "--league", path) as (process, _):
+    async with serving(tmp_path, "--league", path) as (process, _):
         process.kill()
         await process.wait()
-    async with command("serve", "--port", "0", "--league", path) as (process, _):
+    async with serving(tmp_path, "--league", path) as (process, _):
         await stop(process)
     assert sorted(os.listdir(tmp_path)) == files, "also the lock of the process that was killed is gone"
 

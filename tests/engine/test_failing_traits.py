@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from behaviours import Behaviour, View, Votes
-from tests.support.commands import command, environment, recordings, run
+from tests.support.commands import recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
@@ -108,10 +108,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def turn(folder: Path, bot: str, *more: str, keys: str = "") -> subprocess.CompletedProcess[str]:
-    words = command("turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml", *more)
-    return subprocess.run(
-        words, cwd=folder, env=environment(), capture_output=True, text=True, timeout=100, check=False, input=keys
-    )
+    return run(folder, "turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml", *more, keys=keys)
 
 
 @pytest.mark.slow_faults
@@ -129,16 +126,7 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: p
     # The command is what it says, and stops where it raised.
     words = shlex.split(how)
     assert words[0] == "vindibot"
-    stopped = subprocess.run(
-        command(*words[1:]),
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        input="p 'amount is', amount\nu\np 'mine is', mine\nq\n",
-    )
+    stopped = run(folder, *words[1:], keys="p 'amount is', amount\nu\np 'mine is', mine\nq\n")
     assert f"{folder / 'helper.py'}(3)half()" in stopped.stdout, stopped.stdout + stopped.stderr
     assert "('amount is', 12)" in stopped.stdout
     assert "('mine is', 12)" in stopped.stdout

@@ -15,7 +15,7 @@ import pytest
 from tests.games.test_line_protocol import OPENING, STATE
 from tests.session.test_play import slow_bot
 from tests.support.arenabots import first_game
-from tests.support.commands import command, environment
+from tests.support.commands import command, environment, run
 from vindibot.games.outcome import Outcome
 
 pytestmark = pytest.mark.timeout(300)
@@ -130,16 +130,7 @@ def test_what_traits_print_is_no_move_and_a_trait_that_hangs_costs_no_turn(tmp_p
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: str) -> None:
-    done = subprocess.run(
-        command("stdio", "seed", "--nodes", "10"),
-        cwd=tmp_path,
-        env=environment(),
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    done = run(tmp_path, "stdio", "seed", "--nodes", "10", keys=text)
     assert done.returncode == 2, done.stderr
     assert f"error: {words}" in done.stderr
     assert "Traceback" not in done.stderr
@@ -149,15 +140,8 @@ def test_bad_input(tmp_path: Path, text: str, words: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", OPENING + "5\nHERO 0 0"])
 def test_the_end_of_the_input_ends_it(tmp_path: Path, text: str) -> None:
-    done = subprocess.run(
-        command("stdio", "stay.toml"),
-        cwd=stay(tmp_path),
-        env=environment(),
-        input=text.encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    done = run(stay(tmp_path), "stdio", "stay.toml", keys=text)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def stay(folder: Path) -> Path:

@@ -29,9 +29,11 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "vindibot", *words]
 
 
-def run(folder: Path, *words: str, timeout: float = 100, **more: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *words: str, timeout: float = 100, keys: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a user does, with `keys` as its input."""
+    around = environment(**more)
     return subprocess.run(
-        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=timeout, check=False
+        command(*words), cwd=folder, env=around, input=keys, capture_output=True, text=True, timeout=timeout, check=False
     )
 
 
