@@ -80,7 +80,7 @@ export class HeroTable {
       note,
     );
     row.style.setProperty('--hero', HEROES[hero].main);
-    return { row, pick, fill, life, gold, mines, note, shown: {} };
+    return { row, pick, fill, life, gold, mines, note };
   }
 
   /** Show the heroes of a state. */
@@ -89,21 +89,16 @@ export class HeroTable {
       mover = game.mover(state),
       over = state === game.last && game.results;
     this.rows.forEach((cells, hero) => {
-      const now = game.hero(state, hero),
-        { shown } = cells;
+      const now = game.hero(state, hero);
       const rank = over ? game.results.find((result) => result.hero === hero)?.rank : null;
       const note = rank ? `${rank}${['st', 'nd', 'rd'][rank - 1] ?? 'th'}` : now.crashed ? 'crashed' : '';
-      if (shown.life !== now.life) {
-        cells.life.textContent = now.life;
-        cells.fill.style.transform = `scaleX(${now.life / 100})`;
-        cells.fill.className = `fill ${now.life > 50 ? 'good' : now.life > 20 ? 'warn' : 'bad'}`;
-      }
-      if (shown.gold !== now.gold) cells.gold.textContent = now.gold;
-      if (shown.mines !== now.mines) cells.mines.textContent = now.mines;
-      if (shown.note !== note) cells.note.textContent = note;
-      const moves = hero === mover && !over;
-      if (shown.moves !== moves) cells.row.classList.toggle('moves', moves);
-      cells.shown = { ...now, note, moves };
+      cells.life.textContent = now.life;
+      cells.fill.style.transform = `scaleX(${now.life / 100})`;
+      cells.fill.className = `fill ${now.life > 50 ? 'good' : now.life > 20 ? 'warn' : 'bad'}`;
+      cells.gold.textContent = now.gold;
+      cells.mines.textContent = now.mines;
+      cells.note.textContent = note;
+      cells.row.classList.toggle('moves', hero === mover && !over);
     });
   }
 
