@@ -6,9 +6,9 @@
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
 //   board.mark(marks);                          // see marks.js; null for none
 //
-// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered from 0 in this
-// order.
+// `tiles` has the kind of each square (names.js), row after row. Squares are numbered from 0 in this order.
 
+import { MINE, TAVERN, WOOD } from '../game/names.js';
 import { drawEffects, drawNumbers } from './effects.js';
 import { Marker } from './marks.js';
 import {
@@ -25,10 +25,6 @@ import {
   sheet,
 } from './sprites.js';
 
-export const AIR = 0;
-export const WOOD = 1;
-export const TAVERN = 2;
-export const MINE = 3;
 /** Smallest side of a square, in CSS pixels, at which names and numbers are readable. */
 const ROOM_FOR_NAMES = 17;
 const NAME_LENGTH = 14;

@@ -1,8 +1,7 @@
 // The overlays that explain a state on the board, as marks (see `Board.mark`).
 
-import { AIR, MINE, TAVERN, WOOD } from './board.js';
 import { SQUARE, neighbours } from '../game/model.js';
-import { BAD, BEST } from '../game/names.js';
+import { AIR, BAD, BEST, MINE, TAVERN, WOOD } from '../game/names.js';
 import { HEROES } from './sprites.js';
 
 const someTurn = (game, has) => [...game.why.values()].some(has);

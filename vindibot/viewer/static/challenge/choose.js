@@ -5,6 +5,7 @@ import { begin, mapOf } from './api.js';
 import { Board } from '../board/board.js';
 import { button, el, foreign, set } from '../core/dom.js';
 import { HEROES } from '../board/sprites.js';
+import { MINE, TAVERN, tilesOf } from '../game/names.js';
 import { store, stored } from '../core/storage.js';
 
 const MEMORY = 'vindibot-challenge';
@@ -13,7 +14,6 @@ const LIMITS = [150, 300, 500, 1000, 2000, 5000];
 /** The paces: the number of seconds after which the hero stays if the person has not moved. 0: only the server's
  *  limit counts. */
 const PACES = [0, 5, 2, 1];
-const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
 const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
@@ -164,7 +164,7 @@ export class Choice {
       const map = await mapOf(this.map.value, this.seed, random ? this.size.value : '');
       if (asked !== this.asked) return;
       this.board?.remove();
-      const tiles = Uint8Array.from(map.tiles, (letter) => TILES[letter]);
+      const tiles = tilesOf(map.tiles);
       this.board = new Board(this.preview, { size: map.size, tiles, spawns: map.spawns,
         label: `The map: ${map.size} by ${map.size} squares` });
       this.board.setTheme(this.theme);
@@ -180,8 +180,8 @@ export class Choice {
             alpha: 1,
           })),
       });
-      const mines = tiles.filter((tile) => tile === 3).length,
-        taverns = tiles.filter((tile) => tile === 2).length;
+      const mines = tiles.filter((tile) => tile === MINE).length,
+        taverns = tiles.filter((tile) => tile === TAVERN).length;
       this.facts.replaceChildren(foreign(random ? 'a new map' : map.name),
         `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`,
         map.rounds ? `, ${count(map.rounds, 'round')} left` : '');

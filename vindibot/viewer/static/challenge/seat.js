@@ -2,8 +2,7 @@
 
 import { keys, pad, touches } from './steer.js';
 import { el } from '../core/dom.js';
-import { MINE, TAVERN, WOOD } from '../board/board.js';
-import { DIRECTIONS } from '../game/names.js';
+import { DIRECTIONS, MINE, TAVERN, WOOD } from '../game/names.js';
 
 export class Seat {
   /** Steer the hero of a `GameView`. If the person has not moved after `pace` seconds, the hero stays (0: never).

@@ -32,6 +32,16 @@ export function lateReason(turn) {
   return said.join('; ');
 }
 
+/** Return an amount of gold as text, with at most one digit after the point. */
+export function gold(value) {
+  return (Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value))).replace('-', '−');
+}
+
+/** Return what a move lost against the best move, with its error, in words. */
+export function lossText(loss, error, best) {
+  return `${gold(loss)} ± ${gold(error)} gold against ${DIRECTIONS[best]}`;
+}
+
 /** Return a description of the bad move of a reviewed turn, in words. */
 export function badMove({ mark, move, best, loss, kind }) {
   const why = kind ? ` (${kind})` : '';

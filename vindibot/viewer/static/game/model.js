@@ -2,7 +2,7 @@
 // states while the game runs.
 
 import { isClose, lateReason } from './decisions.js';
-import { DIRECTIONS } from './names.js';
+import { DIRECTIONS, MINE, tilesOf } from './names.js';
 
 /** Fields of a hero in a state. */
 export const SQUARE = 0;
@@ -15,14 +15,13 @@ const FIELDS = 5,
   PER_STATE = FIELDS * HEROES;
 /** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
 const PARTS = 60;
-const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
   constructor(bundle) {
     this.bundle = bundle;
     this.size = bundle.size;
-    this.tiles = Uint8Array.from(bundle.tiles, (letter) => TILES[letter] ?? 3);
-    this.mineSquares = [...this.tiles.keys()].filter((square) => this.tiles[square] === 3);
+    this.tiles = tilesOf(bundle.tiles);
+    this.mineSquares = [...this.tiles.keys()].filter((square) => this.tiles[square] === MINE);
     this.mineIndex = new Map(this.mineSquares.map((square, index) => [square, index]));
     this.names = bundle.players.map((player) => player.name);
     this.me = bundle.me ?? -1;

@@ -1,5 +1,13 @@
 // Names of things of the game, as texts show them.
 
+/** The kinds of squares. */
+export const AIR = 0;
+export const WOOD = 1;
+export const TAVERN = 2;
+export const MINE = 3;
+const LETTERS = { '.': AIR, '#': WOOD, T: TAVERN };
+/** Return the kinds of the squares of a map in letters. A mine is "-" or the number of its owner. */
+export const tilesOf = (letters) => Uint8Array.from(letters, (letter) => LETTERS[letter] ?? MINE);
 /** The directions 0..4. */
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** A sign for each direction. */

@@ -2,8 +2,8 @@
 // this move was worth, and goes on to the next position. The worst moves come first.
 
 import { button, el, foreign, set, textButton } from '../core/dom.js';
+import { gold, lossText } from '../game/decisions.js';
 import { ARROWS, DIRECTIONS, MARKS, STEERING } from '../game/names.js';
-import { gold } from './review.js';
 
 /** Largest number of positions of a lesson. */
 const MOST = 20;
@@ -96,10 +96,9 @@ export class Lesson {
     const best = direction === turn.best;
     this.lost += best ? 0 : less;
     this.best += Number(best);
-    const amount = `${gold(less)} ± ${gold(error)} gold`;
     const own = best
       ? `${DIRECTIONS[direction]} is the best move. `
-      : `${DIRECTIONS[direction]} loses ${amount} against ${DIRECTIONS[turn.best]}. `;
+      : `${DIRECTIONS[direction]} loses ${lossText(less, error, turn.best)}. `;
     const same = direction === turn.move;
     const theirs = same ? 'the same move' : DIRECTIONS[turn.move],
       played = `The hero played ${theirs}, ${MARKS[turn.mark].words}`;

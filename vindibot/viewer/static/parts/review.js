@@ -1,13 +1,9 @@
 // The panel of a review: what each move was worth on the reviewed turn, and the list of the worst moves.
 
 import { button, el, foreign, set, textButton } from '../core/dom.js';
+import { gold, lossText } from '../game/decisions.js';
 import { JumpList } from './list.js';
 import { ARROWS, DIRECTIONS, MARKS } from '../game/names.js';
-
-/** Return an amount of gold as text, with at most one digit after the point. */
-export function gold(value) {
-  return (Math.abs(value) < 10 ? value.toFixed(1) : String(Math.round(value))).replace('-', '−');
-}
 
 export class ReviewPanel {
   /** Make the panel inside `host`. `acts` has the functions `halt(state)` and `explore(reviewed, which)`, where
@@ -134,10 +130,9 @@ export class ReviewPanel {
     const { turn, hero, move, best, loss, error, mark, kind } = reviewed,
       name = foreign(this.game.names[hero]);
     this.head.textContent = `Review of turn ${turn}`;
-    const amount = `${gold(loss)} ± ${gold(error)} gold`;
     const why = mark && kind ? ` (${kind})` : '';
     const judged = move === best ? 'was the best move.' :
-      `was ${mark ? MARKS[mark].words : 'good enough'}. It lost ${amount} against ${DIRECTIONS[best]}${why}.`;
+      `was ${mark ? MARKS[mark].words : 'good enough'}. It lost ${lossText(loss, error, best)}${why}.`;
     this.verdict.replaceChildren(`${hero + 1} `, name, `: ${DIRECTIONS[move]} ${judged}`);
     this._moves(reviewed);
     this._buttons(reviewed);
