@@ -4,6 +4,8 @@ const GLOBALS = `window document location history navigator performance console 
   clearInterval requestAnimationFrame matchMedia localStorage sessionStorage getComputedStyle URL URLSearchParams Blob Response
   DOMParser atob Node Element HTMLElement Event AbortController AbortSignal ResizeObserver IntersectionObserver TextDecoderStream
   DecompressionStream Path2D OffscreenCanvas`;
+/** The folders of the pages' modules. A module imports only modules of its own folder and of the folders before it. */
+const FOLDERS = ['core', 'game', 'board', 'parts', 'challenge', 'pages'];
 
 export default [
   {
@@ -22,4 +24,8 @@ export default [
     ),
   },
   { rules: { 'max-len': ['error', { code: 120, ignoreUrls: true }] } },
+  ...FOLDERS.slice(0, -1).map((folder, place) => ({
+    files: [`vindibot/viewer/static/${folder}/*.js`],
+    rules: { 'no-restricted-imports': ['error', { patterns: FOLDERS.slice(place + 1).map((later) => `../${later}/*`) }] },
+  })),
 ];
