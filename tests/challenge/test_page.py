@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.browser import PHONE, until as shown, visiting
-from tests.support.challenges import NASTY, hosting
+from tests.support.challenges import NASTY, fits, hosting, our_turn
 from tests.support.recorded import record, states_of
 from tests.support.waiting import until
 from vindibot.challenge.game import ChallengeGame
@@ -54,10 +54,6 @@ async def play(page: Any, name: str = "ann", **chosen: str) -> None:
     await page.get_by_role("button", name="Play", exact=True).click()
 
 
-async def our_turn(page: Any, number: int) -> None:
-    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
-
-
 def only_game(host: Host) -> ChallengeGame:
     (game,) = host._tasks
     return game
@@ -66,10 +62,6 @@ def only_game(host: Host) -> ChallengeGame:
 def own_moves(game: ChallengeGame) -> list[int]:
     assert game.room is not None
     return game.room.moves[min(game.setup.people) :: 4]
-
-
-async def fits(page: Any) -> bool:
-    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.slow_pages

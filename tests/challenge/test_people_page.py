@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.browser import PHONE, visiting
-from tests.support.challenges import NASTY, Visitor, hosting
+from tests.support.challenges import NASTY, Visitor, fits, hosting, our_turn
 from tests.support.waiting import until
 from vindibot.challenge.routes import PATH
 
@@ -39,14 +39,6 @@ async def gathered(
 async def come(page: Any, name: str) -> None:
     await page.get_by_label("Your name").fill(name)
     await page.get_by_role("button", name="I am here").click()
-
-
-async def our_turn(page: Any, number: int) -> None:
-    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
-
-
-async def fits(page: Any) -> bool:
-    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.slow_pages

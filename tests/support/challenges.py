@@ -125,3 +125,13 @@ async def alone(client: httpx.AsyncClient, **different: Any) -> tuple[Visitor, d
     assert answer.status_code == 201, answer.text
     person = Visitor(client, answer.json()["token"], "page")
     return person, await person.state_with("playing")
+
+
+async def our_turn(page: Any, number: int) -> None:
+    """Wait until a page in a browser shows that it is the person's turn in round `number`."""
+    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
+
+
+async def fits(page: Any) -> bool:
+    """Return whether a page in a browser is not wider than its window."""
+    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")

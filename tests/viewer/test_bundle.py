@@ -145,9 +145,3 @@ def test_the_plies_of_a_recording_lead_to_all_its_states(tmp_path_factory: Any, 
     gaps = [ply for ply in bundle["plies"] if ply.get("gap")]
     missing = len(bundle["plies"]) + bundle["start"]["turn"] < len(states) - 1
     assert bool(gaps) == missing
-
-
-def test_an_incomplete_recording_ends_as_interrupted(tmp_path: Path) -> None:
-    bundle = bundle_of(record(tmp_path, states_of(4), 2, outcome=False))
-    assert bundle["ending"] == {"kind": "interrupted", "message": "the recording ends here"}
-    assert not bundle["live"]
