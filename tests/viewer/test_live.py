@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,29 @@ async def test_the_page_says_that_its_stream_is_refused_and_goes_on_later(browse
                 await page.get_by_text(words).wait_for()
             await page.unroute("**/plies/*")
             await until(page, "vindibotPage.game.last === 12")
+
+
+@pytest.mark.slow_pages
+async def test_hidden_tabs_of_a_game_keep_no_connection(browser: Any) -> None:
+    """A browser has six connections to a server. The page goes on as soon as its tab is shown again."""
+    show = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    async with serving() as server, playing(server, "ann") as [bot], AsyncExitStack() as tabs:
+        await bot.join(turns=20)
+        address = f"{server.url}/{bot.game['id']}"
+        first = await tabs.enter_async_context(visiting(browser, address, expected=["net::ERR_ABORTED"]))
+        await first.evaluate("window.vindibotPage.game.last")
+        for _ in range(7):
+            page = await first.context.new_page()
+            await page.goto(address)
+            await bot.move("North")
+            await until(page, f"vindibotPage.game.last >= {bot.game['turn']}")
+            await page.evaluate(show, True)
+        await bot.play_on("South")
+        await page.evaluate(show, False)
+        await until(page, "vindibotPage.game.last === 80 && vindibotPage.game.ending !== null")
 
 
 @pytest.mark.slow_pages

@@ -15,28 +15,42 @@ const REFUSALS = {
 
 export class Stream {
   /** Follow the events at `address`. `patched` is called with the patches that came together, `changed` after each
-   *  change of `state`: "open", "lost", "refused" or "complete". `words` say what a person must know of this state. */
-  constructor(address, patched, changed) {
+   *  change of `state`: "open", "lost", "refused" or "complete". `words` say what a person must know of this state.
+   *  If it `rests`, a hidden page has no connection: a browser has six connections to a server, for all its tabs. */
+  constructor(address, patched, changed, { rests = false } = {}) {
     this.state = this.words = '';
     this._address = address;
     this._patched = patched;
     this._changed = changed;
     this._id = '';
-    this._ends = new AbortController();
+    this._rests = rests;
+    this._ended = false;
+    this._connection = null;
+    if (rests) document.addEventListener('visibilitychange', () => document.hidden && this._connection?.abort());
     this._follow();
   }
 
   close() {
-    this._ends.abort();
+    this._ended = true;
+    this._connection?.abort();
+  }
+
+  /** Whether the page rests. */
+  get _hidden() {
+    return this._rests && document.hidden;
   }
 
   async _follow() {
-    const { signal } = this._ends;
     for (this._wait = FIRST_MS; ; this._wait = Math.min(MOST_MS, 2 * this._wait)) {
+      while (this._hidden)
+        await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
+      this._connection = new AbortController();
+      const { signal } = this._connection;
       const headers = { 'Last-Event-ID': this._id };
       const answer = await fetch(this._address, { signal, cache: 'no-store', headers }).catch(() => null);
       if (answer?.ok) await this._read(answer.body);
-      if (signal.aborted || this.state === 'complete') return;
+      if (this._ended || this.state === 'complete') return;
+      if (this._hidden) continue;
       if (!answer || answer.ok) this._become('lost', 'Connection lost, trying again');
       else {
         const words = `The server answers with error ${answer.status}, trying again`;
@@ -67,6 +81,6 @@ export class Stream {
 
   _become(state, words) {
     [this.state, this.words] = [state, words];
-    if (!this._ends.signal.aborted) this._changed(this);
+    if (!this._ended) this._changed(this);
   }
 }

@@ -464,6 +464,7 @@ class Page {
         events,
         (patches) => this._grow(patches),
         ({ state }) => this._connected(state, next),
+        { rests: game.bundle.source === 'server' }, // a server keeps its games; `play --open` ends
       );
     this.transport.draw();
     this.show();
