@@ -16,13 +16,12 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from tests.support.commands import command, environment, recordings
+from tests.support.commands import command, environment, recorded
 from tests.support.paths import BOTS
 from tests.support.waiting import wait_until
 from vindibot.arena.results import read_results
 from vindibot.arena.seats.bots import NAME
 from vindibot.engine import jobs
-from vindibot.games.files.recording import read_recording
 
 pytestmark = [pytest.mark.slow_faults, pytest.mark.timeout(300)]
 
@@ -134,8 +133,7 @@ def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mista
     (tmp_path / "among.toml").write_text(text)
     done = run("play", "--bot", "among.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")
     assert done.returncode == 0, done.stdout
-    (path,) = recordings(tmp_path)
-    recording = read_recording(path)
+    recording = recorded(tmp_path)
     assert recording.outcome is not None
     assert recording.outcome.finished, recording.outcome
     assert len(recording.turns) == 12

@@ -148,43 +148,6 @@ def test_a_module_that_ends_the_process_is_named(folder: Path, monkeypatch: pyte
     assert f"it ends the program: SystemExit(0) in {folder / 'quits.py'}, line 3" in output
 
 
-# Kernels of one's own
-
-DICE = """
-from pathlib import Path
-from numba import types
-from behaviours import Behaviour
-from sim.kernels import entry
-
-@entry(types.int64(types.int64))
-def throw(number):
-    return number + {added}
-
-class Dice(Behaviour):
-    file: str
-
-    def vote(self, view):
-        Path(self.file).write_text(str(throw(3)))
-"""
-
-
-@pytest.mark.slow
-def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path) -> None:
-    """Each computes with its own; the second start compiles nothing."""
-    module = f"dice_{os.getpid()}"  # nobody else writes kernels of this name
-    files = [tmp_path / "red" / "bot.toml", tmp_path / "blue" / "bot.toml"]
-    for number, path in enumerate(files):
-        path.parent.mkdir()
-        path.write_text(f'extends = "stay"\n[traits.dice]\nuse = "{module}:Dice"\nfile = "{path.with_suffix(".txt")}"\n')
-        path.with_name(f"{module}.py").write_text(DICE.format(added=number))
-    for first in (True, False):
-        done = run(tmp_path, "play", "--bot", files[0], "--against", files[1], "--display", "none", "--rounds", "2")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert ("compiling kernels" in done.stdout + done.stderr) == first
-        assert "arning" not in done.stdout + done.stderr
-        assert [path.with_suffix(".txt").read_text() for path in files] == ["3", "4"]
-
-
 @pytest.mark.slow
 def test_an_import_that_takes_long_is_named(folder: Path) -> None:
     (folder / "slow.py").write_text(f"import time\ntime.sleep(4)\n{SHOW}")

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.clientkit import settings_for
-from tests.support.commands import SECRET, begin, ended, line_with, recordings, run
+from tests.support.commands import SECRET, begin, ended, line_with, play, recorded, recordings, run
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import playing, serving
@@ -23,14 +23,14 @@ from vindibot.config.bots import load_bot
 from vindibot.engine.agent import in_process_voters
 from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
-from vindibot.games.outcome import Reason
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.session.player import GamePlayer
 
 BOTS = TOP / "tests" / "bots"
 LEAGUE_OVER = "Vindinium - The league is over"
 
 
-GAME = ("play", "--rounds", "20", "--seed", "3")
+GAME = ("--rounds", "20", "--seed", "3")
 
 
 def slow_bot(folder: Path) -> None:
@@ -45,25 +45,17 @@ def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Pat
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    done = run(first, *GAME)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "seed came " in done.stdout
-    assert "recording: recordings/" in done.stdout
-    assert done.stdout.count("ms left") == 20, "a plain line per own turn where there is no terminal"
-    (path,) = recordings(first)
-    recording = read_recording(path)
-    assert len(recording.turns) == 20
-    assert recording.outcome is not None
-    assert recording.outcome.reason == "finished"
+    out = play(first, *GAME)
+    assert "seed came " in out
+    assert "recording: recordings/" in out
+    assert out.count("ms left") == 20, "a plain line per own turn where there is no terminal"
+    recording = recorded(first)
+    assert (len(recording.turns), recording.outcome) == (20, Outcome())
     assert all(turn.ballot.margin_ms > 0 and not turn.ballot.fallback for turn in recording.turns)
     assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
     assert not GameHistory.of(recording).gaps
-    done = run(second, *GAME, "--display", "none", "--log-level", "error")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = recordings(second)
-    played = [
-        [(turn.ballot.direction, turn.state.board.tiles) for turn in one.turns] for one in (recording, read_recording(path))
-    ]
+    play(second, *GAME, "--display", "none", "--log-level", "error")
+    played = [[(turn.ballot.direction, turn.state.board.tiles) for turn in one.turns] for one in (recording, recorded(second))]
     assert played[0] == played[1]
 
 
@@ -71,9 +63,7 @@ def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Pat
 def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('extends = "random"\nname = "mine"\n')
     (tmp_path / "match.toml").write_text('bot = "mine.toml"\nagainst = "stay"\ngames = 3\nparallel = 2\nrounds = 5\nmap = "m1"\n')
-    done = run(tmp_path, "play", "-c", "match.toml", "--log-level", "error", "--display", "none", VINDIBOT_ROUNDS="6")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "mine: 3 games" in done.stdout
+    assert "mine: 3 games" in play(tmp_path, "-c", "match.toml", "--log-level", "error", "--display", "none", VINDIBOT_ROUNDS="6")
     paths = recordings(tmp_path)
     assert len(paths) == 3
     for path in paths:
@@ -85,19 +75,17 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
 
 
 def test_several_games_print_their_numbers_and_no_turns(tmp_path: Path) -> None:
-    done = run(tmp_path, "play", "--bot", "stay", "--games", "2", "--rounds", "2", "--map", "m1", "--in-process")
-    assert done.returncode == 0, done.stderr
-    assert "game 1 of 2: finished" in done.stdout
-    assert "game 2 of 2: finished" in done.stdout
-    assert "round 1/2" not in done.stdout
+    out = play(tmp_path, "--bot", "stay", "--games", "2", "--rounds", "2", "--map", "m1", "--in-process")
+    assert "game 1 of 2: finished" in out
+    assert "game 2 of 2: finished" in out
+    assert "round 1/2" not in out
 
 
 @pytest.mark.slow
 def test_random_choices_do_not_repeat_from_game_to_game(tmp_path: Path) -> None:
     """In each game, each hero makes other moves than in the other games."""
-    words = ("play", "--bot", "random", "--against", "random", "--map", "m1", "--rounds", "20", "--seed", "3", "--games", "4")
-    done = run(tmp_path, *words, "--display", "none", "--log-level", "error")
-    assert done.returncode == 0, done.stdout + done.stderr
+    words = ("--bot", "random", "--against", "random", "--map", "m1", "--rounds", "20", "--seed", "3", "--games", "4")
+    play(tmp_path, *words, "--display", "none", "--log-level", "error")
     begun: list[tuple[int, ...]] = []
     for path in recordings(tmp_path):
         plies = list(GameHistory.of(read_recording(path)).plies())
@@ -115,23 +103,19 @@ def test_the_terminal_shows_all_or_some_of_what_a_trait_prints(tmp_path: Path, p
         "        print(f'this is round {view.turn // 4}.')\n        return 0\n"
     )
     # With a second worker, a trait that does not begin at once is given to that worker too, and both print.
-    words = ("play", "--bot", "talks.toml", "--rounds", "12", "--display", "none", "--workers", "1")
-    done = run(tmp_path, *words, VINDIBOT_LOG__PRINTS=prints)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [int(number) for number in re.findall(r"this is round (\d+)\.", done.stdout + done.stderr)] == turns
+    words = ("--bot", "talks.toml", "--rounds", "12", "--display", "none", "--workers", "1")
+    out = play(tmp_path, *words, VINDIBOT_LOG__PRINTS=prints)
+    assert [int(number) for number in re.findall(r"this is round (\d+)\.", out)] == turns
 
 
 @pytest.mark.slow
 def test_work_of_the_first_turn_is_done_before_the_game(tmp_path: Path) -> None:
     """Two traits take longer than the time limit when a process first runs them, in each of two workers."""
     slow_bot(tmp_path)
-    words = ("play", "--bot", "slow.toml", "--rounds", "6", "--workers", "2", "--limit-ms", "1000", "--display", "none")
-    done = run(tmp_path, *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = recordings(tmp_path)
-    turns = read_recording(path).turns
+    out = play(tmp_path, "--bot", "slow.toml", "--rounds", "6", "--workers", "2", "--limit-ms", "1000", "--display", "none")
+    turns = recorded(tmp_path).turns
     assert [[entry.status for entry in turn.ballot.entries] for turn in turns] == [["ok", "ok"]] * 6
-    assert "the first turn of this process" not in done.stdout, "the output of the rehearsal is not the game's"
+    assert "the first turn of this process" not in out, "the output of the rehearsal is not the game's"
 
 
 @pytest.mark.slow
@@ -149,15 +133,14 @@ async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> Non
     assert [client.returncode for client in clients] == [0] * 4, outputs
     ids, heroes = set(), set()
     for seat, output in enumerate(outputs):
-        (path,) = recordings(tmp_path / str(seat))
-        recording = read_recording(path)
+        recording = recorded(tmp_path / str(seat))
         ids.add(recording.header.game)
         heroes.add(recording.me)
         assert len(recording.turns) == 12
         log = (tmp_path / str(seat) / "log.jsonl").read_text()
         assert all(json.loads(line)["event"] for line in log.splitlines())
         assert '"traits"' in log
-        assert SECRET[:-1] not in output + log + path.read_text(), "a key was told"
+        assert SECRET[:-1] not in output + log + recording.path.read_text(), "a key was told"
     assert len(ids) == 1
     assert heroes == {0, 1, 2, 3}
     server.send_signal(signal.SIGTERM)
@@ -174,10 +157,7 @@ async def test_an_interrupt_ends_the_game_after_the_turn_and_keeps_its_recording
     assert process.returncode == 130, out
     assert "stopping after this turn" in out
     assert "--games 50 plays the rest" in out
-    (path,) = recordings(tmp_path)
-    recording = read_recording(path)
-    assert recording.outcome is not None
-    assert recording.outcome.reason == "interrupted"
+    assert recorded(tmp_path).outcome.reason == "interrupted"
 
 
 @pytest.mark.slow

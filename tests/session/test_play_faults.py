@@ -12,12 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.commands import begin, ended, environment, family, line_with, recordings
+from tests.support.commands import begin, ended, environment, family, line_with, recorded
 from tests.support.paths import BOTS
 from tests.support.waiting import is_alive, until, wait_until
 from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
-from vindibot.games.files.recording import read_recording
 
 
 @pytest.mark.slow_faults
@@ -30,8 +29,7 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
             child.kill()
     out = await ended(process)
     assert process.returncode == 0, out
-    (path,) = recordings(tmp_path)
-    turns = read_recording(path).turns
+    turns = recorded(tmp_path).turns
     assert [turn.turn for turn in turns] == list(range(0, 720, 4)), "a turn was lost"
     assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
     assert not turns[-1].ballot.fallback

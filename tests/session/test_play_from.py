@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sim.generator import generate
-from tests.support.commands import recordings, run
+from tests.support.commands import play, recorded, recordings
 from tests.support.recorded import raw, record, record_of, states_of
 from vindibot.cli.main import main
 from vindibot.games import game_record
@@ -35,8 +35,7 @@ QUIET = ("--display", "none", "--log-level", "error")
 
 @pytest.mark.slow
 def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
-    done = run(tmp_path, "play", "--rounds", "12", "--map", "m1", "--seed", "3", "--against", "sparring/hunter", *QUIET)
-    assert done.returncode == 0, done.stdout + done.stderr
+    out = play(tmp_path, "--rounds", "12", "--map", "m1", "--seed", "3", "--against", "sparring/hunter", *QUIET)
     (path,) = recordings(tmp_path)
     earlier = read_recording(path)
     assert earlier.last is not None
@@ -44,9 +43,8 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "memory.py").write_text(MEMORY)
     words = ("--from", "last", "--turn", "20", "--bot", "mine.toml", "--games", "2", "--nodes", "2000", "--seed", "5")
-    done = run(tmp_path, "play", *words, *QUIET)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"from turn 20 of game {earlier.header.game} to the end, 2 games" in done.stdout
+    out = play(tmp_path, *words, *QUIET)
+    assert f"from turn 20 of game {earlier.header.game} to the end, 2 games" in out
     later = [read_recording(one) for one in recordings(tmp_path) if one != path]
     assert len(later) == 2
     golds = []
@@ -61,14 +59,14 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
         assert list(recording.names) == ["mine", "hunter", "hunter", "hunter"]
         assert recording.last is not None
         golds.append([hero.gold for hero in recording.last.state.heroes])
-    rows = [re.split(r"  +", row) for row in done.stdout.splitlines() if row.startswith("@")]
+    rows = [re.split(r"  +", row) for row in out.splitlines() if row.startswith("@")]
     assert [row[:4] for row in rows] == [
         [f"@{hero}", name, str(gold), now]
         for hero, name, gold, now in zip(range(1, 5), earlier.names, then, later[0].names, strict=True)
     ]
     assert [float(row[4]) for row in rows] == [sum(gold) / 2 for gold in zip(*golds, strict=True)]
     mean = sum(gold[0] for gold in golds) / 2 - then[0]
-    assert f"mine as hero 1: {mean:+.1f} gold compared with the earlier game (95 % " in done.stdout
+    assert f"mine as hero 1: {mean:+.1f} gold compared with the earlier game (95 % " in out
 
 
 @pytest.mark.slow
@@ -76,11 +74,9 @@ def test_one_game_from_a_saved_answer(tmp_path: Path) -> None:
     """The rivals are named, for nobody knows the players of this game. Its end is not known."""
     game = raw(states_of(5, plies=40)[26])
     (tmp_path / "state.json").write_text(json.dumps({"game": game, "hero": game["heroes"][2]}, indent=1))
-    done = run(tmp_path, "play", "--from", "state.json", "--against", "stay", *QUIET)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "how the earlier game ended is not known" in done.stdout
-    (path,) = recordings(tmp_path)
-    recording = read_recording(path)
+    out = play(tmp_path, "--from", "state.json", "--against", "stay", *QUIET)
+    assert "how the earlier game ended is not known" in out
+    recording = recorded(tmp_path)
     assert (recording.header.hero, recording.turns[0].turn) == (3, 26)
 
 

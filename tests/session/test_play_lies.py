@@ -12,7 +12,7 @@ import pytest
 
 from tests.session.lying_server import changed, lying, nested
 from tests.session.test_play_watched import opened
-from tests.support.commands import SECRET, begin, ended, recordings
+from tests.support.commands import SECRET, begin, ended, recorded, recordings
 from vindibot.games.files.recording import Recording, read_recording
 
 #: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.
@@ -117,11 +117,10 @@ async def test_a_key_and_a_token_in_names_and_unknown_fields_are_shown_nowhere(t
                     shown += [piece async for piece in answer.aiter_text()]
             shown.append(await ended(process))
     assert process.returncode == broken, shown[-1]
-    [path] = recordings(tmp_path)
-    shown += [page, str(path), path.read_text(), (tmp_path / "log.jsonl").read_text()]
+    recording = recorded(tmp_path)
+    shown += [page, str(recording.path), recording.path.read_text(), (tmp_path / "log.jsonl").read_text()]
     for secret in (SECRET, *tokens):
         assert [text for text in shown if re.search(rf"\b{re.escape(secret)}\b", text)] == []
     assert SECRET not in "".join(shown)
-    recording = read_recording(path)
     assert len(recording.turns) == (2 if broken else 6), "the game itself is as before"
     assert len(set(recording.names)) == 4, "the names are still told apart"

@@ -8,9 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.commands import begin, ended, family, line_with, recordings
+from tests.support.commands import begin, ended, family, line_with, recorded
 from vindibot.engine.worker import WORKER
-from vindibot.games.files.recording import read_recording
 from vindibot.games.outcome import Outcome
 
 BOT = """\
@@ -34,8 +33,7 @@ async def test_a_worker_with_a_split_trait_is_killed_in_the_middle(tmp_path: Pat
     out = await ended(process)
     assert process.returncode == 0, out
     assert "worker replaced" in out
-    (path,) = recordings(tmp_path)
-    recording = read_recording(path)
+    recording = recorded(tmp_path)
     assert [turn.turn for turn in recording.turns] == list(range(0, 240, 4)), "a turn was lost"
     assert all(turn.ballot.margin_ms > 0 for turn in recording.turns), "a turn was late"
     assert recording.outcome == Outcome()

@@ -14,18 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.commands import begin, ended, recordings
+from tests.support.commands import begin, ended, recorded
 from tests.support.terminals import TerminalProgram
 from tests.support.waiting import until
-from vindibot.games.files.recording import Recording, read_recording
 
 GAME = ("play", "--map", "20-5", "--seed", "3", "--in-process")
 SHOWN = r"turn (\d+) "
-
-
-def recorded(folder: Path) -> Recording:
-    [path] = recordings(folder)
-    return read_recording(path)
 
 
 @pytest.mark.timeout(300)

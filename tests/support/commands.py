@@ -16,6 +16,7 @@ from tests.support.paths import TOP
 from vindibot.cli.main import main
 from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
+from vindibot.games.files.recording import Recording, read_recording
 
 SECRET = "s3cretk8"
 
@@ -82,6 +83,19 @@ async def ended(process: asyncio.subprocess.Process) -> str:
 
 def recordings(folder: Path) -> list[Path]:
     return sorted((folder / "recordings").glob("*.jsonl"))
+
+
+def recorded(folder: Path) -> Recording:
+    """Return the only recording of a folder."""
+    (path,) = recordings(folder)
+    return read_recording(path)
+
+
+def play(folder: Path, *words: str, **more: str) -> str:
+    """Play games with ``vindibot play``, which must end with exit code 0, and return all that it printed."""
+    done = run(folder, "play", *words, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def family(pid: int) -> dict[str, list[psutil.Process]]:

@@ -28,10 +28,9 @@ from sim.board import parse, picture as drawn
 from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
-from tests.support.commands import command, environment, recordings
+from tests.support.commands import command, environment, recorded
 from tests.support.recorded import BALLOT, record, states_of
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
-from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Frame, Line, layout
@@ -346,8 +345,7 @@ def test_a_broken_pipe_does_not_stop_the_game(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (0, b"", 1)
-    (path,) = recordings(tmp_path)
-    assert len(read_recording(path).turns) == 60
+    assert len(recorded(tmp_path).turns) == 60
 
 
 @pytest.mark.slow_faults
