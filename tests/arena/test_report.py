@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -281,6 +282,15 @@ def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, f
     for text in (ranges(drawn, "x", "unit", zero=True), lines([Curve(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
         ElementTree.fromstring(text)
         assert "nan" not in text
+
+
+def test_labels_of_curves_that_end_together_are_moved_apart() -> None:
+    drawn = lines([Curve(name, 0, [1.0, 2.0]) for name in "abc"], "t", "x", "y")
+    heights = [
+        float(text.get("y", 0)) for text in ElementTree.fromstring(drawn).iter() if text.text in {*"abc"} and text.get("y")
+    ]
+    assert len(heights) == 3
+    assert min(abs(one - other) for one, other in combinations(heights, 2)) >= 12.9
 
 
 def test_a_review_of_the_games_is_in_the_report(tmp_path: Path) -> None:

@@ -26,6 +26,13 @@ def test_printed_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert shlex.split(where(review).partition("browser: ")[2]) == ["vindibot", "replay", str(review), "--open"]
 
 
+@pytest.mark.parametrize("words", ["arena", "challenge", "play", "serve", "tune play"])
+def test_a_command_has_at_most_25_options(words: str) -> None:
+    """What only experts change is a key of the configuration."""
+    shown = CliRunner().invoke(main, [*words.split(), "--help"]).output
+    assert 0 < len(re.findall(r"^  (?:-\w, )?--", shown, re.MULTILINE)) <= 25
+
+
 @pytest.mark.parametrize(("command", "key"), [("arena", "max_forfeits"), ("play", "time.margin_ms"), ("serve", "max_games")])
 def test_config_shows_what_has_no_option(command: str, key: str) -> None:
     assert f"--{key.rpartition('.')[2].replace('_', '-')}" not in CliRunner().invoke(main, [command, "--help"]).output

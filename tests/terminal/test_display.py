@@ -159,6 +159,14 @@ def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, h
     assert text[-1].rstrip() == "keys"
 
 
+@pytest.mark.parametrize("hero", [0, 3])
+def test_without_colours_the_part_around_our_hero_is_shown(hero: int) -> None:
+    games = generate(3, size=28).new_game()
+    lines = text_of(layout(Frame(games, hero, NAMES, MANY, 212.5), 80, 19, colour=False), 80).splitlines()
+    assert any(f"@{hero + 1}" in line[:28] for line in lines)
+    assert any("trait-5" in line for line in lines)
+
+
 def test_votes_of_an_earlier_turn_say_so() -> None:
     text = text_of(layout(Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, move="@4 West", voted=209), 60, 24)).splitlines()
     assert text[0][10:].rstrip() == "round 54/300  turn 212  @4 West"
