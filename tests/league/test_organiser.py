@@ -375,6 +375,11 @@ async def test_the_organiser_logs_in_starts_pauses_and_undoes(tmp_path: Path, ke
         assert "Let it play" not in await press("undo", bot="<b>")
         assert fixture.result is None
         assert "there is no action 'fly'" in await press("fly")
+        director.league.path = tmp_path / "nowhere" / "cup.league.json"
+        assert "it cannot be stored" in await press("resume")
+        assert director.league.state == "running"
+        refused = await client.post(PAGE, data={"key": key, "action": "pause"})
+        assert (refused.status_code, "it cannot be stored" in refused.text) == (500, True)
 
 
 async def test_nobody_else_organises_the_league(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from pydantic import Field
 
-from vindibot.base.errors import UsageError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.league.director import Director
 from vindibot.league.league import NAME, State
 from vindibot.league.pages import league_values, overview
@@ -48,7 +48,7 @@ async def act(director: Director, action: str, bot: str | None = None) -> None:
     """Start, pause, resume or end a league ("start", ...), let it go on without the bots that it awaits ("skip"), or undo the
     absences of a bot ("undo"; None for all bots).
 
-    Return when the new state is stored. Raises `UsageError`.
+    Return when the new state is stored. Raises `UsageError` if this cannot be done now, `VindibotError` if it cannot be stored.
     """
     if action == UNDO:
         director.undo_absences(bot or None)
@@ -59,6 +59,11 @@ async def act(director: Director, action: str, bot: str | None = None) -> None:
     else:
         raise UsageError(f"there is no action {action[:40]!r}: choose {', '.join(STATES)}, {SKIP} or {UNDO}")
     await director.store()
+
+
+def status_of(problem: VindibotError) -> int:
+    """Return the status of an answer about a problem of `act`."""
+    return 400 if isinstance(problem, UsageError) else 500
 
 
 def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSettings, administration: Administration | None) -> None:
@@ -115,8 +120,8 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
             if action:
                 try:
                     await act(director, action, parameters.get("bot"))
-                except UsageError as problem:
-                    raise Refusal(400, problem.message) from None
+                except VindibotError as problem:
+                    raise Refusal(status_of(problem), problem.message) from None
                 return JSONResponse(overview(director), headers=_PRIVATE)
             return log_in(request, name)
         form = form_of(request, name)
@@ -124,8 +129,8 @@ def add_organiser(app: FastAPI, leagues: LeagueRegistry, settings: ServerSetting
             return page(request, director, 401, "Send the form of this page, or log in again")
         try:
             await act(director, action, parameters.get("bot"))
-        except UsageError as problem:
-            return page(request, director, 400, problem.message)
+        except VindibotError as problem:
+            return page(request, director, status_of(problem), problem.message)
         return RedirectResponse(request.url.path, 303, _PRIVATE)
 
 
