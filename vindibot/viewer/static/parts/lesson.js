@@ -1,9 +1,10 @@
 // The mode "learn from mistakes": it shows the position of a bad move without the answer, asks for a move, says what
 // this move was worth, and goes on to the next position. The worst moves come first.
 
-import { button, el, foreign, set, textButton } from '../core/dom.js';
+import { el, foreign, set, textButton } from '../core/dom.js';
 import { gold, lossText } from '../game/decisions.js';
 import { ARROWS, DIRECTIONS, MARKS, STEERING } from '../game/names.js';
+import { backButton } from './line.js';
 
 /** Largest number of positions of a lesson. */
 const MOST = 20;
@@ -33,10 +34,7 @@ export class Lesson {
         'div',
         { class: 'panel-head' },
         this.head,
-        button('Back to the game', ['← Back', el('span', { class: 'rest', text: ' to the game' })], acts.leave, {
-          key: 'Esc',
-          class: 'back',
-        }),
+        backButton(acts.leave),
       ),
       this.question,
       this.moves,

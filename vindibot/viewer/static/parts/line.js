@@ -8,6 +8,12 @@ import { DIRECTIONS } from '../game/names.js';
 import { Scenes } from '../game/scene.js';
 import { Transport } from './transport.js';
 
+/** Return the button with which the user goes back to the game. */
+export function backButton(back) {
+  const words = ['← Back', el('span', { class: 'rest', text: ' to the game' })];
+  return button('Back to the game', words, back, { key: 'Esc', class: 'back' });
+}
+
 export class Line {
   /** Show the line of a reviewed turn; `which` is "best" or "played". `shown` is called when the page must be drawn
    *  again, `back` when the user goes back to the game. */
@@ -25,10 +31,7 @@ export class Line {
         'div',
         { class: 'line-head' },
         el('strong', { text: this.title }),
-        button('Back to the game', ['← Back', el('span', { class: 'rest', text: ' to the game' })], back, {
-          key: 'Esc',
-          class: 'back',
-        }),
+        backButton(back),
       ),
     );
     this.transport = new Transport(this.host, this.game, this.clock);
