@@ -14,7 +14,7 @@ from tests.support.commands import invoke
 from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.base.writing import Output, begins_with, create, replace
+from vindibot.base.writing import Output, create, replace
 from vindibot.games.files.recording import Recorder, TraitHeader
 
 MINE = "# written by hand, and dear to me\n"
@@ -107,14 +107,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_how_a_file_begins(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    assert begins_with(path, b"abc")
-    for content, ours in ((b"", True), (b"abcdef", True), (b"ab", True), (b"abd", False), (b"x", False)):
-        path.write_bytes(content)
-        assert begins_with(path, b"abc") == ours
 
 
 # ---- The arena ----

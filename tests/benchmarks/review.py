@@ -1,22 +1,11 @@
 """How often the reviewer errs: its classes of moves against those of a reviewer with 30 times the nodes.
 
-The positions come from games, equally spaced, all four heroes. The two reviewers have different scenarios. As a part of the
-benchmarks it plays these games itself. For games of a file::
-
-    vindibot arena seed malvert searcher sparring/brawler --blocks 1 --seed 7 --results results/review.jsonl
-    python -m tests.benchmarks.review results/review.games.jsonl
-
-With ``--choice``, it shows the errors of the losses for several shares of the nodes that choose the plans::
-
-    python -m tests.benchmarks.review results/review.games.jsonl --positions 100 --times 10 --choice 0.35 0.6 0.8
+The positions come from games that it plays, equally spaced, all four heroes. The two reviewers have different scenarios.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 from sim.kernels import warm
@@ -28,14 +17,13 @@ from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.files.review import ReviewedTurn, Thresholds
 from vindibot.games.history import GameHistory
-from vindibot.review import values
 from vindibot.review.turns import Reviewer, TurnPosition, positions, review_turn
 from vindibot.review.values import NODES, ROUNDS, SEED
 
 #: The classes, from the largest losses.
 CLASSES = ("blunder", "mistake", "inaccuracy")
 BOTS = ["seed", "malvert", "searcher", "sparring/brawler"]
-#: As a part of the benchmarks: number of positions, times the nodes, and rounds of the games.
+#: Number of positions, times the nodes, and rounds of the games.
 POSITIONS, TIMES, GAME_ROUNDS = sized((50, 30, 300), (2, 2, 10))
 
 
@@ -56,28 +44,6 @@ def shares(pairs: list[tuple[ReviewedTurn, ReviewedTurn]], least: str) -> tuple[
     return sum(few), sum(many), sum(one and other for one, other in zip(few, many, strict=True))
 
 
-def table(pairs: list[tuple[ReviewedTurn, ReviewedTurn]]) -> list[str]:
-    """Return a table in Markdown: precision and recall of the first reviewer if the second one is right."""
-    lines = ["| class or worse | marked | of them right (precision) | with 30 times the nodes | of them found (recall) |"]
-    lines.append("|---|---|---|---|---|")
-    for least in reversed(CLASSES):
-        few, many, both = shares(pairs, least)
-        right, found = both / max(1, few), both / max(1, many)
-        lines.append(f"| {least} | {few} | {both} ({right:.0%}) | {many} | {both} ({found:.0%}) |")
-    return lines
-
-
-def errors(path: Path, count: int, few: Reviewer, many: Reviewer, shares: list[float]) -> None:
-    """Print the mean size and the mean of the errors of the losses per share. A loss that is too large has a positive error."""
-    places = spaced(path, count)
-    right = [review_turn(position, many).loss for position in places]
-    print("| share of the nodes that choose the plans | mean size of the error, in gold | mean error, in gold |\n|---|---|---|")
-    for share in shares:
-        values.CHOICE = share
-        found = [review_turn(position, few).loss - loss for position, loss in zip(places, right, strict=True)]
-        print(f"| {share:.0%} | {sum(map(abs, found)) / count:.2f} | {sum(found) / count:+.2f} |", flush=True)
-
-
 def rows() -> list[Row]:
     """Return precision and recall of each class in games that are played first."""
     warm()
@@ -92,40 +58,6 @@ def rows() -> list[Row]:
     for least in reversed(CLASSES):
         marked, right, both = shares(pairs, least)
         note = f"{marked} marked, {right} with {TIMES} times the nodes, {both} by both; {POSITIONS} positions"
-        found.append(Row(f"precision of {least} or worse", f"{both / max(1, marked):.0%}", "", note))
+        figure = f"{both / max(1, marked):.0%} and {both / max(1, right):.0%}"
+        found.append(Row(f"precision and recall of {least} or worse", figure, "", note))
     return found
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("games", type=Path)
-    parser.add_argument("--bot", default="versions/strong-1")
-    parser.add_argument("--nodes", type=int, default=NODES)
-    parser.add_argument("--times", type=int, default=30)
-    parser.add_argument("--positions", type=int, default=500)
-    parser.add_argument("--choice", type=float, nargs="+", help="compare these shares of the nodes that choose the plans")
-    given = parser.parse_args()
-    warm()
-    bot = load_bot(given.bot)
-    few = Reviewer(bot, given.nodes, ROUNDS, Thresholds(), SEED)
-    many = Reviewer(bot, given.nodes * given.times, ROUNDS, Thresholds(), SEED + 1)
-    if given.choice:
-        errors(given.games, given.positions, few, many, given.choice)
-        return
-    began, pairs = time.monotonic(), []
-    for number, position in enumerate(spaced(given.games, given.positions), 1):
-        pairs.append((review_turn(position, few), review_turn(position, many)))
-        if number % 50 == 0:
-            print(f"{number} positions, {time.monotonic() - began:.0f} s", file=sys.stderr)
-    differences = [abs(one.loss - other.loss) for one, other in pairs]
-    print("\n".join(table(pairs)))
-    print(
-        f"\n{len(pairs)} positions, {given.nodes} nodes; mean difference of the losses {sum(differences) / len(pairs):.2f} gold"
-    )
-    kinds = [(one.kind, other.kind) for one, other in pairs if other.mark and one.mark]
-    print(f"the same kind in {sum(one == other for one, other in kinds)} of {len(kinds)} moves that both mark")
-
-
-if __name__ == "__main__":
-    main()

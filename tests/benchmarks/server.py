@@ -1,7 +1,6 @@
-"""The server on this machine: plies per second, its own time per ply, memory per waiting game, cost of spectators, many clients.
+"""The server on this machine: plies per second, with few and many clients, and the cost of spectators.
 
-The clients are as simple as possible and run in another process. The server's own time per ply is measured inside the server:
-from the moment when the bytes of a move are read until the next hero's state is written.
+The clients are as simple as possible and run in another process.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import contextlib
 import gc
 import logging
 import multiprocessing
-import socket
 import time
-import tracemalloc
 from collections.abc import AsyncIterator
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
@@ -21,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import structlog
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from sim import kernels
 from tests.benchmarks import Row, sized
@@ -33,7 +29,6 @@ from vindibot.server.settings import ServerSettings
 #: Numbers of games at once, and seconds for which each number is measured.
 CROWDS = sized(((1, 4.0), (20, 4.0), (200, 8.0)), ((2, 2.0),))
 STREAMS, STREAM_SECONDS, STREAM_PAIRS = sized((100, 2.0, 3), (5, 0.5, 1))
-WAITING, PLIES = sized((500, 3000), (20, 100))
 LIMIT_MS = 1000
 KEY = "benchmrk"
 JOIN = (
@@ -96,11 +91,10 @@ def start_clients(port: int, games: int) -> tuple[BaseProcess, Event]:
 
 
 class Stopwatch:
-    """Counts plies and crashes. `read_at` is the time at which the last move was read."""
+    """Counts plies and crashes."""
 
     def __init__(self) -> None:
         self.plies = self.crashes = 0
-        self.read_at = 0.0
         self.until = float("inf")
 
     def began(self, room: Room) -> None:
@@ -140,58 +134,6 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
         stop.set()
         await until(lambda: not process.is_alive(), 300)
         return plies / took, watch, busy / took, process.exitcode or 0
-
-
-async def own_share(plies: int = PLIES) -> list[float]:
-    """Return, for each ply, the seconds from reading a move to writing the next state, with four fast clients."""
-    watch = Stopwatch()
-    shares: list[float] = []
-    receive, send = H11Protocol.data_received, RequestResponseCycle.send
-
-    def data_received(self: H11Protocol, data: bytes) -> None:
-        watch.read_at = time.perf_counter()
-        receive(self, data)
-
-    async def noted(self: RequestResponseCycle, message: Any) -> None:
-        await send(self, message)
-        if message["type"] == "http.response.body" and watch.read_at:
-            shares.append(time.perf_counter() - watch.read_at)
-            watch.read_at = 0.0
-
-    H11Protocol.data_received, RequestResponseCycle.send = data_received, noted  # type: ignore[method-assign]
-    try:
-        async with serving(watch) as server:
-            process, _ = start_clients(server.port, 1)
-            await until(lambda: len(shares) >= plies + 200, 300)
-            process.terminate()
-            process.join()
-    finally:
-        H11Protocol.data_received, RequestResponseCycle.send = receive, send  # type: ignore[method-assign]
-    return shares[200:]
-
-
-async def waiting_memory() -> float:
-    """Return the bytes of memory per training game whose client is thinking, with its connection."""
-    loop = asyncio.get_running_loop()
-    async with serving(Stopwatch(), time_limit_ms=600_000, max_games=10_000) as server:
-
-        async def join() -> socket.socket:
-            here = socket.create_connection(("127.0.0.1", server.port))
-            here.setblocking(False)
-            await loop.sock_sendall(here, JOIN.replace(b"/arena", b"/training"))
-            await loop.sock_recv(here, 1 << 16)
-            return here
-
-        sockets = [await join() for _ in range(50)]
-        tracemalloc.start()
-        before, _ = tracemalloc.get_traced_memory()
-        sockets += [await join() for _ in range(WAITING)]
-        gc.collect()
-        after, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        for here in sockets:
-            here.close()
-        return (after - before) / WAITING
 
 
 def readers(port: int, games: list[str], count: int, ready: Any) -> None:
@@ -245,16 +187,6 @@ def rows() -> list[Row]:
         rate, watch, busy, refused = asyncio.run(measure(games, seconds))
         note = f"{busy:.0%} of a core, {watch.crashes} crashed, {'some were refused' if refused else 'nobody refused'}"
         found.append(Row(f"plies of {games} game{'s' * (games > 1)}, 4 clients each", f"{rate:,.0f}/s", "", note))
-    shares = np.percentile(asyncio.run(own_share()), (50, 99)) * 1e6
-    found.append(Row("server's share of a ply, p50 and p99", f"{shares[0]:.0f} and {shares[1]:.0f} us"))
-    found.append(
-        Row(
-            "memory of a waiting game",
-            f"{asyncio.run(waiting_memory()) / 1024:.1f} KB",
-            "",
-            f"{WAITING} games, buffers of the system not counted",
-        )
-    )
     costs = [(asyncio.run(cost_of_a_ply(0)), asyncio.run(cost_of_a_ply(STREAMS))) for _ in range(STREAM_PAIRS)]
     alone, watched = np.min(costs, axis=0) * 1e6
     note = f"{alone:.0f} and {watched:.0f} us of CPU per ply; less than 1.10 wanted"

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given, strategies as st
 
-from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
 from vindibot.config.bots import Bot, load_bot, make_importable
 from vindibot.config.traits import TraitSpec
 
-CHECKOUT = TOP
 COWARD = '''
 from typing import Literal
 
@@ -166,28 +162,13 @@ def test_a_dropped_trait_can_be_taken_up_again() -> None:
     assert bot('extends = "two"\n[traits.a]\nenabled = true').traits[0].parameters == {"fear": 4}
 
 
-def test_a_bot_may_extend_the_shipped_one_of_its_own_name() -> None:
-    assert bot('extends = "stay"\n[traits.stay]\nweight = 5', "stay.toml").traits[0].weight == 5
-
-
-def test_bots_that_extend_each_other() -> None:
-    Path("a.toml").write_text('extends = "b"')
-    Path("b.toml").write_text('extends = "a"')
-    with pytest.raises(UsageError, match=r"b\.toml, line 1: extends makes a circle: a\.toml -> b\.toml -> a\.toml"):
-        load_bot("a")
-
-
 # What is said of slips
 
 SLIPS = [
     ("", ["mine.toml: this bot has no enabled trait"]),
-    ("[traits.stay]\nenabled = false", ["this bot has no enabled trait"]),
     ("[trait.stay]", ["line 1: trait is an unknown key (did you mean 'traits'?)"]),
-    ("traits = 3", ["line 1: traits must be a table, not 3"]),
     ("[traits]\nstay = 2", ["line 2: traits.stay must be a table with the key weight, not 2"]),
-    ("name = 3\n[traits.stay]", ["line 1: name must be text, not 3"]),
     ('name = "a\\u001b[31m"\n[traits.stay]', ["name must have printable characters only", "\\x1b[31m"]),
-    ("[traits.tavern-findr]", ["line 1: there is no trait 'tavern-findr' (did you mean 'tavern-finder'?)"]),
     ('[traits.a]\nweight = 1\nuse = "sty"', ["mine.toml, line 3: there is no trait 'sty' (did you mean 'stay'?)"]),
     ('[traits.a]\nuse = "cowrd:Coward"', ["line 2: the trait 'cowrd:Coward': no module 'cowrd'"]),
     ('[traits.a]\nuse = "coward:Cowrd"', ["line 2", "has no class 'Cowrd' (did you mean 'Coward'?)"]),
@@ -200,24 +181,18 @@ SLIPS = [
     ("[traits.a]\nuse = 3", ["line 2: traits.a.use must be text, not 3"]),
     ('[traits.stay]\nweight = "much"', ['line 2: traits.stay.weight must be a number, not "much"']),
     ("[traits.stay]\nweight = nan", ["traits.stay.weight must be a finite number, not nan"]),
-    ("[traits.stay]\nweight = inf", ["not inf"]),
     ("[traits.stay]\nweight = -1e7", ["not -10000000.0"]),
-    ("[traits.stay]\nweight = true", ["not true"]),
     ("[traits.stay]\nenabled = 1", ["line 2: traits.stay.enabled must be true or false, not 1"]),
     ("[traits.stay]\nwieght = 1", ["line 2: traits.stay.wieght is an unknown key (did you mean 'weight'?)"]),
 ]
 BAD_PARAMETERS = [
     ("feer = 1", "traits.a.feer is an unknown key (did you mean 'fear'?)"),
-    ("xyzzy = 1", "traits.a.xyzzy is an unknown key here (there are: fear, steps, style, ways, use, weight, enabled)"),
     ("fear = 11", "traits.a.fear must be at most 10, not 11"),
-    ("fear = nan", "traits.a.fear must be finite, not nan"),
-    ("fear = true", "traits.a.fear must be a number, not true"),
     ('fear = "1"', 'traits.a.fear must be a number, not "1"'),
     ("steps = 1.0", "traits.a.steps must be a whole number, not 1.0"),
     ('style = "slay"', "traits.a.style must be 'meek' or 'sly', not \"slay\" (did you mean 'sly'?)"),
     ("ways = 3", "traits.a.ways must be a list, not 3"),
     ('ways = [1, "x"]', 'traits.a.ways.1 must be a whole number, not "x"'),
-    ("steps = 1979-05-27", 'traits.a.steps must be a whole number, not "1979-05-27"'),
     ("fear = -1\nsteps = true", "mine.toml, line 4: traits.a.steps must be a whole number, not true"),
 ]
 
@@ -268,16 +243,6 @@ def test_a_bot_is_found_by_the_name_that_its_file_states() -> None:
 # Importing
 
 
-@pytest.mark.slow
-def test_a_bot_is_built_in_another_process(folder: Path) -> None:
-    mine = bot('[traits.a]\nuse = "coward:Coward"\nfear = 3')
-    program = "import pickle, sys; print(pickle.load(sys.stdin.buffer).build()[0][1])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=CHECKOUT, input=pickle.dumps(mine), capture_output=True, check=True, timeout=60
-    )
-    assert done.stdout.decode().strip() == "fear=3.0 steps=2 style='meek' ways=()"
-
-
 def test_two_versions_of_a_bot_may_have_traits_in_files_of_one_name(folder: Path) -> None:
     loaded = []
     for version in ("v1", "v2"):
@@ -314,11 +279,3 @@ def test_a_trait_hidden_by_another_module_is_told(folder: Path, monkeypatch: pyt
     shadow = ModuleType("shadow")
     monkeypatch.setitem(sys.modules, "shadow", shadow)
     assert "shadow.py is hidden by" in refusal('[traits.a]\nuse = "shadow:Coward"')
-
-
-@pytest.mark.slow
-@given(weight=st.floats(-1e6, 1e6), fear=st.floats(0, 10), steps=st.integers(-(2**62), 2**62))
-def test_numbers_come_through_exactly(weight: float, fear: float, steps: int) -> None:
-    mine = bot(f'[traits.a]\nuse = "coward:Coward"\nweight = {weight!r}\nfear = {fear!r}\nsteps = {steps}')
-    behaviour = mine.build()[0][1].model_dump()
-    assert (mine.traits[0].weight, behaviour["fear"], behaviour["steps"]) == (weight, fear, steps)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +9,12 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
-from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
 from vindibot.config.load import Config, PlaySettings, load_play, variable
 from vindibot.config.maps import map_text
 
 KEY = "k3yk3y42"
-CHECKOUT = TOP
 
 
 @pytest.fixture(autouse=True)
@@ -63,14 +58,6 @@ def test_the_training_file_writes_out_every_default(name: str) -> None:
     assert Path(config.settings.bot) == files.shipped("bots/seed.toml")
     assert config.settings.model_copy(update={"bot": "seed"}) == PlaySettings()
     assert {row.key for row in config.rows() if row.origin.kind == "default"} == {"key", "key_file"}
-
-
-def test_lines_of_origins_are_the_lines_of_the_keys() -> None:
-    config = load_play("arena", environ={})
-    for key, origin in config.origins.items():
-        assert origin.line is not None
-        line = Path(origin.name).read_text("utf-8").splitlines()[origin.line - 1]
-        assert line.startswith(f"{key.rpartition('.')[2]} = ")
 
 
 def test_the_shipped_files_of_an_installed_package_are_inside_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,24 +208,15 @@ SLIPS = [
     ("[recordings]\nenabled = true", ["line 1: recordings is an unknown key (did you mean 'recording'?)"]),
     ("xyzzy = 1", ["xyzzy is an unknown key here (there are: mode, server, "]),
     ('mode = "training"\nmode = "arena"', ["mine.toml: this is not TOML: cannot overwrite a value"]),
-    ("rounds = x", ["mine.toml: this is not TOML: invalid value (at line 1, column 10)"]),
-    ("rounds = 0", ["line 1: rounds must be at least 1, not 0"]),
     ("rounds = 601", ["rounds must be at most 600, not 601"]),
-    ("rounds = 3.0", ["rounds must be a whole number, not 3.0"]),
     ('rounds = "3"', ['rounds must be a whole number, not "3"']),
-    ("games = true", ["games must be a whole number, not true"]),
     ('mode = "aren"', ["mode must be 'training' or 'arena', not \"aren\" (did you mean 'arena'?)"]),
     ("[time]\nmargin_ms = nan", ["line 2: time.margin_ms must be a finite number, not nan"]),
     ("time = 3", ["line 1: time must be a table, not 3"]),
-    ("time = { margin_ms = -1 }", ["line 1: time.margin_ms must be at least 0, not -1"]),
-    ("time.margin_ms = -1", ["line 1: time.margin_ms must be at least 0"]),
-    ("bot = 3", ["bot must be text, not 3"]),
     ("[pool]\nworkers = 0", ['pool.workers must be at least 1 or "cores", not 0']),
     ('[pool]\nworkers = "many"', ['pool.workers must be a whole number or "cores", not "many"']),
-    ("[recording]\nenabled = 1", ["recording.enabled must be true or false, not 1"]),
     ('[recording]\nfolder = ""', ["line 2: recording.folder must be a path, not empty"]),
     ('bot = "sed"', ["line 1: there is no bot or file named \"sed\" (did you mean 'seed'?); looked in "]),
-    ("key_file = 3", ["key_file must be a path in quotes, not 3"]),
     ('server = "ftp://x"', ["server cannot be used: 'ftp://x' is not the address of a server"]),
     ('server = "http://me:pw@x"', ["server cannot be used: the server's address must not hold a user name"]),
     ("rounds = 0\ngames = 0", ["line 1: rounds must be at least 1", "line 2: games must be at least 1"]),
@@ -246,7 +224,6 @@ SLIPS = [
         'extends = "trainin"',
         ["mine.toml, line 1: there is no configuration or file named \"trainin\" (did you mean 'training'?)"],
     ),
-    ("extends = 3", ["line 1: extends must be the name of a configuration file, not 3"]),
     ('extends = "mine.toml"', ['there is no configuration or file named "mine.toml"']),
     (
         'against = "random"\nserver = "http://x:1"',
@@ -322,17 +299,3 @@ def test_every_setting_has_a_variable_and_a_description() -> None:
         assert all("description" in setting or "$ref" in setting for setting in table["properties"].values())
     assert variable(("time", "margin_ms")) == "VINDIBOT_TIME__MARGIN_MS"
     assert len({variable(row.key.split(".")) for row in rows}) == len(rows)
-
-
-def test_the_settings_have_a_schema_for_editors() -> None:
-    schema = json.loads(json.dumps(PlaySettings.model_json_schema()))
-    assert schema["properties"]["mode"]["enum"] == ["training", "arena"]
-    number = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**63}
-    assert schema["properties"]["seed"]["anyOf"] == [number, {"const": "random"}]
-
-
-@pytest.mark.slow
-def test_reading_a_configuration_does_not_load_the_compiler() -> None:
-    program = "import sys, vindibot.config.load, vindibot.base.log, vindibot.config.bots; print('numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

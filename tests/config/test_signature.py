@@ -20,7 +20,6 @@ from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
-from vindibot.config import signature
 from vindibot.config.bots import load_bot
 from vindibot.config.load import load_config
 from vindibot.config.signature import Build, build
@@ -189,7 +188,3 @@ def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(
     assert [game.build for game in read_results(tmp_path / "r.jsonl")] == [build()] * 18 + [other] * 6
     code, said = arena(tmp_path, "mine.toml", "stay", "--mix-versions")
     assert (code, "--mix-versions is only for --resume" in said) == (2, True), said
-
-
-def test_a_build_is_asked_for_once() -> None:
-    assert signature.build() is signature.build()

@@ -16,7 +16,6 @@ from vindibot.cli.main import main
 from vindibot.config.bots import MOST_TRAITS, load_bot
 from vindibot.config.files import key_lines
 from vindibot.config.load import load_config
-from vindibot.config.tables import flat, key_path
 from vindibot.config.variants import NewBot
 from vindibot.tuning.space import tables_of
 
@@ -170,10 +169,7 @@ def test_a_bot_has_a_limited_number_of_traits() -> None:
     [
         ("9" * 5000, "this is not TOML: exceeds the limit (4300 digits)"),
         ("0x" + "f" * 5000, "line 2: rounds must be a whole number of at most 64 bits"),
-        (str(2**64), "line 2: rounds must be a whole number of at most 64 bits"),
         ("nan", "line 2: rounds must be a whole number, not nan"),
-        ("inf", "line 2: rounds must be a whole number, not inf"),
-        ("1e999", "line 2: rounds must be a whole number, not inf"),
         ("[1]", "line 2: rounds must be a whole number, not [1]"),
     ],
 )
@@ -224,9 +220,3 @@ def test_lines_of_keys_in_all_forms() -> None:
     wanted = {("a", "b"): 1, ("t", "c d", "v", "n", "1"): 5, ("t", "c d", "v", "m"): 5, ("l",): 7, ("l", "1", "k"): 10}
     assert {path: lines[path] for path in wanted} == wanted
     assert ("x",) not in lines
-
-
-def test_keys_as_text() -> None:
-    assert key_path('traits."a.b".weight') == ("traits", "a.b", "weight")
-    assert key_path("not a key") == ("not a key",)
-    assert dict(flat({"a": {"b": 1, "c": {}}})) == {("a", "b"): 1, ("a", "c"): {}}

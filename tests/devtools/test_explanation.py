@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
@@ -14,17 +13,13 @@ from hypothesis import given, strategies as st
 from behaviours import SearchInfo
 from sim.board import parse
 from sim.game import EAST, NORTH, square
-from sim.generator import generate
-from tests.support.recorded import HEADER, PLAYERS, record_of
+from tests.support.recorded import HEADER, PLAYERS
 from tests.support.worlds import SAMPLE
-from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.devtools.explanation import amount
 from vindibot.games.ballot import Ballot, BallotEntry, tally
-from vindibot.games.files.game_files import kind_of, read_game_file
-from vindibot.games.files.recording import Recorder, Recording
+from vindibot.games.files.recording import Recorder
 from vindibot.games.files.review import MoveValue, ReviewedTurn, ReviewHeader, review_path, write_review_line
-from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.protocol import from_games
 
 #: We stand between a mine (north), a tavern that we cannot pay (south), air (east) and a wall.
@@ -164,41 +159,6 @@ def test_only_0_is_shown_as_0(value: float) -> None:
 
 
 # ---- Files ----
-
-
-def records(tmp_path: Path, *ids: str) -> Path:
-    path = tmp_path / f"{len(ids)}.games.jsonl.gz"
-    board = generate(1, size=8)
-    with gzip.open(path, "wb") as file:
-        for number, name in enumerate(ids):
-            file.write(dumps(record_of(board, [number % 5], id=name)) + b"\n")
-    return path
-
-
-def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
-    recording = Path(recorded_turn(tmp_path, counted(ENTRIES)))
-    assert (kind_of(recording), kind_of(records(tmp_path, "a"))) == ("recording", "records")
-    assert isinstance(read_game_file(recording), Recording)
-    record = read_game_file(records(tmp_path, "a"))
-    assert isinstance(record, GameRecord)
-    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").moves == (2,)
-    assert read_game_file(records(tmp_path, "a", "b"), "2").id == "b"
-    assert isinstance(read_game_file(recording, "abcd1234"), Recording)
-    for path, game, message in [
-        (records(tmp_path, "a", "b"), None, r"holds 2 games: choose one with --game, by its id or number \(a, b\)"),
-        (records(tmp_path, *"abcdefgh"), "x", r"there is no game 'x'; it holds 8 \(a, b, c, d, e, \.\.\.\)"),
-        (recording, "x", "the recording of game abcd1234 alone"),
-        (SAMPLE, None, "this is no game"),
-    ]:
-        with pytest.raises(UsageError, match=message):
-            read_game_file(path, game)
-    for content in (b"", b"{}\n", b"[1]\n", b"\xff\xfe", b'{"format": "chess"}\n'):
-        recording.write_bytes(content)
-        with pytest.raises(UsageError, match="this is no game"):
-            kind_of(recording)
-    (tmp_path / "x.gz").write_bytes(b"no gzip")
-    with pytest.raises(UsageError, match="damaged"):
-        kind_of(tmp_path / "x.gz")
 
 
 def test_a_turn_is_named_by_its_round_or_as_a_bad_move(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS
 from behaviours.net.scoring import features_in
 from sim.board import board_of
-from sim.game import CELLS, HERO_SHIFT, MINE, RUNNING, TAVERN, TILE_BITS, WALL, row_column
+from sim.game import HERO_SHIFT, MINE, RUNNING, TAVERN, TILE_BITS, WALL, row_column
 from sim.maps import map_of
 from sim.rules import effective_moves
 
@@ -69,8 +69,3 @@ def planes(game, hero, side):
     out[12] = int(255 * min(np.log1p(gold[hero]) / 10, 1))
     out[13] = int(255 * min(np.log1p(np.delete(gold, hero).max()) / 10, 1))
     return out
-
-
-def distance(game, one, other):
-    tables = map_tables_of(map_of(game))[0]
-    return int(tables["to_square"].reshape(CELLS, CELLS)[one, other])

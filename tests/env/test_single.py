@@ -35,13 +35,6 @@ def test_gymnasium_finds_nothing(observation, capsys):
     env.close()
 
 
-def test_the_environment_is_registered_once():
-    gymnasium.register_envs(vindibot.env)
-    assert gymnasium.spec(ID).vector_entry_point is not None
-    with pytest.raises(TypeError, match="max_cycles"):
-        gymnasium.register(1, max_cycles=1)
-
-
 @pytest.mark.parametrize("rivals", [("seed", "malvert", "random"), ("searcher", "policy:shy")])
 def test_bots_play(rivals):
     """Equal seeds give equal games, also in a second environment and in a second game of the same one."""

@@ -199,7 +199,6 @@ def test_any_other_number_is_stay():
         ({"roundz": 3}, "rounds"),
         ({"maps": "nowhere"}, "the sets are training and test"),
         ({"maps": "m1", "size": 10}, "options of the sets of maps"),
-        ({"size": 10, "mines": 100}, "no map of size 10"),
         ({"num_envs": 0}, "at least 1"),
         ({"render_mode": "human"}, "render_mode: 'human' is unknown here; there are ansi, rgb_array"),
     ],
@@ -230,9 +229,3 @@ def test_wrong_calls_are_named():
     env.step(np.zeros(2, int))
     with pytest.raises(UsageError, match="game 0 is over"):
         env.step(np.zeros(2, int))
-
-
-def test_the_net_of_a_built_in_bot_is_a_rival() -> None:
-    envs = VindiniumVectorEnv(4, rivals=["net:learned"], **SMALL)
-    envs.reset(seed=1)
-    assert envs.step(np.zeros(4, np.int64))[1].shape == (4,)

@@ -108,6 +108,9 @@ def test_a_file_without_a_game_or_with_a_faulty_one_is_refused(tmp_path: Path, s
             Continuation.read(path, 3)
     with pytest.raises(UsageError, match="cannot be read"):
         Continuation.read(tmp_path / "nothing.json", 3)
+    (tmp_path / "x.gz").write_bytes(b"no gzip")
+    with pytest.raises(UsageError, match="damaged"):
+        Continuation.read(tmp_path / "x.gz", 3)
 
 
 def test_turns_that_do_not_exist_are_refused(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_the_error_lists_the_games_if_none_is_chosen(two: Path, game: str | None
         read_game_file(two, game)
 
 
+def test_a_recording_has_one_game(tmp_path: Path) -> None:
+    recording = record(tmp_path, states_of(4, plies=8), 1).path
+    with pytest.raises(UsageError, match="the recording of game abcd1234 alone"):
+        read_game_file(recording, "x")
+
+
 def test_records_of_earlier_versions_are_recognised(two: Path) -> None:
     old = json.loads(two.read_bytes().splitlines()[0]) | {"version": 2}
     old["map"] = old.pop("start")

@@ -19,7 +19,7 @@ from sim.events import CRASHED
 from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, NORTH, RUNNING, STAY, Games, equal, square
 from sim.generator import generate
 from sim.rules import step
-from tests.support.recorded import BALLOT, HEADER, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
+from tests.support.recorded import HEADER, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.files.recording import Recorder, read_recording
@@ -160,24 +160,6 @@ def test_the_text_of_a_history() -> None:
     assert repr(history).startswith("<GameHistory abcd1234: turns 0 to 4, 4 plies; @1 seed 0, @2 ")
     assert repr(history).endswith("; ended: interrupted>")
     assert str(history) == draw(history.last)
-
-
-def test_ballots_have_the_number_of_their_state() -> None:
-    states = states_of(5, 40)
-    history = GameHistory()
-    for number in range(2, 40, 4):
-        history.append(states[number], BALLOT)
-    assert list(history.ballots) == list(range(2, 40, 4))
-
-
-def test_a_history_is_read_from_a_recording_or_a_file_of_records(tmp_path: Path) -> None:
-    recording = record(tmp_path, states_of(5, 40), 2)
-    history = GameHistory.read(recording.path)
-    assert (history.id, history.me, history.ending, len(history.ballots)) == ("abcd1234", 1, "finished", len(recording.turns))
-    path = tmp_path / "cup.games.jsonl"
-    records = [record_of(generate(1, size=8), moves, id=name) for name, moves in (("one", [1]), ("two", [1, 2]))]
-    path.write_bytes(b"\n".join(map(dumps, records)))
-    assert GameHistory.read(str(path), "two").moves == [1, 2]
 
 
 def test_a_notebook_shows_the_board_and_the_gold(tmp_path: Path) -> None:
