@@ -57,7 +57,19 @@ from __future__ import annotations
 import numpy as np
 
 from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, MapRecord
-from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS, features_of_move, kind_of, mover_of
+from behaviours.net.move_features import (
+    FEATURES as BASIC_FEATURES,
+    RANGES as BASIC_RANGES,
+    SLOTS,
+    STEPS,
+    Enemy,
+    Mover,
+    away_from,
+    effect_of_move,
+    features_of_move,
+    mover_of,
+    rival_away,
+)
 from behaviours.net.object_features import (
     NEAR,
     OBJECT_GROUPS,
@@ -67,7 +79,7 @@ from behaviours.net.object_features import (
     add_move_objects,
     add_state_objects,
 )
-from sim.game import BEER_COST, CELLS, MAX_LIFE, MINE, OFFSET, PLIES_PER_ROUND, STAY
+from sim.game import BEER_COST, CELLS, MINE, PLIES_PER_ROUND
 from sim.kernel_types import GameRecord, array_of, int64, record, uintp
 from sim.kernels import inlined, kernel
 from sim.rules import tile_at
@@ -157,6 +169,15 @@ _FIRST = np.cumsum([0, *GROUPS.values()])[:-1].tolist()
     _LIFE_MINES, _PULL_LIFE,
 ) = _FIRST[1 : len(_FIRST) - len(OBJECT_GROUPS)]  # fmt: skip
 
+#: Ranges of features, as (first feature, number of slots of a decision that have a feature of this range).
+RANGES = [
+    *BASIC_RANGES,
+    *(
+        (first, 6 if name.startswith("mines: way") else 3 if "enemy:" in name else 1)
+        for name, first in zip(list(GROUPS)[1:], _FIRST[1:], strict=True)
+    ),
+]
+
 # Tables are faster than comparisons. Each holds the bin of a whole number; numbers above the largest have the bin of the largest.
 _FAR_BIN, _ENEMY_BIN, _GOLD_BIN, _COINS_BIN, _ROUNDS_BIN, _COUNT_BIN, _MINES_BIN = (
     np.searchsorted(_BINS[name], np.arange(most + 1)).astype(np.uint8)
@@ -195,6 +216,12 @@ def _moved(level: int, change: int) -> int:
 
 
 @inlined
+def _share(number: int, inverse: int) -> int:
+    """Return ``number // total``, where `inverse` is 2**32 / total, rounded up. It is exact, and faster than a division."""
+    return (number * inverse) >> 32
+
+
+@inlined
 def _blows(life: int) -> int:
     """Return the number of blows that a life stands, 0..4."""
     return min(max(life - 1, int64(0)) // 20, int64(4))
@@ -202,7 +229,7 @@ def _blows(life: int) -> int:
 
 @kernel
 def _mines_from(
-    game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, richest: int, square: int
+    tables: MapRecord, features: FoundRecord, me: int, richest: int, square: int
 ) -> tuple[int, int, int, int, int, int, int, int]:
     """Return facts about the mines near a square.
 
@@ -210,58 +237,52 @@ def _mines_from(
     foreign mine, of the nearest mine without an owner and of the nearest mine of `richest`, the number of foreign mines within
     `WITHIN` moves, the potential of foreign mines, and the potential of the mines of `richest`.
     """
-    first, first_away, second = int64(NO_MINE), int64(AWAY), int64(AWAY)
-    free, rich, near, pull, rich_pull = int64(AWAY), int64(AWAY), int64(0), int64(0), int64(0)
-    for slot in range(LISTED):
+    none = int64(AWAY * 256 + NO_MINE)
+    first, second, free, rich = none, none, int64(AWAY), int64(AWAY)
+    near, pull, rich_pull = int64(0), int64(0), int64(0)
+    for slot in range(LISTED):  # there are no branches on owners and distances, which a processor cannot predict
         mine = int64(tables.nearest[uintp(square * LISTED + slot)])
         if mine == NO_MINE:
             break
-        owner = int64(features.owner[uintp(mine)])
-        if owner == me:
-            continue
-        away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
-        worth = _MINE_PULL[uintp(away)]
-        if first == NO_MINE:
-            first, first_away = mine, away
-        elif second == AWAY:
-            second = away
-        if owner > 3 and free == AWAY:
-            free = away
-        if owner == richest:
-            rich_pull += worth
-            if rich == AWAY:
-                rich = away
-        near += int64(away <= WITHIN)
-        pull += worth
-    return first, first_away, second, free, rich, near, pull, rich_pull
+        owner, away = int64(features.owner[uintp(mine)]), int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
+        worth, place = _MINE_PULL[uintp(away)], away * 256 + mine if owner != me else none
+        second = min(second, max(first, place))
+        first = min(first, place)
+        free = min(free, away if owner > 3 else int64(AWAY))
+        rich = min(rich, away if owner == richest else int64(AWAY))
+        near += int64((owner != me) & (away <= WITHIN))
+        pull += worth if owner != me else int64(0)
+        rich_pull += worth if owner == richest else int64(0)
+    return first & 255, first >> 8, second >> 8, free, rich, near, pull, rich_pull
 
 
-@kernel
-def _enemies_from(game: GameRecord, tables: MapRecord, me: int, square: int, life: int) -> tuple[int, int, int, int, int]:
-    """Return facts about the enemies near a square, if we are there with `life`.
+@inlined
+def _potentials(enemy: Enemy, distance: int, life: int) -> tuple[int, int]:
+    """Return the potential of an enemy if it has more life than `life`, and the potential if it has not."""
+    pull, stronger = _ENEMY_PULL[uintp(distance)], enemy.life > life
+    return pull if stronger else int64(0), int64(0) if stronger else pull * (1 + enemy.mines)
 
-    The facts are: the number of enemies within `CLOSE` moves, the potential of enemies with more life, the potential of enemies
-    with less life, and the feature of the spawn in its group, and the smallest distance of an enemy to the square's tavern.
+
+@inlined
+def _enemies_from(tables: MapRecord, mover: Mover, square: int) -> tuple[int, int, int]:
+    """Return facts about the enemies near a square, if we are there.
+
+    The facts are: the number of enemies within `CLOSE` moves, the potential of enemies with more life, and the potential of
+    enemies with less life.
     """
-    close, fear, prey, spawn, rival = int64(0), int64(0), int64(0), int64(0), int64(AWAY)
-    tavern = int64(tables.tavern[uintp(square)])
-    for step in range(1, 4):
-        enemy = game.hero[uintp((me + step) & 3)]
-        if int64(enemy.spawn) == square:
-            spawn = 1 + int64(enemy.mines > 0)
-        if enemy.crashed:
-            continue
-        there = int64(enemy.pos) * CELLS
-        away = int64(tables.to_square[uintp(there + square)])
-        close += int64(away <= CLOSE)
-        if int64(enemy.life) > life:
-            fear += _ENEMY_PULL[uintp(away)]
-        else:
-            prey += _ENEMY_PULL[uintp(away)] * (1 + int64(enemy.mines))
-        rival = min(rival, int64(tables.to_square[uintp(there + tavern)]))
-    if int64(game.hero[uintp(me)].spawn) == square:
-        spawn = int64(3)
-    return close, fear, prey, spawn, rival
+    first, second = away_from(tables, mover.first, square), away_from(tables, mover.second, square)
+    third = away_from(tables, mover.third, square)
+    first_fear, first_prey = _potentials(mover.first, first, mover.life)
+    second_fear, second_prey = _potentials(mover.second, second, mover.life)
+    third_fear, third_prey = _potentials(mover.third, third, mover.life)
+    close = int64(first <= CLOSE) + int64(second <= CLOSE) + int64(third <= CLOSE)
+    return close, first_fear + second_fear + third_fear, first_prey + second_prey + third_prey
+
+
+@inlined
+def _spawn(enemy: Enemy, square: int, other: int) -> int:
+    """Return the feature of the spawn of an enemy in its group, or `other` if it is not this square."""
+    return 1 + int64(enemy.mines > 0) if enemy.spawn == square else other
 
 
 @kernel
@@ -271,6 +292,7 @@ def _fill_state(
     features: FoundRecord,
     me: int,
     total: int,
+    inverse: int,
     free: int,
     best: int,
     rounds: int,
@@ -279,15 +301,15 @@ def _fill_state(
 ) -> None:
     """Write the features of the position into ``features.state``.
 
-    `total` is the number of mines, `free` of mines without an owner, `best` of the mines of the richest enemy. `rounds` are the
-    rounds left, `away` the distance of the nearest foreign mine, `pull` the potential of foreign mines.
+    `total` is the number of mines (`inverse`: see `_share`), `free` of mines without an owner, `best` of the mines of the richest
+    enemy. `rounds` are the rounds left, `away` the distance of the nearest foreign mine, `pull` the potential of foreign mines.
     """
     own = game.hero[uintp(me)]
     life, mines, gold, pos = int64(own.life), int64(own.mines), int64(own.gold), int64(own.pos)
     pays, blows = int64(gold >= BEER_COST), _blows(life)
     state = features.state
     state[0] = _LIFE + min((life - 1) // 5, int64(19))
-    state[1] = _SHARES + 12 * mines // total
+    state[1] = _SHARES + _share(12 * mines, inverse)
     state[2] = _ROUNDS + int64(_ROUNDS_BIN[uintp(min(rounds, int64(512)))])
     state[3] = _TAVERN + int64(_FAR_BIN[uintp(tables.to_tavern[uintp(pos)])]) * 2 + pays
     state[4] = _MINE + int64(_FAR_BIN[uintp(away)]) * 5 + blows
@@ -299,12 +321,12 @@ def _fill_state(
         more = min(max((its_life - life + (50 if its_life > life else 30)) // 20, int64(0)), int64(4))
         if other.crashed:
             distance, more = int64(6), int64(0)
-        state[4 + step] = _ENEMY + (distance * 5 + more) * 4 + min(4 * its_mines // total, int64(3))
+        state[4 + step] = _ENEMY + (distance * 5 + more) * 4 + min(_share(4 * its_mines, inverse), int64(3))
         its_tavern = int64(_FAR_BIN[uintp(tables.to_tavern[uintp(there)])])
         state[7 + step] = _BAR + (its_tavern * 5 + _blows(its_life)) * 2 + int64(other.gold >= BEER_COST)
         lead = max(lead, int64(other.gold) + its_mines * rounds)
-    state[11] = _BEST + 12 * best // total
-    state[12] = _FREE + 12 * free // total
+    state[11] = _BEST + _share(12 * best, inverse)
+    state[12] = _FREE + _share(12 * free, inverse)
     state[13] = _LAST + min(rounds, int64(12))
     state[14] = _GOLD + int64(_GOLD_BIN[uintp(min(gold, int64(512)))])
     ahead = gold + mines * rounds - lead
@@ -317,7 +339,7 @@ def _fill_state(
 def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundRecord) -> None:
     """Write the features of the position and of all moves of the hero `me` (0..3) into a record of `FOUND`."""
     own = game.hero[uintp(me)]
-    pos, life, gold, held = int64(own.pos), int64(own.life), int64(own.gold), int64(own.mines)
+    pos, gold, held = int64(own.pos), int64(own.gold), int64(own.mines)
     total, free = max(int64(tables.mines), int64(1)), int64(0)
     for mine in range(tables.mines):
         owner = min(tile_at(game, int64(tables.mine[uintp(mine)])) - MINE - 1, int64(4))
@@ -330,48 +352,41 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundR
         if mines > best:
             richest, best = int64((me + step) & 3), mines
     total = max(total, best)
+    inverse = ((1 << 32) + total - 1) // total
     rounds = max(int64(0), (int64(game.max_turns) - int64(game.turn) + PLIES_PER_ROUND - 1) // PLIES_PER_ROUND)
     rounds_bin = int64(_ROUNDS_BIN[uintp(min(rounds, int64(512)))])
-    share, coins = min(6 * held // total, int64(5)), int64(_COINS_BIN[uintp(min(gold, int64(512)))])
-    pays = int64(gold >= BEER_COST)
-    mover = mover_of(game, tables, me)
+    share, coins = min(_share(6 * held, inverse), int64(5)), int64(_COINS_BIN[uintp(min(gold, int64(512)))])
+    mover, row = mover_of(game, tables, me), features.moves
 
-    mines_here = _mines_from(game, tables, features, me, richest, pos)
-    around = _enemies_from(game, tables, me, pos, life)
-    _fill_state(game, tables, features, me, total, free, best, rounds, mines_here[1], mines_here[6])
-    add_state_objects(game, tables, features, me, total, rounds, _OBJECTS, _STATE_SLOTS)
+    mines_here, around = _mines_from(tables, features, me, richest, pos), _enemies_from(tables, mover, pos)
+    _fill_state(game, tables, features, me, total, inverse, free, best, rounds, mines_here[1], mines_here[6])
+    add_state_objects(game, tables, features, me, mover, richest, total, rounds, _OBJECTS, _STATE_SLOTS)
     for move in range(5):
-        basic = features_of_move(game, tables, me, mover, move)
         base = move * MOVE_SLOTS
-        for slot in range(SLOTS):
-            features.moves[uintp(base + slot)] = basic[slot]
-        if basic[0] < 0:
-            for slot in range(SLOTS, MOVE_SLOTS):
-                features.moves[uintp(base + slot)] = 0
+        kind, square, then = effect_of_move(game, me, mover, move)
+        if kind < 0:
+            for slot in range(MOVE_SLOTS):
+                row[uintp(base + slot)] = 0
+            row[uintp(base)] = -1
             continue
-        kind = kind_of(basic[0])
-        near_mines, enemies, square = mines_here, around, pos
-        if move != STAY and kind == 1:
-            square = pos + OFFSET[uintp(move)]
-            near_mines = _mines_from(game, tables, features, me, richest, square)
-            enemies = _enemies_from(game, tables, me, square, life)
+        near_mines = mines_here
+        if kind == STEPS:
+            near_mines = _mines_from(tables, features, me, richest, square)
         first, away, second, unowned, rich, near, pull, rich_pull = near_mines
-        close, fear, prey, spawn, rival = enemies
-        then = life
-        if kind == 2:
-            then = max(life - 20, int64(0))
-        elif kind == 3:
-            then = min(life + 50, int64(MAX_LIFE))
-        blows = _blows(then)
-        far = int64(_FAR_BIN[uintp(away)])
+        close, fear, prey = _enemies_from(tables, mover, square)
+        spawn = _spawn(mover.third, square, _spawn(mover.second, square, _spawn(mover.first, square, int64(0))))
+        spawn = int64(3) if int64(own.spawn) == square else spawn
+        tavern, bar = int64(tables.to_tavern[uintp(square)]), int64(tables.tavern[uintp(square)])
+        rival = min(
+            away_from(tables, mover.first, bar), away_from(tables, mover.second, bar), away_from(tables, mover.third, bar)
+        )
         race = int64(0)
         if first != NO_MINE:
-            for step in range(1, 4):
-                other = game.hero[uintp((me + step) & 3)]
-                its = int64(tables.to_mine[uintp(int64(other.pos) * MAX_MINES + first)])
-                race |= int64((its <= away) & (other.crashed == 0))
-        tavern = int64(tables.to_tavern[uintp(square)])
-        row = features.moves
+            race = int64(rival_away(tables, mover, first) <= away)
+        basic = features_of_move(game, tables, mover, move, kind, square, then, away)
+        for slot in range(SLOTS):
+            row[uintp(base + slot)] = basic[slot]
+        blows, far = _blows(then), int64(_FAR_BIN[uintp(away)])
         row[uintp(base + 15)] = _ROUNDS_KIND + rounds_bin * _KINDS + kind
         row[uintp(base + 16)] = _SHARE_KIND + share * _KINDS + kind
         row[uintp(base + 17)] = _NEAR_MINES + int64(_COUNT_BIN[uintp(near)]) * 5 + blows
@@ -381,10 +396,10 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundR
         row[uintp(base + 21)] = _FREE_MINE + int64(_FAR_BIN[uintp(unowned)]) * 6 + share
         row[uintp(base + 22)] = _RICH_MINE + int64(_FAR_BIN[uintp(rich)]) * 6 + share
         row[uintp(base + 23)] = _RACE + far * 2 + race
-        row[uintp(base + 24)] = _TAKEN + (blows * 2 + pays) * 2 + int64(rival < tavern)
+        row[uintp(base + 24)] = _TAKEN + (blows * 2 + mover.pays) * 2 + int64(rival < tavern)
         row[uintp(base + 25)] = _CROWD + close * 5 + blows
         row[uintp(base + 26)] = _PULL + _moved(_level(pull), pull - mines_here[6])
         row[uintp(base + 27)] = _RICH_PULL + _moved(_level(rich_pull), rich_pull - mines_here[7])
         row[uintp(base + 28)] = _FEAR + _moved(_level(fear), fear - around[1])
         row[uintp(base + 29)] = _PREY + _moved(_level(prey), prey - around[2])
-        add_move_objects(game, tables, features, me, richest, total, move, kind, square, then, _OBJECTS, base + _MOVE_SLOTS)
+        add_move_objects(game, tables, features, me, mover, total, move, kind, square, then, _OBJECTS, base + _MOVE_SLOTS)

@@ -27,10 +27,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE, MapRecord
+from behaviours.common.map_tables import AWAY, MAX_MINES, NO_MINE, MapRecord
 from behaviours.common.policy import nearest_foreign
 from sim.game import (
     AIR,
@@ -38,7 +37,6 @@ from sim.game import (
     BEER_HEALS,
     BLOW,
     CELLS,
-    GAMES,
     LAST_MINE,
     MAX_LIFE,
     MINE,
@@ -46,10 +44,9 @@ from sim.game import (
     OFFSET,
     STAY,
     TAVERN,
-    Games,
 )
 from sim.kernel_types import GameRecord, int64, uintp
-from sim.kernels import entry, inlined, kernel
+from sim.kernels import inlined, kernel
 
 #: Number of features of one move.
 SLOTS = 15
@@ -83,30 +80,43 @@ _DEAD_END = _DIRECTION + 4
 _STAY = _DEAD_END + 4 * 2
 #: Number of features, including feature 0.
 FEATURES = _STAY + 2 * 2
+#: Ranges of features, as (first feature, number of slots that have a feature of this range).
+RANGES = [
+    (first, 3 if first in {_ENEMY, _GUARD} else 1)
+    for first in (_KIND, _OWNER, _TO_MINE, _TO_TAVERN, _ENEMY, _GUARD, _KILL, _KILLED, _DIRECTION, _DEAD_END, _STAY)
+]
 
 # Tables are faster than comparisons: the bin of each distance (0..`AWAY`), and the number of blows that kill a hero with a life.
 _MINE_BIN, _TAVERN_BIN, _FIGHT_BIN = (
     np.searchsorted(ends, np.arange(AWAY + 1)).astype(np.uint8) for ends in (_MINE_ENDS, _TAVERN_ENDS, _ENEMY_ENDS)
 )
 _BLOWS_TO_KILL = np.maximum(-(-np.arange(MAX_LIFE + 1) // BLOW), 1).astype(np.uint8)
-#: The row of distances of a crashed enemy: that of square 0, which is a wall, so every square is `AWAY`.
-_NOWHERE = 0
+#: The square of a crashed enemy. It is a wall, so the distances to all squares are `AWAY`.
+NOWHERE = 0
+#: The kind of a move toward a cell, if the hero can pay for a beer and does not own the mine. -1: the move has no effect.
+_KIND_TOWARD = np.full(256, -1, np.int8)
+_KIND_TOWARD[AIR], _KIND_TOWARD[TAVERN], _KIND_TOWARD[MINE : LAST_MINE + 1] = STEPS, DRINKS, TAKES
 
 
 class Enemy(NamedTuple):
     """What the features of all moves of a hero need to know about one of its enemies.
 
-    - `row`: where its distances to all squares begin in the table `to_square`.
+    - `pos`: its square, or `NOWHERE` if it has crashed.
+    - `life`, `mines`, `spawn`: as in the game.
+    - `drinks`: 1 if it is beside a tavern and can pay for a beer.
     - `blows`: the number of blows that kill it.
     - `wealth`: the bin of its mines.
-    - `fight`, `guard`: its first feature in the slots 4 to 6, and in the slots 7 to 9.
+    - `fight`: its first feature in the slots 4 to 6.
     """
 
-    row: int
+    pos: int
+    life: int
+    mines: int
+    spawn: int
+    drinks: int
     blows: int
     wealth: int
     fight: int
-    guard: int
 
 
 class Mover(NamedTuple):
@@ -153,15 +163,11 @@ def _turn(last: int, move: int) -> int:
 def _enemy(game: GameRecord, tables: MapRecord, wealth: int, enemy: int) -> Enemy:
     """Return what the features need to know about the hero `enemy` (0..3). `wealth` is the bin of our mines."""
     other = game.hero[uintp(enemy)]
-    there, its = int64(other.pos), _wealth(int64(other.mines))
-    guarded = int64((other.gold >= BEER_COST) & (tables.to_tavern[uintp(there)] == 1))
-    return Enemy(
-        int64(_NOWHERE) if other.crashed else there * CELLS,
-        int64(_BLOWS_TO_KILL[uintp(int64(other.life))]),
-        its,
-        _ENEMY + its * _WEALTH + wealth,
-        _GUARD + guarded * 2,
-    )
+    there, life, mines = int64(other.pos), int64(other.life), int64(other.mines)
+    its, drinks = _wealth(mines), int64((other.gold >= BEER_COST) & (tables.to_tavern[uintp(there)] == 1))
+    pos = int64(NOWHERE) if other.crashed else there
+    fight = _ENEMY + its * _WEALTH + wealth
+    return Enemy(pos, life, mines, int64(other.spawn), drinks, int64(_BLOWS_TO_KILL[uintp(life)]), its, fight)
 
 
 @inlined
@@ -182,6 +188,20 @@ def mover_of(game: GameRecord, tables: MapRecord, hero: int) -> Mover:
 
 
 @inlined
+def away_from(tables: MapRecord, enemy: Enemy, square: int) -> int:
+    """Return the number of moves from an enemy to a square."""
+    return int64(tables.to_square[uintp(enemy.pos * CELLS + square)])
+
+
+@inlined
+def rival_away(tables: MapRecord, mover: Mover, mine: int) -> int:
+    """Return the number of moves from the nearest enemy to the mine with this number."""
+    first = int64(tables.to_mine[uintp(mover.first.pos * MAX_MINES + mine)])
+    second = int64(tables.to_mine[uintp(mover.second.pos * MAX_MINES + mine)])
+    return min(first, second, int64(tables.to_mine[uintp(mover.third.pos * MAX_MINES + mine)]))
+
+
+@inlined
 def _enemy_features(tables: MapRecord, enemy: Enemy, square: int, life: int, beside: int) -> tuple[int, int, int, int, int]:
     """Return facts about an enemy after a move to `square` with `life`: features of the slots 4 and 7, then dies, kills, close.
 
@@ -191,8 +211,7 @@ def _enemy_features(tables: MapRecord, enemy: Enemy, square: int, life: int, bes
 
     `beside` is 1 if we are beside a tavern and can pay for a beer.
     """
-    zero = int64(0)
-    distance = int64(tables.to_square[uintp(enemy.row + square)])
+    zero, distance = int64(0), away_from(tables, enemy, square)
     near = (distance <= NEAR) & (distance > 0)
     dies = (distance == 1) & (enemy.blows == 1)
     kills = near & (distance <= 2) & (life <= BLOW) & (not dies)
@@ -200,7 +219,7 @@ def _enemy_features(tables: MapRecord, enemy: Enemy, square: int, life: int, bes
     fight = int64(_FIGHT_BIN[uintp(distance)]) * _BLOWS + min(max(more, int64(-2)), int64(2)) + 2
     return (
         enemy.fight + fight * (_WEALTH * _WEALTH) if near else zero,
-        enemy.guard + fight * 4 + beside if near else zero,
+        _GUARD + enemy.drinks * 2 + fight * 4 + beside if near else zero,
         enemy.wealth if dies else int64(-1),
         3 - distance if kills else zero,
         int64(near & (distance <= CLOSE)),
@@ -208,31 +227,42 @@ def _enemy_features(tables: MapRecord, enemy: Enemy, square: int, life: int, bes
 
 
 @inlined
-def features_of_move(game: GameRecord, tables: MapRecord, hero: int, mover: Mover, move: int) -> MoveFeatures:
-    """Return the features of a move (0..4) of `hero` (0..3): a tuple of `SLOTS` numbers. `mover` is ``mover_of(.., hero)``.
+def effect_of_move(game: GameRecord, hero: int, mover: Mover, move: int) -> tuple[int, int, int]:
+    """Return the kind of a move (0..4), or -1 if it has no effect; the square where the hero is then, and its life then.
 
-    The first number is -1 if the move has no effect and is not a stay.
+    `mover` is ``mover_of(.., hero)``.
     """
-    zero = int64(0)
-    square, life, pays = mover.pos, mover.life, mover.pays
-    kind, then, away, taken = int64(STAYS), life, int64(AWAY), zero
-    if move != STAY:
-        target = square + OFFSET[uintp(move)]
-        there = int64(game.cell[uintp(target)])
-        if there == AIR:
-            kind, square = int64(STEPS), target
-        elif there == TAVERN and pays:
-            kind, then = int64(DRINKS), min(life + BEER_HEALS, int64(MAX_LIFE))
-        elif MINE <= there <= LAST_MINE and there != MINE + 1 + hero:
-            kind, then, away, owner = int64(TAKES), max(life - MINE_COST, zero), zero, there - MINE - 1
-            richer = 0 <= owner < 4 and int64(game.hero[uintp(owner & 3)].mines) > mover.mines
-            taken = _OWNER + (zero if owner < 0 else (int64(2) if richer else int64(1)))
-        else:
-            return (int64(-1), zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    if kind != TAKES:
-        mine = int64(nearest_foreign(game, tables, hero, square))
-        if mine != NO_MINE:
-            away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
+    target = mover.pos + OFFSET[uintp(move)]
+    there = int64(game.cell[uintp(target)])
+    kind = int64(_KIND_TOWARD[uintp(there)])
+    if move == STAY:
+        kind = int64(STAYS)
+    elif (there == MINE + 1 + hero) | ((kind == DRINKS) & (mover.pays == 0)):
+        kind = int64(-1)
+    life = mover.life
+    if kind == DRINKS:
+        life = min(life + BEER_HEALS, int64(MAX_LIFE))
+    elif kind == TAKES:
+        life = max(life - MINE_COST, int64(0))
+    return kind, target if kind == STEPS else mover.pos, life
+
+
+@inlined
+def features_of_move(
+    game: GameRecord, tables: MapRecord, mover: Mover, move: int, kind: int, square: int, then: int, away: int
+) -> MoveFeatures:
+    """Return the features of a move with an effect: a tuple of `SLOTS` numbers.
+
+    `kind`, `square` and `then` are the results of `effect_of_move`. `away` is the distance of the nearest mine of others from
+    `square`.
+    """
+    zero, life, pays = int64(0), mover.life, mover.pays
+    taken = zero
+    if kind == TAKES:
+        owner = int64(game.cell[uintp(mover.pos + OFFSET[uintp(move)])]) - MINE - 1
+        richer = 0 <= owner < 4 and int64(game.hero[uintp(owner & 3)].mines) > mover.mines
+        taken = _OWNER + (zero if owner < 0 else (int64(2) if richer else int64(1)))
+        away = zero
     to_tavern = int64(tables.to_tavern[uintp(square)])
     beside = int64((pays == 1) & (to_tavern == 1))
     first, first_guard, dies_1, kills_1, close_1 = _enemy_features(tables, mover.first, square, then, beside)
@@ -259,6 +289,13 @@ def features_of_move(game: GameRecord, tables: MapRecord, hero: int, mover: Move
     )
 
 
+@inlined
+def _mine_away(game: GameRecord, tables: MapRecord, hero: int, square: int) -> int:
+    """Return the distance of the nearest mine that `hero` does not own."""
+    mine = int64(nearest_foreign(game, tables, hero, square))
+    return int64(AWAY) if mine == NO_MINE else int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
+
+
 @kernel
 def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
     """Return the move (0..4) of `hero` (0..3) with the largest score by a network without hidden units.
@@ -269,25 +306,13 @@ def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int1
     best, choice = int64(-(1 << 40)), int64(STAY)
     mover = mover_of(game, tables, hero)
     for move in range(5):
-        features = features_of_move(game, tables, hero, mover, move)
-        if features[0] < 0:
+        kind, square, then = effect_of_move(game, hero, mover, move)
+        if kind < 0:
             continue
+        features = features_of_move(game, tables, mover, move, kind, square, then, _mine_away(game, tables, hero, square))
         score = int64(0)
         for slot in range(SLOTS):
             score += int64(linear[uintp(features[slot])])
         if score > best:
             best, choice = score, int64(move)
     return choice
-
-
-@entry(types.void(GAMES, MAP_TABLES_ARRAY, types.int64, types.Array(types.int16, 2, "C")))
-def features_of_moves(games: Games, tables_array: NDArray[np.void], hero: int, table: NDArray[np.int16]) -> None:
-    """Write the features of all five moves of `hero` (0..3) in ``games[0]`` into `table` (int16[5, `SLOTS`]).
-
-    A move without an effect gets -1 in slot 0 and 0 in the others, except a stay. It must be the turn of `hero`.
-    """
-    mover = mover_of(games[0], tables_array[0], hero)
-    for move in range(5):
-        features = features_of_move(games[0], tables_array[0], hero, mover, move)
-        for slot in range(SLOTS):
-            table[move, slot] = features[slot]

@@ -9,6 +9,8 @@ training. The score of a move counts the features of the position and of the mov
 and of Stay.
 
 All weights are whole numbers of 1 / `UNIT` in 16 bits, and all sums are exact. So a net makes the same moves on every machine.
+Kernels add the inputs of a hidden unit in 16 bits, and the outputs of all units in 32 bits, because half the width takes half the
+time. A net whose sums could be larger is refused (`Network.fits`).
 
 A **file of nets** (.npz) has one or more nets. It names the groups of features, their sizes and the version of the features. A
 file may lack some of today's groups: their weights are 0. A file with other groups is refused. Facts about each net (`Net.about`)
@@ -28,12 +30,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.net.features import FEATURES, GROUPS
+from behaviours.net.features import FEATURES, GROUPS, MOVE_SLOTS, RANGES, STATE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
 from sim.kernel_types import array_of, record
 
 #: Number of units in a weight of 1. A weight is a whole number of units, -`MOST` to `MOST`.
 UNIT, MOST = 1024, 32767
+#: Largest input of a hidden unit, and largest sum of the weighted outputs of all hidden units, in kernels.
+MOST_INPUT, MOST_OUTPUT = 2**15 - 1, 2**31 - 1
+#: The first feature of each range of features, and the number of slots of a decision that have a feature of this range.
+_FIRST, _SLOTS = np.array(RANGES).T
 #: Largest number of hidden units. It is a multiple of `LANES`.
 MAX_HIDDEN, LANES = 128, 16
 #: The version of the features. It is raised when the same numbers mean other features.
@@ -81,12 +87,27 @@ class Network:
         """The number of hidden units."""
         return len(self.out)
 
+    @property
+    def fits(self) -> bool:
+        """Whether no sum can be too large for a kernel, whatever the features are."""
+        inputs, output = _largest_sums(self.rows.astype(np.int64), self.out.astype(np.int64))
+        return bool(inputs.max(initial=0) <= MOST_INPUT and output <= MOST_OUTPUT)
+
     @classmethod
     def rounded(
         cls, rows: NDArray[np.floating[Any]], linear: NDArray[np.floating[Any]], out: NDArray[np.floating[Any]]
     ) -> Network:
-        """Return the network with these weights (floats), rounded to units. Weights beyond `MOST` units are cut off."""
-        return cls(*(np.clip(np.rint(weights * UNIT), -MOST, MOST).astype(np.int16) for weights in (rows, linear, out)))
+        """Return the network with these weights (floats), rounded to units, that `fits`.
+
+        A hidden unit whose input could be too large gets smaller rows and a larger output weight. Weights beyond `MOST` units are
+        cut off, and so are output weights whose sum could be too large.
+        """
+        inputs, _ = _largest_sums(rows * UNIT, out)
+        scale = np.minimum(1.0, (MOST_INPUT - MOVE_SLOTS - STATE_SLOTS) / np.maximum(inputs, 1))  # rounding adds at most 1/2
+        rows, linear, out = (np.clip(np.rint(weights * UNIT), -MOST, MOST) for weights in (rows * scale, linear, out / scale))
+        _, output = _largest_sums(rows, out)
+        out = np.trunc(out * min(1.0, MOST_OUTPUT / max(output, 1.0)))
+        return cls(rows.astype(np.int16), linear.astype(np.int16), out.astype(np.int16))
 
     @classmethod
     def linear_only(cls, linear: NDArray[np.int16]) -> Network:
@@ -101,6 +122,13 @@ class Network:
         return not self.hidden and not self.linear[0] and not self.linear[BASIC_FEATURES:].any()
 
 
+def _largest_sums(rows: NDArray[Any], out: NDArray[Any]) -> tuple[NDArray[Any], float]:
+    """Return the largest sizes that the input of each hidden unit, and the sum of all weighted outputs, can have."""
+    most = _SLOTS @ np.maximum(np.maximum.reduceat(rows, _FIRST), 0)
+    least = _SLOTS @ np.minimum(np.minimum.reduceat(rows, _FIRST), 0)
+    return np.maximum(most, -least), max(most @ np.maximum(out, 0), most @ np.maximum(-out, 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Net:
     """A net: the network for the scores of moves (`policy`), perhaps one for the `value` of a position, and what is known of it.
@@ -113,6 +141,10 @@ class Net:
     value: Network | None = None
     name: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.policy.fits:
+            raise NetError(f"the net {self.name!r} has weights that are too large: train it again")
 
     @property
     def networks(self) -> dict[str, Network]:

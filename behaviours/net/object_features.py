@@ -39,8 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, MapRecord
-from behaviours.net.move_features import DRINKS, TAKES
-from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, HERO_SHIFT, MAX_LIFE, MINE_COST, OFFSET
+from behaviours.net.move_features import DRINKS, TAKES, Enemy, Mover, away_from, rival_away
+from sim.game import BEER_HEALS, BLOW, CELLS, HERO_SHIFT, MAX_LIFE, MINE_COST, OFFSET
 from sim.kernel_types import GameRecord, int64, uintp
 from sim.kernels import inlined, kernel
 
@@ -58,9 +58,15 @@ RESULTS, DRAW, KILLS = 10, 4, 9
 #: Number of bins of the share of the mines that a hero has.
 _SHARES = 4
 
-#: Memory for the near mines of a position: their numbers (`NO_MINE` after the last), and their distances from us and from the
-#: nearest enemy.
-NEAR = {"near": ("u1", NEAR_MINES), "near_away": ("u1", NEAR_MINES), "near_rival": ("u1", NEAR_MINES)}
+#: Memory for the near mines of a position: their numbers, squares, distances from us and from the nearest enemy, and their first
+#: features (0 after the last mine).
+NEAR = {
+    "near": ("u1", NEAR_MINES),
+    "near_square": ("i2", NEAR_MINES),
+    "near_away": ("u1", NEAR_MINES),
+    "near_rival": ("u1", NEAR_MINES),
+    "near_first": ("i2", NEAR_MINES),
+}
 #: One record of `behaviours.net.features.FOUND`.
 FoundRecord = Any
 
@@ -140,26 +146,26 @@ def _duel(life: int, drinks: int, its_life: int, its_drinks: int, distance: int)
 
 
 @kernel
-def _list_mines(game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, pos: int) -> None:
-    """Write the nearest foreign mines into ``features.near``, with their distances from us and from the nearest enemy."""
+def _list_mines(tables: MapRecord, features: FoundRecord, me: int, mover: Mover, richest: int, first: int) -> None:
+    """Write the nearest foreign mines into ``features.near``, with what the features of all moves need to know about them.
+
+    `first` is the first feature of a mine.
+    """
     count = int64(0)
     for slot in range(LISTED):
-        mine = int64(tables.nearest[uintp(pos * LISTED + slot)])
+        mine = int64(tables.nearest[uintp(mover.pos * LISTED + slot)])
         if mine == NO_MINE or count == NEAR_MINES:
             break
-        if int64(features.owner[uintp(mine)]) == me:
+        owner = int64(features.owner[uintp(mine)])
+        if owner == me:
             continue
-        rival = int64(AWAY)
-        for step in range(1, 4):
-            enemy = game.hero[uintp((me + step) & 3)]
-            if not enemy.crashed:
-                rival = min(rival, int64(tables.to_mine[uintp(int64(enemy.pos) * MAX_MINES + mine)]))
-        features.near[uintp(count)] = mine
-        features.near_away[uintp(count)] = tables.to_mine[uintp(pos * MAX_MINES + mine)]
-        features.near_rival[uintp(count)] = rival
+        whose = int64(0) if owner > 3 else (int64(2) if owner == richest else int64(1))
+        features.near[uintp(count)], features.near_square[uintp(count)] = mine, tables.mine[uintp(mine)]
+        features.near_away[uintp(count)] = tables.to_mine[uintp(mover.pos * MAX_MINES + mine)]
+        features.near_rival[uintp(count)], features.near_first[uintp(count)] = rival_away(tables, mover, mine), first + 4 * whose
         count += 1
     for slot in range(count, NEAR_MINES):
-        features.near[uintp(slot)] = NO_MINE
+        features.near[uintp(slot)], features.near_first[uintp(slot)] = 0, 0
 
 
 @kernel
@@ -171,7 +177,16 @@ def _blocked(game: GameRecord, me: int, square: int, step: int) -> int:
 
 @kernel
 def add_state_objects(
-    game: GameRecord, tables: MapRecord, features: FoundRecord, me: int, total: int, rounds: int, first: int, slot: int
+    game: GameRecord,
+    tables: MapRecord,
+    features: FoundRecord,
+    me: int,
+    mover: Mover,
+    richest: int,
+    total: int,
+    rounds: int,
+    first: int,
+    slot: int,
 ) -> None:
     """Write the features of the position from ``features.state[slot]`` on. The number of the first feature is `first`.
 
@@ -198,16 +213,26 @@ def add_state_objects(
     state[uintp(slot + 4)] = first + _MAP + int64(_MINE_COUNT_BIN[uintp(tables.mines)]) * 4 + size
     time = int64(_TIME_BIN[uintp(min(rounds, int64(512)))])
     state[uintp(slot + 5)] = first + _RANKS + (richer * 4 + leading) * (len(_TIMES) + 1) + time
-    _list_mines(game, tables, features, me, pos)
+    _list_mines(tables, features, me, mover, richest, first + _MINES)
 
 
-@kernel
+@inlined
+def _fight(enemy: Enemy, distance: int, left: int, drinks: int, total: int, first: int) -> tuple[int, int]:
+    """Return the feature of the duel with an enemy, or 0 if it is far away, and 1 if the enemy can strike us in its next move."""
+    if (distance < 1) | (distance > _FIGHTS[-1]):
+        return int64(0), int64(0)
+    result = _duel(left, drinks, enemy.life, enemy.drinks, distance)
+    place = (int64(_FIGHT_BIN[uintp(distance)]) * RESULTS + result) * _SHARES + _share(enemy.mines, total)
+    return first + place * _SHARES, int64((distance <= 2) & (result != KILLS))
+
+
+@inlined
 def add_move_objects(
     game: GameRecord,
     tables: MapRecord,
     features: FoundRecord,
     me: int,
-    richest: int,
+    mover: Mover,
     total: int,
     move: int,
     kind: int,
@@ -220,50 +245,32 @@ def add_move_objects(
 
     `kind` is the kind of the move, `square` is where we are after it, and `then` is our life after it, without thirst.
     """
-    own, moves = game.hero[uintp(me)], features.moves
-    pos, life, pays, held = int64(own.pos), int64(own.life), int64(own.gold >= BEER_COST), int64(own.mines)
-    target = pos + OFFSET[uintp(move)]
-    before, tavern = int64(tables.to_tavern[uintp(pos)]), int64(tables.to_tavern[uintp(square)])
+    moves, life = features.moves, mover.life
+    before, tavern = int64(tables.to_tavern[uintp(mover.pos)]), int64(tables.to_tavern[uintp(square)])
+    drinks, left = mover.pays & int64(tavern == 1), max(then - 1, int64(1))
+    duels = first + _DUEL + _share(mover.mines, total)
+    first_duel, first_strikes = _fight(mover.first, away_from(tables, mover.first, square), left, drinks, total, duels)
+    second_duel, second_strikes = _fight(mover.second, away_from(tables, mover.second, square), left, drinks, total, duels)
+    third_duel, third_strikes = _fight(mover.third, away_from(tables, mover.third, square), left, drinks, total, duels)
+    strikes = first_strikes + second_strikes + third_strikes
     way = int64(_WAY_BIN[uintp(int64(0) if kind == DRINKS else tavern)])
     tenth = min(life // 10, int64(9))
-    moves[uintp(slot)] = first + _TAVERN + ((way * 3 + _nearer(before, tavern)) * 10 + tenth) * 2 + pays
-    nearest = int64(NO_MINE)
+    moves[uintp(slot)] = first + _TAVERN + ((way * 3 + _nearer(before, tavern)) * 10 + tenth) * 2 + mover.pays
+    target = mover.pos + OFFSET[uintp(move)]
     for number in range(NEAR_MINES):
-        mine = int64(features.near[uintp(number)])
-        moves[uintp(slot + 1 + number)] = 0
-        if mine == NO_MINE:
-            continue
-        away = int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
-        if kind == TAKES and int64(tables.mine[uintp(mine)]) == target:
-            away = int64(0)
-        elif nearest == NO_MINE:
-            nearest = mine
-        owner = int64(features.owner[uintp(mine)])
-        whose = int64(0) if owner > 3 else (int64(2) if owner == richest else int64(1))
-        place = (int64(_WAY_BIN[uintp(away)]) * 3 + _nearer(int64(features.near_away[uintp(number)]), away)) * 3 + whose
-        place = (place * 2 + int64(int64(features.near_rival[uintp(number)]) <= away)) * 2 + int64(life - away > MINE_COST)
-        moves[uintp(slot + 1 + number)] = first + _MINES + place
-    drinks = pays & int64(tavern == 1)
-    strikes = int64(0)
-    left = max(then - 1, int64(1))
-    for step in range(1, 4):
-        enemy = game.hero[uintp((me + step) & 3)]
-        place = int64(0)
-        if not enemy.crashed:
-            there = int64(enemy.pos)
-            distance = int64(tables.to_square[uintp(there * CELLS + square)])
-            if 1 <= distance <= _FIGHTS[-1]:
-                its_drinks = int64(enemy.gold >= BEER_COST) & int64(tables.to_tavern[uintp(there)] == 1)
-                result = _duel(left, drinks, int64(enemy.life), its_drinks, distance)
-                strikes += int64((distance <= 2) & (result != KILLS))
-                place = (int64(_FIGHT_BIN[uintp(distance)]) * RESULTS + result) * _SHARES + _share(int64(enemy.mines), total)
-                place = first + _DUEL + place * _SHARES + _share(held, total)
-        moves[uintp(slot + 6 + step)] = place
-    blows = min((left - 1) // BLOW, int64(4))
-    moves[uintp(slot + 10)] = first + _STRIKES + (strikes * 5 + blows) * 2 + drinks
+        away = int64(tables.to_mine[uintp(square * MAX_MINES + int64(features.near[uintp(number)]))])
+        away = int64(0) if int64(features.near_square[uintp(number)]) == target else away
+        nearer = _nearer(int64(features.near_away[uintp(number)]), away)
+        place = (int64(_WAY_BIN[uintp(away)]) * 3 + nearer) * 12 + int64(int64(features.near_rival[uintp(number)]) <= away) * 2
+        mine = int64(features.near_first[uintp(number)])
+        moves[uintp(slot + 1 + number)] = mine + place + int64(life - away > MINE_COST) if mine else int64(0)
+    moves[uintp(slot + 7)], moves[uintp(slot + 8)], moves[uintp(slot + 9)] = first_duel, second_duel, third_duel
+    moves[uintp(slot + 10)] = first + _STRIKES + (strikes * 5 + min((left - 1) // BLOW, int64(4))) * 2 + drinks
     blocked = int64(0)
     if tables.taverns:
         blocked = _blocked(game, me, square, int64(tables.tavern_step[uintp(square)])) * 2
-    if nearest != NO_MINE:
-        blocked += _blocked(game, me, square, int64(tables.mine_step[uintp(nearest * CELLS + square)]))
+    nearest = int64((kind == TAKES) & (int64(features.near_square[0]) == target))
+    if features.near_first[uintp(nearest)]:
+        step = int64(tables.mine_step[uintp(int64(features.near[uintp(nearest)]) * CELLS + square)])
+        blocked += _blocked(game, me, square, step)
     moves[uintp(slot + 11)] = first + _BLOCKED + blocked

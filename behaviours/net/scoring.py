@@ -15,59 +15,44 @@ from sim.game import GAMES, STAY, Games
 from sim.kernel_types import INT64S, array_of, int64, record, uintp
 from sim.kernels import entry, inlined, kernel
 
-#: Memory of the kernels: the inputs of the hidden units from the position alone, and from the position and a move.
-UNITS = record(state=("i4", MAX_HIDDEN), move=("i4", MAX_HIDDEN))
+#: Memory of the kernels: the inputs of the hidden units from the position alone.
+UNITS = record(state=("i2", MAX_HIDDEN))
 UNITS_ARRAY = array_of(UNITS)
-#: Number of rows that are added in one loop. It divides `MOVE_SLOTS` and `STATE_SLOTS`.
-TOGETHER = 6
 #: One record of `NETWORK` and of `UNITS`.
 NetworkRecord = Any
 UnitsRecord = Any
 
 
 @inlined
-def _add_rows(network: NetworkRecord, features: NDArray[np.int16], first: int, units: NDArray[np.int32], hidden: int) -> None:
-    """Add the rows of the `TOGETHER` features from ``features[first]`` on. One loop for all is faster than one for each."""
-    a, b = int64(features[uintp(first)]) * hidden, int64(features[uintp(first + 1)]) * hidden
-    c, d = int64(features[uintp(first + 2)]) * hidden, int64(features[uintp(first + 3)]) * hidden
-    e, f = int64(features[uintp(first + 4)]) * hidden, int64(features[uintp(first + 5)]) * hidden
-    for unit in range(hidden):
-        total = np.int32(network.rows[uintp(a + unit)]) + np.int32(network.rows[uintp(b + unit)])
-        total += np.int32(network.rows[uintp(c + unit)]) + np.int32(network.rows[uintp(d + unit)])
-        total += np.int32(network.rows[uintp(e + unit)]) + np.int32(network.rows[uintp(f + unit)])
-        units[uintp(unit)] += total
+def _input(network: NetworkRecord, features: NDArray[np.int16], first: int, slots: int, hidden: int, unit: int) -> np.int16:
+    """Return the sum of the weights of a hidden unit over the features of `slots` slots from ``features[first]`` on.
+
+    A loop over all units compiles to vector instructions that add the rows of all slots without storing sums between them. They
+    add words of 16 bits: the limit of `behaviours.net.network.Network` lets no sum overflow.
+    """
+    total = np.int16(0)
+    for slot in range(slots):
+        total = np.int16(total + network.rows[uintp(int64(features[uintp(first + slot)]) * hidden + unit)])
+    return total
 
 
 @kernel
-def _output(network: NetworkRecord, linear: int, units: NDArray[np.int32], hidden: int) -> int:
-    """Return the result of a network, in units of 1 / `UNIT` squared, from the sum of the linear part and the hidden inputs."""
-    total = int64(0)
+def _set_state(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int) -> None:
+    """Set ``units.state`` to the inputs of the hidden units from the position."""
     for unit in range(hidden):
-        total += int64(max(units[uintp(unit)], np.int32(0))) * int64(network.out[uintp(unit)])
-    return total + linear * UNIT
+        units.state[uintp(unit)] = _input(network, features.state, 0, STATE_SLOTS, hidden, unit)
 
 
 @kernel
-def _set_state(network: NetworkRecord, found: FoundRecord, units: UnitsRecord, hidden: int) -> None:
-    """Set ``units.state`` to the hidden inputs of the position."""
-    for unit in range(hidden):
-        units.state[uintp(unit)] = 0
-    for slot in range(0, STATE_SLOTS, TOGETHER):
-        _add_rows(network, found.state, slot, units.state, hidden)
-
-
-@kernel
-def _add_move(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
-    """Set ``units.move`` to the hidden inputs of the position and a move, and return the linear part of the move."""
-    linear = int64(0)
-    for unit in range(hidden):
-        units.move[uintp(unit)] = units.state[uintp(unit)]
-    begin = move * MOVE_SLOTS
+def _score(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
+    """Return the score of a move, in units of 1 / `UNIT` squared."""
+    linear, total, begin = int64(0), np.int32(0), move * MOVE_SLOTS
     for slot in range(begin, begin + MOVE_SLOTS):
         linear += int64(network.linear[uintp(int64(features.moves[uintp(slot)]))])
-    for slot in range(begin, begin + MOVE_SLOTS, TOGETHER):
-        _add_rows(network, features.moves, slot, units.move, hidden)
-    return linear
+    for unit in range(hidden):
+        given = np.int16(units.state[uintp(unit)] + _input(network, features.moves, begin, MOVE_SLOTS, hidden, unit))
+        total += np.int32(max(given, np.int16(0))) * np.int32(network.out[uintp(unit)])
+    return int64(total) + linear * UNIT
 
 
 @kernel
@@ -83,11 +68,9 @@ def best_move(network: NetworkRecord, features: FoundRecord, units: UnitsRecord,
     for move in range(5):
         scores[move] = -(1 << 63)
         if features.moves[uintp(move * MOVE_SLOTS)] >= 0:
-            linear = _add_move(network, features, units, hidden, move)
-            score = _output(network, linear, units.move, hidden)
-            scores[move] = score
-            if score > best:
-                best, choice = score, int64(move)
+            scores[move] = _score(network, features, units, hidden, move)
+            if scores[move] > best:
+                best, choice = scores[move], int64(move)
     return choice
 
 

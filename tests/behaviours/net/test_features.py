@@ -17,7 +17,6 @@ from behaviours.net.move_features import (
     STAYS,
     STEPS,
     TAKES,
-    features_of_moves,
     kind_of,
 )
 from behaviours.net.object_features import NEAR_MINES, duel_results
@@ -30,9 +29,7 @@ from tests.support.positions import played_positions, small_positions
 
 
 def basic_features(games: Games) -> np.ndarray:
-    found = np.zeros((5, SLOTS), np.int16)
-    features_of_moves(games, map_tables_of(map_of(games)), mover(games), found)
-    return found
+    return all_features(games)[1][:, :SLOTS]
 
 
 def basic_facts(games: Games, move: int) -> tuple[object, ...]:

@@ -11,8 +11,10 @@ from pydantic import ValidationError
 from behaviours import Budget, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.net.move_features import FEATURES, SLOTS, features_of_moves
+from behaviours.net.features import FOUND, MOVE_SLOTS
+from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import UNIT, Net, NetError, Network, save_nets
+from behaviours.net.scoring import features_in
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.policy import LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
 from behaviours.rollout.trait import Rollout
@@ -36,9 +38,10 @@ def basic_net(weights: np.ndarray) -> Net:
 def test_the_policy_makes_the_move_with_the_largest_score() -> None:
     rng, moves = np.random.default_rng(3), set()
     for games in small_positions(8, 200):
-        scores, found = rng.normal(0, 2, FEATURES), np.zeros((5, SLOTS), np.int16)
+        scores, memory = rng.normal(0, 2, FEATURES), np.zeros(1, FOUND)
         scores[0] = 0
-        features_of_moves(games, map_tables_of(map_of(games)), mover(games), found)
+        features_in(games, 0, mover(games), map_tables_of(map_of(games)), memory)
+        found = memory["moves"].reshape(5, MOVE_SLOTS)[:, :SLOTS]
         net = basic_net(scores)
         policies = compiled_policies((PolicyParams(),), (net,))
         sums = np.where(found[:, 0] >= 0, net.policy.linear.astype(int)[np.maximum(found, 0)].sum(axis=1), -(10**6))

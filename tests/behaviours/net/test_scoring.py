@@ -10,14 +10,14 @@ import pytest
 
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.net.features import FOUND, MOVE_SLOTS
+from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
-from behaviours.net.network import MOST, UNIT, Net, Network, compiled_networks, load_nets, save_nets
+from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import UNITS, features_in, net_move
 from behaviours.rollout.policy import NO_GOAL, compiled_policies, follow
 from sim.game import Games, mover
 from sim.maps import Map, map_of
-from tests.support.nets import random_network
+from tests.support.nets import LARGEST, random_network
 from tests.support.paths import TOP
 from tests.support.positions import small_positions
 from vindibot.games.files.game_files import read_records
@@ -75,12 +75,37 @@ def expected(network: Network, states: np.ndarray, moves: np.ndarray) -> np.ndar
     return scores
 
 
+def even_network(weight: int) -> Network:
+    """Return a network of which all rows have the same weight, and all output weights have its size."""
+    rows, out = np.full((FEATURES, 128), weight, np.int16), np.full(128, abs(weight), np.int16)
+    rows[0] = 0
+    return Network(rows, np.zeros(FEATURES, np.int16), out)
+
+
+def test_a_net_whose_sums_could_be_too_large_is_refused() -> None:
+    assert Net(even_network(LARGEST))
+    with pytest.raises(NetError, match="weights that are too large"):
+        Net(even_network(LARGEST + 1), name="mine")
+
+
+def test_rounded_weights_fit_and_change_the_scores_little(decisions: list[Decision]) -> None:
+    rng = np.random.default_rng(1)
+    rows, linear, out = rng.normal(0, 2, (FEATURES, 32)), rng.normal(0, 1, FEATURES), rng.normal(0, 1, 32)
+    rows[0] = linear[0] = 0
+    network = Network.rounded(rows, linear, out)
+    assert network.fits
+    plain = Network(*(np.rint(weights * UNIT).astype(np.int16) for weights in (rows, linear, out)))
+    assert not plain.fits
+    features = features_of(decisions[:200])
+    scores, wanted = expected(network, *features), expected(plain, *features)
+    assert (scores[wanted != NO_SCORE] - wanted[wanted != NO_SCORE]).std() < 0.01 * wanted[wanted != NO_SCORE].std()
+
+
 @pytest.mark.slow
 def test_scores_equal_those_of_numpy(decisions: list[Decision]) -> None:
     """All numbers are equal, with weights of any size; also with the largest weights, which make the largest sums."""
-    networks = [
-        random_network(np.random.default_rng(hidden), hidden, most) for hidden in (0, 16, 64, 128) for most in (300, MOST)
-    ]
+    networks = [random_network(np.random.default_rng(hidden), hidden) for hidden in (0, 16, 64, 128)]
+    networks += [even_network(LARGEST), even_network(-LARGEST)]
     compiled, found, units = compiled_networks(networks), np.zeros(1, FOUND), np.zeros(1, UNITS)
     for begin in range(0, len(decisions), 2000):
         part = decisions[begin : begin + 2000]
