@@ -79,7 +79,7 @@ from behaviours.net.object_features import (
     add_move_objects,
     add_state_objects,
 )
-from sim.game import BEER_COST, CELLS, MINE, PLIES_PER_ROUND
+from sim.game import BEER_COST, CELLS, MINE, PLIES_PER_ROUND, TILE_BITS
 from sim.kernel_types import GameRecord, array_of, int64, record, uintp
 from sim.kernels import inlined, kernel
 from sim.rules import tile_at
@@ -189,13 +189,21 @@ _FAR_BIN, _ENEMY_BIN, _GOLD_BIN, _COINS_BIN, _ROUNDS_BIN, _COUNT_BIN, _MINES_BIN
 _MINE_PULL = np.rint(256 * 0.8 ** np.arange(AWAY + 1)).astype(np.int64)
 _ENEMY_PULL = np.rint(256 * 0.6 ** np.arange(AWAY + 1)).astype(np.int64)
 _MINE_PULL[AWAY] = _ENEMY_PULL[AWAY] = 0
+#: The discounts of mines, and above these bits 1 for a near mine. A sum of them counts the near mines, too.
+_PULL_BITS = 32
+_PULL_MASK = (1 << _PULL_BITS) - 1
+_MINE_WORTH = _MINE_PULL + (np.arange(AWAY + 1) <= WITHIN) * (1 << _PULL_BITS)
+#: The owner of a mine by its tile: 0..3, or 4 for none. The distance and the number of no mine.
+_OWNER = np.full(TILE_BITS + 1, 4, np.uint8)
+_OWNER[MINE + 1 : MINE + 5] = range(4)
+_NOTHING = AWAY * 256 + NO_MINE
 #: The smallest value of each bin but the first: of a potential, and of the size of its change.
 _LEVELS, _CHANGES = (32, 128, 256, 512, 1024), (4, 32, 96)
 
 #: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other
-#: (`moves`), and the owner (0..3: hero, 4 or more: none) of each mine. The first feature of a move is -1 if the move has no
-#: effect and is not a stay.
-FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", MAX_MINES), **NEAR)
+#: (`moves`), and the owner (0..3: hero, 4: none) of each mine and of `NO_MINE`. The first feature of a move is -1 if the move has
+#: no effect and is not a stay.
+FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", NO_MINE + 1), **NEAR)
 #: numba's type of an array of these records.
 FOUND_ARRAY = array_of(FOUND)
 
@@ -237,23 +245,21 @@ def _mines_from(
     foreign mine, of the nearest mine without an owner and of the nearest mine of `richest`, the number of foreign mines within
     `WITHIN` moves, the potential of foreign mines, and the potential of the mines of `richest`.
     """
-    none = int64(AWAY * 256 + NO_MINE)
-    first, second, free, rich = none, none, int64(AWAY), int64(AWAY)
-    near, pull, rich_pull = int64(0), int64(0), int64(0)
-    for slot in range(LISTED):  # there are no branches on owners and distances, which a processor cannot predict
+    first, second, free, rich = int64(_NOTHING), int64(_NOTHING), int64(AWAY), int64(AWAY)
+    worths, rich_worths = int64(0), int64(0)
+    # From the farthest mine to the nearest, which is stored last. There is no branch: a processor cannot predict owners.
+    for slot in range(min(int64(tables.mines), int64(LISTED)) - 1, -1, -1):
         mine = int64(tables.nearest[uintp(square * LISTED + slot)])
-        if mine == NO_MINE:
-            break
         owner, away = int64(features.owner[uintp(mine)]), int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
-        worth, place = _MINE_PULL[uintp(away)], away * 256 + mine if owner != me else none
-        second = min(second, max(first, place))
-        first = min(first, place)
-        free = min(free, away if owner > 3 else int64(AWAY))
-        rich = min(rich, away if owner == richest else int64(AWAY))
-        near += int64((owner != me) & (away <= WITHIN))
-        pull += worth if owner != me else int64(0)
-        rich_pull += worth if owner == richest else int64(0)
-    return first & 255, first >> 8, second >> 8, free, rich, near, pull, rich_pull
+        worth = _MINE_WORTH[uintp(away)]
+        second = first if owner != me else second
+        first = away * 256 + mine if owner != me else first
+        free = away if owner > 3 else free
+        rich = away if owner == richest else rich
+        worths += worth if owner != me else int64(0)
+        rich_worths += worth if owner == richest else int64(0)
+    pull, rich_pull = worths & _PULL_MASK, rich_worths & _PULL_MASK
+    return first & 255, first >> 8, second >> 8, free, rich, worths >> _PULL_BITS, pull, rich_pull
 
 
 @inlined
@@ -342,9 +348,10 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundR
     pos, gold, held = int64(own.pos), int64(own.gold), int64(own.mines)
     total, free = max(int64(tables.mines), int64(1)), int64(0)
     for mine in range(tables.mines):
-        owner = min(tile_at(game, int64(tables.mine[uintp(mine)])) - MINE - 1, int64(4))
-        features.owner[uintp(mine)] = owner if owner >= 0 else int64(4)
-        free += int64(owner < 0)
+        tile = tile_at(game, int64(tables.mine[uintp(mine)]))
+        features.owner[uintp(mine)] = _OWNER[uintp(tile)]
+        free += int64(tile == MINE)
+    features.owner[NO_MINE] = me  # so that places without a mine do not count
     total = max(total, held)
     richest, best = int64((me + 1) & 3), int64(-1)
     for step in range(1, 4):

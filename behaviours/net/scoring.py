@@ -15,8 +15,8 @@ from sim.game import GAMES, STAY, Games
 from sim.kernel_types import INT64S, array_of, int64, record, uintp
 from sim.kernels import entry, inlined, kernel
 
-#: Memory of the kernels: the inputs of the hidden units from the position alone.
-UNITS = record(state=("i2", MAX_HIDDEN))
+#: Memory of the kernels: the inputs of the hidden units from the position alone, and the scores of the moves.
+UNITS = record(state=("i2", MAX_HIDDEN), scores=("i8", 5))
 UNITS_ARRAY = array_of(UNITS)
 #: One record of `NETWORK` and of `UNITS`.
 NetworkRecord = Any

@@ -15,7 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.map_tables import MapRecord
-from sim.game import CELLS, OFFSET, STAY, STRIDE, TAVERN
+from sim.game import BLOW, CELLS, MAX_LIFE, OFFSET, STAY, STRIDE, TAVERN
 from sim.kernel_types import GameRecord, int64, uint64, uintp
 from sim.kernels import kernel
 from sim.rules import has_effect
@@ -75,6 +75,10 @@ def repeated_move(game: GameRecord, tables: MapRecord, repeats: NDArray[np.int8]
 SITUATION_DISTANCE = 3
 #: Number of places per hero. A situation has one place. If two situations have the same place, the later one is kept.
 PLACES = 256
+#: The strength of each life.
+_STRENGTH = ((np.arange(MAX_LIFE + 1) + BLOW - 1) // BLOW).astype(np.uint8)
+#: Number of bits of a column.
+_COLUMN_BITS = STRIDE.bit_length() - 1
 #: Number of bits of a move, of a strength, and of a square with a strength.
 _MOVE_BITS, _STRENGTH_BITS, _HERO_BITS = 3, 3, 13
 #: Odd number with which situations are hashed: 2**64 divided by the golden ratio. The place is the upper 8 bits of the product.
@@ -97,17 +101,17 @@ def situation_of(game: GameRecord, tables: MapRecord, hero: int) -> int:
     """
     own = game.hero[uintp(hero)]
     pos = int64(own.pos)
-    situation = (pos << _STRENGTH_BITS) | ((int64(own.life) + 19) // 20)
+    situation = (pos << _STRENGTH_BITS) | int64(_STRENGTH[uintp(int64(own.life))])
     near = False
     for step in range(1, 4):
         enemy = game.hero[uintp((hero + step) & 3)]
         there = int64(enemy.pos)
         situation <<= _HERO_BITS
         # Squares that are farther apart than that many rows and columns need no look into the table, which is slow.
-        apart = abs(there // STRIDE - pos // STRIDE) + abs(there % STRIDE - pos % STRIDE)
+        apart = abs((there >> _COLUMN_BITS) - (pos >> _COLUMN_BITS)) + abs((there & STRIDE - 1) - (pos & STRIDE - 1))
         if apart <= SITUATION_DISTANCE and tables.to_square[uintp(pos * CELLS + there)] <= SITUATION_DISTANCE:
             near = True
-            situation |= (there << _STRENGTH_BITS) | ((int64(enemy.life) + 19) // 20)
+            situation |= (there << _STRENGTH_BITS) | int64(_STRENGTH[uintp(int64(enemy.life))])
     return situation if near else int64(0)
 
 

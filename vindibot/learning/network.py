@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import UNIT, Net, NetError, Network, load_nets, save_nets
-from behaviours.net.scoring import TOGETHER
 from sim.game import STAY
 from sim.kernel_types import int64, uintp
 from sim.kernels import inlined, kernel
@@ -29,6 +28,8 @@ Floats = NDArray[np.float32]
 
 #: numba's types of arrays of float32, and of rows of features.
 FLOAT32S, INT16_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.int16, 2, "C")
+#: Number of rows that are added in one loop. It divides `MOVE_SLOTS` and `STATE_SLOTS`.
+TOGETHER = 6
 #: The score of a move without an effect.
 NO_SCORE = np.float32(-1e30)
 
