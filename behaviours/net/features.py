@@ -258,8 +258,8 @@ def _mines_from(
         rich = away if owner == richest else rich
         worths += worth if owner != me else int64(0)
         rich_worths += worth if owner == richest else int64(0)
-    pull, rich_pull = worths & _PULL_MASK, rich_worths & _PULL_MASK
-    return first & 255, first >> 8, second >> 8, free, rich, worths >> _PULL_BITS, pull, rich_pull
+    near, pull, rich_pull = worths >> _PULL_BITS, worths & _PULL_MASK, rich_worths & _PULL_MASK
+    return first & 255, first >> 8, second >> 8, free, rich, near, pull, rich_pull
 
 
 @inlined
@@ -372,13 +372,10 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundR
         base = move * MOVE_SLOTS
         kind, square, then = effect_of_move(game, me, mover, move)
         if kind < 0:
-            for slot in range(MOVE_SLOTS):
-                row[uintp(base + slot)] = 0
+            row[base : base + MOVE_SLOTS] = 0
             row[uintp(base)] = -1
             continue
-        near_mines = mines_here
-        if kind == STEPS:
-            near_mines = _mines_from(tables, features, me, richest, square)
+        near_mines = _mines_from(tables, features, me, richest, square) if kind == STEPS else mines_here
         first, away, second, unowned, rich, near, pull, rich_pull = near_mines
         close, fear, prey = _enemies_from(tables, mover, square)
         spawn = _spawn(mover.third, square, _spawn(mover.second, square, _spawn(mover.first, square, int64(0))))
@@ -387,9 +384,7 @@ def find_features(game: GameRecord, tables: MapRecord, me: int, features: FoundR
         rival = min(
             away_from(tables, mover.first, bar), away_from(tables, mover.second, bar), away_from(tables, mover.third, bar)
         )
-        race = int64(0)
-        if first != NO_MINE:
-            race = int64(rival_away(tables, mover, first) <= away)
+        race = int64(first != NO_MINE and rival_away(tables, mover, first) <= away)
         basic = features_of_move(game, tables, mover, move, kind, square, then, away)
         for slot in range(SLOTS):
             row[uintp(base + slot)] = basic[slot]

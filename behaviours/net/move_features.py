@@ -66,25 +66,13 @@ _WEALTH = 3
 #: The features of a move, a number per slot.
 MoveFeatures = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 
-#: The first feature of each group. Feature 0 means no feature.
-_KIND = 1
-_OWNER = _KIND + 4 * _LIVES
-_TO_MINE = _OWNER + 3
-_TO_TAVERN = _TO_MINE + _MINE_BINS * _BLOWS
-_ENEMY = _TO_TAVERN + _TAVERN_BINS * _LIVES * 2
-_GUARD = _ENEMY + _ENEMY_BINS * _BLOWS * _WEALTH * _WEALTH
-_KILL = _GUARD + _ENEMY_BINS * _BLOWS * 2 * 2
-_KILLED = _KILL + _WEALTH
-_DIRECTION = _KILLED + 3
-_DEAD_END = _DIRECTION + 4
-_STAY = _DEAD_END + 4 * 2
-#: Number of features, including feature 0.
-FEATURES = _STAY + 2 * 2
+#: The first feature of each group, and the number of all features. Feature 0 means no feature.
+_FIGHTS = _ENEMY_BINS * _BLOWS
+_SIZES = (4 * _LIVES, 3, _MINE_BINS * _BLOWS, _TAVERN_BINS * _LIVES * 2, _FIGHTS * _WEALTH**2, _FIGHTS * 4, _WEALTH, 3, 4, 8, 4)
+_FIRST: list[int] = np.cumsum([1, *_SIZES]).tolist()
+_KIND, _OWNER, _TO_MINE, _TO_TAVERN, _ENEMY, _GUARD, _KILL, _KILLED, _DIRECTION, _DEAD_END, _STAY, FEATURES = _FIRST
 #: Ranges of features, as (first feature, number of slots that have a feature of this range).
-RANGES = [
-    (first, 3 if first in {_ENEMY, _GUARD} else 1)
-    for first in (_KIND, _OWNER, _TO_MINE, _TO_TAVERN, _ENEMY, _GUARD, _KILL, _KILLED, _DIRECTION, _DEAD_END, _STAY)
-]
+RANGES = [(first, 3 if first in {_ENEMY, _GUARD} else 1) for first in _FIRST[:-1]]
 
 # Tables are faster than comparisons: the bin of each distance (0..`AWAY`), and the number of blows that kill a hero with a life.
 _MINE_BIN, _TAVERN_BIN, _FIGHT_BIN = (

@@ -102,12 +102,10 @@ class Network:
         A hidden unit whose input could be too large gets smaller rows and a larger output weight. Weights beyond `MOST` units are
         cut off, and so are output weights whose sum could be too large.
         """
-        inputs, _ = _largest_sums(rows * UNIT, out)
+        inputs, output = _largest_sums(rows * UNIT, out * UNIT)
         scale = np.minimum(1.0, (MOST_INPUT - MOVE_SLOTS - STATE_SLOTS) / np.maximum(inputs, 1))  # rounding adds at most 1/2
-        rows, linear, out = (np.clip(np.rint(weights * UNIT), -MOST, MOST) for weights in (rows * scale, linear, out / scale))
-        _, output = _largest_sums(rows, out)
-        out = np.trunc(out * min(1.0, MOST_OUTPUT / max(output, 1.0)))
-        return cls(rows.astype(np.int16), linear.astype(np.int16), out.astype(np.int16))
+        rows, out = rows * scale, out / scale * min(1.0, 0.9 * MOST_OUTPUT / max(output, 1.0))
+        return cls(*(np.clip(np.rint(weights * UNIT), -MOST, MOST).astype(np.int16) for weights in (rows, linear, out)))
 
     @classmethod
     def linear_only(cls, linear: NDArray[np.int16]) -> Network:

@@ -88,16 +88,8 @@ def net_move(
 ) -> int:
     """Return `best_move` of `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code.
 
-    `features` and `units` are arrays of one record, and `scores` is int64[5]; all three are overwritten.
+    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`. `features` and `units` are arrays of one record,
+    and `scores` is int64[5]; all three are overwritten.
     """
     find_features(games[index], tables_array[0], hero, features[0])
     return best_move(networks[number], features[0], units[0], scores)
-
-
-@entry(types.void(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY))
-def features_in(games: Games, index: int, hero: int, tables_array: NDArray[np.void], features: NDArray[np.void]) -> None:
-    """Write the features of a decision of `hero` (0..3) in ``games[index]`` into ``features[0]``, for Python code.
-
-    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`.
-    """
-    find_features(games[index], tables_array[0], hero, features[0])

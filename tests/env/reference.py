@@ -6,11 +6,11 @@ import numpy as np
 
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS
-from behaviours.net.scoring import features_in
 from sim.board import board_of
 from sim.game import HERO_SHIFT, MINE, RUNNING, TAVERN, TILE_BITS, WALL, row_column
 from sim.maps import map_of
 from sim.rules import effective_moves
+from tests.support.nets import features_in
 
 
 def gold_of(game):

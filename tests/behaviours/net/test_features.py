@@ -20,11 +20,11 @@ from behaviours.net.move_features import (
     kind_of,
 )
 from behaviours.net.object_features import NEAR_MINES, duel_results
-from behaviours.net.scoring import features_in
 from sim.board import draw
 from sim.game import AIR, MINE, OFFSET, TAVERN, TILE_BITS, Games, mover
 from sim.maps import map_of
 from sim.rules import effective_moves
+from tests.support.nets import features_in
 from tests.support.positions import played_positions, small_positions
 
 

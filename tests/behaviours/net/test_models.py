@@ -14,7 +14,6 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES, SLOTS
 from behaviours.net.network import UNIT, Net, NetError, Network, save_nets
-from behaviours.net.scoring import features_in
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.policy import LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
 from behaviours.rollout.trait import Rollout
@@ -23,7 +22,7 @@ from sim.game import mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
-from tests.support.nets import random_network
+from tests.support.nets import features_in, random_network
 from tests.support.positions import small_positions
 
 WEIGHTS = compiled_weights(Weights())

@@ -13,11 +13,11 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
 from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks, load_nets, save_nets
-from behaviours.net.scoring import UNITS, features_in, net_move
+from behaviours.net.scoring import UNITS, net_move
 from behaviours.rollout.policy import NO_GOAL, compiled_policies, follow
 from sim.game import Games, mover
 from sim.maps import Map, map_of
-from tests.support.nets import LARGEST, random_network
+from tests.support.nets import LARGEST, features_in, random_network
 from tests.support.paths import TOP
 from tests.support.positions import small_positions
 from vindibot.games.files.game_files import read_records
