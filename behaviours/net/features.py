@@ -202,8 +202,8 @@ _LEVELS, _CHANGES = (32, 128, 256, 512, 1024), (4, 32, 96)
 
 #: Memory of `find_features`: the features of the position (`state`), the features of the five moves one after the other
 #: (`moves`), and the owner (0..3: hero, 4: none) of each mine and of `NO_MINE`. The first feature of a move is -1 if the move has
-#: no effect and is not a stay.
-FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", NO_MINE + 1), **NEAR)
+#: no effect and is not a stay. `scores` is room for the scores of the moves (`behaviours.net.scoring`).
+FOUND = record(state=("i2", STATE_SLOTS), moves=("i2", 5 * MOVE_SLOTS), owner=("u1", NO_MINE + 1), scores=("i8", 5), **NEAR)
 #: numba's type of an array of these records.
 FOUND_ARRAY = array_of(FOUND)
 

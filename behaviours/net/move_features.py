@@ -284,7 +284,7 @@ def _mine_away(game: GameRecord, tables: MapRecord, hero: int, square: int) -> i
     return int64(AWAY) if mine == NO_MINE else int64(tables.to_mine[uintp(square * MAX_MINES + mine)])
 
 
-@inlined
+@kernel
 def best_basic_move(game: GameRecord, tables: MapRecord, linear: NDArray[np.int16], hero: int) -> int:
     """Return the move (0..4) of `hero` (0..3) with the largest score by a network without hidden units.
 

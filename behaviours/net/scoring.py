@@ -10,17 +10,13 @@ from numpy.typing import NDArray
 
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, FoundRecord, find_features
-from behaviours.net.network import MAX_HIDDEN, NETWORKS, UNIT
+from behaviours.net.network import NETWORKS, UNIT
 from sim.game import GAMES, STAY, Games
-from sim.kernel_types import INT64S, array_of, int64, record, uintp
+from sim.kernel_types import INT64S, int64, uintp
 from sim.kernels import entry, inlined, kernel
 
-#: Memory of the kernels: the inputs of the hidden units from the position alone, and the scores of the moves.
-UNITS = record(state=("i2", MAX_HIDDEN), scores=("i8", 5))
-UNITS_ARRAY = array_of(UNITS)
-#: One record of `NETWORK` and of `UNITS`.
+#: One record of `NETWORK`.
 NetworkRecord = Any
-UnitsRecord = Any
 
 
 @inlined
@@ -36,45 +32,46 @@ def _input(network: NetworkRecord, features: NDArray[np.int16], first: int, slot
     return total
 
 
-@kernel
-def _set_state(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int) -> None:
-    """Set ``units.state`` to the inputs of the hidden units from the position."""
-    for unit in range(hidden):
-        units.state[uintp(unit)] = _input(network, features.state, 0, STATE_SLOTS, hidden, unit)
+@inlined
+def _output(network: NetworkRecord, features: FoundRecord, hidden: int, unit: int, state: np.int16, move: int) -> np.int32:
+    """Return the weighted output of a hidden unit for a move. `state` is its input from the position."""
+    begin = move * MOVE_SLOTS
+    kind = network.rows[uintp(max(int64(features.moves[uintp(begin)]), int64(0)) * hidden + unit)]
+    total = np.int16(state + kind + _input(network, features.moves, begin + 1, MOVE_SLOTS - 1, hidden, unit))
+    return np.int32(np.int32(max(total, np.int16(0))) * np.int32(network.out[uintp(unit)]))
 
 
 @kernel
-def _score(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, hidden: int, move: int) -> int:
-    """Return the score of a move, in units of 1 / `UNIT` squared."""
-    linear, total, begin = int64(0), np.int32(0), move * MOVE_SLOTS
-    for slot in range(begin, begin + MOVE_SLOTS):
-        linear += int64(network.linear[uintp(int64(features.moves[uintp(slot)]))])
-    for unit in range(hidden):
-        given = np.int16(units.state[uintp(unit)] + _input(network, features.moves, begin, MOVE_SLOTS, hidden, unit))
-        total += np.int32(max(given, np.int16(0))) * np.int32(network.out[uintp(unit)])
-    return int64(total) + linear * UNIT
-
-
-@kernel
-def best_move(network: NetworkRecord, features: FoundRecord, units: UnitsRecord, scores: NDArray[np.int64]) -> int:
+def best_move(network: NetworkRecord, features: FoundRecord, scores: NDArray[np.int64]) -> int:
     """Return the move (0..4) with the largest score; the first of them if there are several.
 
     `features` holds the features of the decision. `scores` gets the score of each move, in units of 1 / `UNIT` squared;
     a move without an effect gets the smallest int64.
     """
+    stay, north, south, east, west = np.int32(0), np.int32(0), np.int32(0), np.int32(0), np.int32(0)
     hidden = int64(network.hidden)
+    for unit in range(hidden):  # one loop for all moves is faster than to leave out those without an effect
+        state = _input(network, features.state, 0, STATE_SLOTS, hidden, unit)
+        stay = np.int32(stay + _output(network, features, hidden, unit, state, 0))
+        north = np.int32(north + _output(network, features, hidden, unit, state, 1))
+        south = np.int32(south + _output(network, features, hidden, unit, state, 2))
+        east = np.int32(east + _output(network, features, hidden, unit, state, 3))
+        west = np.int32(west + _output(network, features, hidden, unit, state, 4))
+    totals = (stay, north, south, east, west)
     best, choice = int64(-(1 << 62)), int64(STAY)
-    _set_state(network, features, units, hidden)
     for move in range(5):
         scores[move] = -(1 << 63)
         if features.moves[uintp(move * MOVE_SLOTS)] >= 0:
-            scores[move] = _score(network, features, units, hidden, move)
+            linear = int64(0)
+            for slot in range(move * MOVE_SLOTS, (move + 1) * MOVE_SLOTS):
+                linear += int64(network.linear[uintp(int64(features.moves[uintp(slot)]))])
+            scores[move] = int64(totals[move]) + linear * UNIT
             if scores[move] > best:
                 best, choice = scores[move], int64(move)
     return choice
 
 
-@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, UNITS_ARRAY, INT64S))
+@entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, INT64S))
 def net_move(
     networks: NDArray[np.void],
     number: int,
@@ -83,13 +80,12 @@ def net_move(
     hero: int,
     tables_array: NDArray[np.void],
     features: NDArray[np.void],
-    units: NDArray[np.void],
     scores: NDArray[np.int64],
 ) -> int:
     """Return `best_move` of `hero` (0..3) in ``games[index]`` by ``networks[number]``, for Python code.
 
-    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`. `features` and `units` are arrays of one record,
-    and `scores` is int64[5]; all three are overwritten.
+    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`. `features` is an array of one record, and
+    `scores` is int64[5]; both are overwritten.
     """
     find_features(games[index], tables_array[0], hero, features[0])
-    return best_move(networks[number], features[0], units[0], scores)
+    return best_move(networks[number], features[0], scores)

@@ -14,7 +14,7 @@ from behaviours.base import Behaviour, DataFile, View, Votes
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import UNIT, compiled_networks, load_nets
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 
 
 def check_nets(path: str) -> str:
@@ -37,8 +37,8 @@ class Learned(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Return the votes of the net."""
-        features, units, array = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
-        net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), features, units, array)
+        features, array = np.zeros(1, FOUND), np.zeros(5, np.int64)
+        net_move(self._networks, 0, view.games, 0, view.me, map_tables_of(view.map), features, array)
         scores = array.tolist()
         best, unit = max(scores), UNIT * UNIT * self.scale
         return {move: max(-1.0, (scores[move] - best) / unit) for move in view.moves}

@@ -100,7 +100,7 @@ def play_outcomes(
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
     setup, net = setups[0], players.net[0]
-    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0], players.units[0])
+    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0])
     policies, repeats, situations = players.policies, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     game: GameRecord = scratch[0]

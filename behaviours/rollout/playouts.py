@@ -17,13 +17,13 @@ from behaviours.common.evaluation import WEIGHT_ARRAY, WeightsRecord, net_worths
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES, MapRecord
 from behaviours.net.features import FOUND, FOUND_ARRAY, FoundRecord, find_features
 from behaviours.net.network import NETWORKS, Network, compiled_networks
-from behaviours.net.scoring import UNITS, UNITS_ARRAY, NetworkRecord, UnitsRecord, best_move
+from behaviours.net.scoring import NetworkRecord, best_move
 from behaviours.rollout.plans import GOAL_MOVE
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, POLICY_ARRAY, PolicyRecord, policy_move
 from behaviours.rollout.repetition import REPEATS, SITUATIONS, recalled_move, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernel_types import GameRecord, int64, tuple_of, uint64, uintp
-from sim.kernels import entry, inlined, kernel
+from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
@@ -62,8 +62,8 @@ class Players(NamedTuple):
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
     (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.repetition`).
 
-    ``net[0]`` is the network that our hero follows after its goals, if the playouts have `follows_net`. `found` and `units` are
-    its memory (`behaviours.net.scoring`): arrays of one record.
+    ``net[0]`` is the network that our hero follows after its goals, if the playouts have `follows_net`. `found` is its
+    memory: an array of one `behaviours.net.features.FOUND` record.
     """
 
     policies: NDArray[np.void]
@@ -72,7 +72,6 @@ class Players(NamedTuple):
     situations: NDArray[np.int64]
     net: NDArray[np.void] = NO_NET
     found: NDArray[np.void] = np.zeros(1, FOUND)
-    units: NDArray[np.void] = np.zeros(1, UNITS)
 
 
 class Batch(NamedTuple):
@@ -98,13 +97,10 @@ class Scene(NamedTuple):
     setup: RolloutParamsRecord
     net: NetworkRecord
     found: FoundRecord
-    units: UnitsRecord
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-PLAYERS = tuple_of(
-    [POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS, SITUATIONS, NETWORKS, FOUND_ARRAY, UNITS_ARRAY], Players
-)
+PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS, SITUATIONS, NETWORKS, FOUND_ARRAY], Players)
 BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
 ROLLOUT_PARAMS_ARRAY = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
 _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
@@ -125,7 +121,7 @@ def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int
     return bool(hero.life <= MINE_COST and tables.to_mine[uintp(int64(hero.pos) * MAX_MINES + goal)] == 1)
 
 
-@inlined
+@kernel
 def opponent_move(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, repeats: NDArray[np.int8], hero: int
 ) -> int:
@@ -156,14 +152,14 @@ def _goal_of(plan: NDArray[np.int16], part: int) -> int:
     return int64(plan[uintp(part)]) if part < len(plan) else int64(NO_GOAL)
 
 
-@inlined
+@kernel
 def _follow_net(game: GameRecord, scene: Scene) -> int:
     """Return the move of our hero by its net."""
     find_features(game, scene.tables, int64(scene.setup.me), scene.found)
-    return int64(best_move(scene.net, scene.found, scene.units, scene.units.scores))
+    return int64(best_move(scene.net, scene.found, scene.found.scores))
 
 
-@inlined
+@kernel
 def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int, spent: int) -> tuple[int, int, int, int]:
     """Return our next move by a plan: (move, tile, part, spent).
 
@@ -188,7 +184,7 @@ def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int,
     return move, tile, part, spent
 
 
-@inlined
+@kernel
 def rival_move(
     game: GameRecord,
     scene: Scene,
@@ -295,7 +291,7 @@ def play_plans(
     ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
     setup, net = setups[0], players.net[0]
-    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0], players.units[0])
+    scene = Scene(tables_array[0], weights[0], players.policies[0], setup, net, players.found[0])
     policies, draws, repeats, situations = players.policies, players.draws, players.repeats, players.situations
     scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)

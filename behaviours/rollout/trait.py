@@ -17,7 +17,7 @@ from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weig
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import Net, compiled_networks, load_nets
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 from behaviours.net.trait import check_nets
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
@@ -152,7 +152,7 @@ class Rollout(SplitBehaviour):
     def players(self, view: View, weights: NDArray[np.void], policies: NDArray[np.void]) -> Players:
         """Return the policies of all heroes in the playouts from a position. `policies` is the result of `policies`."""
         models = model_opponents(view, weights, policies, self.likelihood_weight)
-        return Players(policies, *models, self._network, np.zeros(1, FOUND), np.zeros(1, UNITS))
+        return Players(policies, *models, self._network, np.zeros(1, FOUND))
 
     @cached_property
     def _network(self) -> NDArray[np.void]:
@@ -229,8 +229,7 @@ class Rollout(SplitBehaviour):
         if self.net is None:
             move = follow(view.games, 0, view.me, tables, weights, compiled_policies((self.params,)), 0, NO_GOAL)
         else:
-            features, units = np.zeros(1, FOUND), np.zeros(1, UNITS)
-            move = net_move(self._network, 0, view.games, 0, view.me, tables, features, units, np.zeros(5, np.int64))
+            move = net_move(self._network, 0, view.games, 0, view.me, tables, np.zeros(1, FOUND), np.zeros(5, np.int64))
         return SearchInfo({each: 0.0 if each == _effective(view, move) else -1.0 for each in view.moves}, nodes=0)
 
     def _info(

@@ -53,11 +53,11 @@ _FEATURES, _SCORES, _RIVAL, _PLY = range(4)
 def _work(games, where, tables, weights, players, setups, networks, what):
     """Do the same work (`what`) in each position."""
     total, scores, drawn, state = np.int64(0), np.empty(5, np.int64), np.zeros(4, np.int64), uint64(88172645463325252)
-    scratch, setup, found, units = games[:1].copy(), setups[0], players.found[0], players.units[0]
+    scratch, setup, found = games[:1].copy(), setups[0], players.found[0]
     for number in range(len(games)):
         game, own, me = games[number], tables[where[number]], np.int64(games[number].turn) & 3
         if what == _RIVAL:
-            scene = Scene(own, weights[0], players.policies[0], setup, networks[0], found, units)
+            scene = Scene(own, weights[0], players.policies[0], setup, networks[0], found)
             drawn[me] = 1 + number % (len(players.policies) - 1)
             move, state = rival_move(game, scene, players.policies, drawn, players.repeats, players.situations, state)
             total += move
@@ -67,7 +67,7 @@ def _work(games, where, tables, weights, players, setups, networks, what):
         else:
             find_features(game, own, me, found)
             if what == _SCORES:
-                total += best_move(networks[0], found, units, scores)
+                total += best_move(networks[0], found, scores)
     return total
 
 

@@ -13,7 +13,6 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
 from behaviours.net.network import compiled_networks
-from behaviours.net.scoring import UNITS
 from behaviours.rollout.policy import LIBRARY, compiled_policies
 from sim.game import GAME, SEATS
 from sim.generator import generate
@@ -75,7 +74,7 @@ def collected(
     begin_all(games, rivals)
     for _ in range(pieces):
         piece = new_piece()
-        collect(games, rivals, parameters, HIDDEN, np.zeros(1, FOUND), np.zeros(1, UNITS), piece, DISCOUNT, TRACE, sums)
+        collect(games, rivals, parameters, HIDDEN, np.zeros(1, FOUND), piece, DISCOUNT, TRACE, sums)
         found.append(piece)
     return parameters, found, games, sums, rivals
 
@@ -223,6 +222,6 @@ def test_closed_maps_get_no_new_games() -> None:
     rivals = guests((0, 0, 0), parameters)
     begin_all(games, rivals)
     games.open[1] = 0
-    memory: tuple[Any, ...] = np.zeros(1, FOUND), np.zeros(1, UNITS), new_piece()
+    memory: tuple[Any, ...] = np.zeros(1, FOUND), new_piece()
     collect(games, rivals, parameters, HIDDEN, *memory, DISCOUNT, TRACE, np.zeros(len(STATISTICS)))
     assert 1 not in games.where

@@ -11,7 +11,7 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES, SLOTS
 from behaviours.net.network import UNIT, Net, Network, compiled_networks, load_nets, save_nets
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 from behaviours.rollout.policy import LIBRARY
 from behaviours.rollout.trait import Rollout
 from sim.rules import step
@@ -93,7 +93,7 @@ def test_a_net_plays_like_a_bot(games: Path, tmp_path: Path, hidden: int) -> Non
 
 def predicted(network: Network, games: Path, maps: set[int]) -> float:
     """Return the share of the moves of hunter on these maps that a network predicts, by its moves in the recorded games."""
-    compiled, found, units, scores = compiled_networks([network]), np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    compiled, found, scores = compiled_networks([network]), np.zeros(1, FOUND), np.zeros(5, np.int64)
     numbers: dict[str, int] = {}
     same = count = 0
     for record in read_records(games):
@@ -103,7 +103,7 @@ def predicted(network: Network, games: Path, maps: set[int]) -> float:
         for ply in GameHistory.of(record):
             assert ply.mover is not None
             if record.names[ply.mover] == "hunter":
-                move = net_move(compiled, 0, ply.before, 0, ply.mover, map_tables_of(where), found, units, scores)
+                move = net_move(compiled, 0, ply.before, 0, ply.mover, map_tables_of(where), found, scores)
                 count += 1
                 same += after(ply.before, move) == after(ply.before, ply.move or 0)
     return same / count

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import MOST_INPUT, Network
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 from behaviours.rollout.playouts import NO_NET
 from sim.game import Games
 
@@ -29,4 +29,4 @@ def features_in(games: Games, index: int, hero: int, tables_array: NDArray[np.vo
 
     `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`.
     """
-    net_move(NO_NET, 0, games, index, hero, tables_array, features, np.zeros(1, UNITS), np.zeros(5, np.int64))
+    net_move(NO_NET, 0, games, index, hero, tables_array, features, np.zeros(5, np.int64))

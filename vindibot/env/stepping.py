@@ -22,7 +22,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.map_tables import MAP_TABLES, MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND_ARRAY, find_features
 from behaviours.net.network import NETWORKS
-from behaviours.net.scoring import UNITS_ARRAY, best_move
+from behaviours.net.scoring import best_move
 from behaviours.rollout.policy import NO_GOAL, POLICY_ARRAY, policy_move
 from sim.game import GAME, GAMES, RUNNING, STAY, Games
 from sim.kernel_types import INT8S, INT64S, GameRecord, int64, tuple_of, uint64, uintp
@@ -199,7 +199,7 @@ def _begin(running: Running, maps: MapPool, rivals: RivalPool, rules: Rules, num
     running.fresh[number] = True
 
 
-@entry(types.void(_RUNNING, _MAPS, _RIVALS, _RULES, INT64S, INT8S, INT64S, FOUND_ARRAY, UNITS_ARRAY))
+@entry(types.void(_RUNNING, _MAPS, _RIVALS, _RULES, INT64S, INT8S, INT64S, FOUND_ARRAY))
 def advance_games(
     running: Running,
     maps: MapPool,
@@ -209,12 +209,11 @@ def advance_games(
     tasks: NDArray[np.int8],
     actions: NDArray[np.int64],
     found_array: NDArray[np.void],
-    units_array: NDArray[np.void],
 ) -> None:
     """Do ``tasks[i]`` (`SKIP`, `MOVE`, `BEGIN` or `GO_ON`) with game i, then play until a learned hero or a bot has its turn.
 
     ``actions[i]`` is the move for `MOVE`; a number that is no direction is Stay. `order` lists the games: this is faster if games
-    on one map follow each other. `found_array` and `units_array` are arrays of one record, which are overwritten.
+    on one map follow each other. `found_array` is an array of one record, which is overwritten.
     """
     features, scores, drawn = found_array[0], np.zeros(5, np.int64), np.zeros(len(rivals.players), np.int64)
     policies = len(rivals.policies)
@@ -242,7 +241,7 @@ def advance_games(
                     move = int64(policy_move(game, tables, rivals.weights[0], rivals.policies[player], hero, int64(NO_GOAL)))
                 else:
                     find_features(game, tables, hero, features)
-                    move = int64(best_move(rivals.networks[player - policies], features, units_array[0], scores))
+                    move = int64(best_move(rivals.networks[player - policies], features, scores))
             if len(ply):
                 ply[game.turn] = move
             play(game, move, None)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.net.features import FOUND
-from behaviours.net.scoring import UNITS
 from sim.board import draw
 from sim.game import GAME, SEATS
 from sim.pictures.layout import side_of
@@ -54,7 +53,7 @@ class GameTable:
             np.zeros((count, self.rules.max_turns if logged else 0), np.int8),
         )
         self._rows, self._order, self._no_moves = np.arange(count), np.arange(count), np.zeros(count, np.int64)
-        self._found, self._units = np.zeros(1, FOUND), np.zeros(1, UNITS)
+        self._found = np.zeros(1, FOUND)
 
     def seed(self, rows: Sequence[int] | NDArray[np.int64], seeds: Sequence[int]) -> None:
         """Give the games in these rows new states of their random generators."""
@@ -65,7 +64,7 @@ class GameTable:
         """Do a task with each game, see `advance_games`."""
         moves = self._no_moves if actions is None else actions
         maps, rivals, rules = self.maps, self.rivals.pool, self.rules
-        advance_games(self.running, maps, rivals, rules, self._order, tasks, moves, self._found, self._units)
+        advance_games(self.running, maps, rivals, rules, self._order, tasks, moves, self._found)
         if (tasks == BEGIN).any():
             self.begun = True
             self._order = np.argsort(self.running.where, kind="stable")

@@ -20,7 +20,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.net.features import FOUND_ARRAY, MOVE_SLOTS, STATE_SLOTS, find_features
 from behaviours.net.network import NETWORKS
-from behaviours.net.scoring import UNITS_ARRAY, best_move
+from behaviours.net.scoring import best_move
 from behaviours.rollout.policy import NO_GOAL, POLICY_ARRAY, policy_move
 from sim.game import BLOW, GAMES, MAX_LIFE, PLIES_PER_ROUND, RUNNING
 from sim.kernel_types import FLOATS, INT8S, INT64S, GameRecord, int64, tuple_of, uintp
@@ -228,16 +228,13 @@ def _estimate(piece: Piece, begin: int, after: float, discount: float, trace: fl
     return total
 
 
-@entry(
-    types.void(_GAMES, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, UNITS_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS)
-)
+@entry(types.void(_GAMES, _GUESTS, FLOAT32S, types.int64, FOUND_ARRAY, PIECE_TYPE, types.float64, types.float64, FLOATS))
 def collect(
     table: TrainingGames,
     guests: Guests,
     parameters: Floats,
     hidden: int,
     features_array: NDArray[np.void],
-    units_array: NDArray[np.void],
     piece: Piece,
     discount: float,
     trace: float,
@@ -246,7 +243,7 @@ def collect(
     """Play a piece of every game, fill `piece`, and add to `statistics` (float64, see `STATISTICS`).
 
     `parameters` are those of the net (`vindibot.learning.network`). `discount` is the discount of rewards per round, and `trace`
-    the decay of GAE per round. `features_array` and `units_array` are arrays of one record, which are overwritten.
+    the decay of GAE per round. `features_array` is an array of one record, which is overwritten.
     """
     features, integers = features_array[0], np.zeros(5, np.int64)
     units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
@@ -264,9 +261,7 @@ def collect(
                 else:
                     find_features(game, tables, seat, features)
                     if player != LEARNER:
-                        move = int64(
-                            best_move(guests.networks[player - len(guests.policies)], features, units_array[0], integers)
-                        )
+                        move = int64(best_move(guests.networks[player - len(guests.policies)], features, integers))
                 piece.chosen[slot] = -1
                 if player == LEARNER:
                     lead = lead_of(game, seat)

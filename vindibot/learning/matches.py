@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
 from behaviours.net.features import FOUND, FOUND_ARRAY, find_features
 from behaviours.net.network import NETWORKS, Net, Network, compiled_networks
-from behaviours.net.scoring import UNITS, UNITS_ARRAY, best_move, net_move
+from behaviours.net.scoring import best_move, net_move
 from behaviours.net.trait import Learned
 from sim.events import RESPAWNED
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, SEATS, Game, Games, mover
@@ -135,21 +135,21 @@ def play_against_net(game: Game, where: Map, net: Network, rival: Network, seat:
     """Play a game to its end, and return all moves. `net` has one seat, and `rival` all others."""
     moves, players = np.zeros(game["max_turns"].item(0), np.int8), np.ones(SEATS, np.int64)
     players[seat] = 0
-    networks, features, units = compiled_networks([net, rival]), np.zeros(1, FOUND), np.zeros(1, UNITS)
-    play_nets(game, map_tables_of(where), networks, players, features, units, moves)
+    networks, features = compiled_networks([net, rival]), np.zeros(1, FOUND)
+    play_nets(game, map_tables_of(where), networks, players, features, moves)
     return moves
 
 
 def play_against_bot(game: Game, where: Map, net: Network, rival: Bot, seat: int, seed: int, nodes: int) -> Moves:
     """Play a game to its end, and return all moves. `net` has one seat, and the bot `rival` all others."""
     tables, networks = map_tables_of(where), compiled_networks([net])
-    features, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    features, scores = np.zeros(1, FOUND), np.zeros(5, np.int64)
     voters, moves = in_process_voters(rival), []
     agents = [Agent(voters, hero, seed + hero, nodes=nodes) for hero in range(SEATS)]
     while game["status"][0] == RUNNING:
         hero = mover(game)
         if hero == seat:
-            move = net_move(networks, 0, game, 0, hero, tables, features, units, scores)
+            move = net_move(networks, 0, game, 0, hero, tables, features, scores)
         else:
             move = agents[hero].decide_now(game, None).direction
         step(game, 0, move)
@@ -242,14 +242,13 @@ def match_row(name: str, rival: str, match: NetMatch, base: NetMatch | None) -> 
     return [name, rival, str(match.games), *won, f"{match.deaths.mean():.2f}", f"{few:.2f} .. {many:.2f}", difference]
 
 
-@entry(types.void(GAMES, MAP_TABLES_ARRAY, NETWORKS, INT64S, FOUND_ARRAY, UNITS_ARRAY, INT8S))
+@entry(types.void(GAMES, MAP_TABLES_ARRAY, NETWORKS, INT64S, FOUND_ARRAY, INT8S))
 def play_nets(
     games: Games,
     tables_array: NDArray[np.void],
     networks: NDArray[np.void],
     seats: NDArray[np.int64],
     features: NDArray[np.void],
-    units: NDArray[np.void],
     moves: Moves,
 ) -> None:
     """Play ``games[0]`` to its end. Hero h makes the best move by ``networks[seats[h]]``. `moves` gets all moves."""
@@ -257,7 +256,7 @@ def play_nets(
     while game.status == RUNNING:
         hero = int64(game.turn) & 3
         find_features(game, tables_array[0], hero, features[0])
-        move = best_move(networks[seats[hero]], features[0], units[0], scores)
+        move = best_move(networks[seats[hero]], features[0], scores)
         moves[ply] = move
         ply += 1
         play(game, move, None)

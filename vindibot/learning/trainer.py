@@ -20,7 +20,6 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import MAP_TABLES, map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import LANES, MAX_HIDDEN, Net, Network, compiled_networks
-from behaviours.net.scoring import UNITS
 from behaviours.rollout.policy import LIBRARY, compiled_policies
 from sim.game import GAME, PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
@@ -94,7 +93,7 @@ class TrainingThread:
             np.zeros(MAPS, MAP_TABLES),
             np.ones(MAPS, np.int8),
         )
-        self.piece, self.features, self.units = new_piece(), np.zeros(1, FOUND), np.zeros(1, UNITS)
+        self.piece, self.features = new_piece(), np.zeros(1, FOUND)
 
     def draw_maps(self, places: Sequence[int]) -> None:
         """Make the maps at these places, from their numbers in `maps`."""
@@ -205,7 +204,7 @@ class Trainer:
     def _collect(self, player: TrainingThread) -> NDArray[np.float64]:
         sums, settings = np.zeros(len(STATISTICS)), self.settings
         collect(
-            player.table, self._guests, self.parameters, settings.hidden, player.features, player.units, player.piece,
+            player.table, self._guests, self.parameters, settings.hidden, player.features, player.piece,
             settings.discount, settings.trace, sums,
         )  # fmt: skip
         return sums

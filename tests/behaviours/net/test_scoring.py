@@ -13,7 +13,7 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
 from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks, load_nets, save_nets
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 from behaviours.rollout.policy import NO_GOAL, compiled_policies, follow
 from sim.game import Games, mover
 from sim.maps import Map, map_of
@@ -106,7 +106,7 @@ def test_scores_equal_those_of_numpy(decisions: list[Decision]) -> None:
     """All numbers are equal, with weights of any size; also with the largest weights, which make the largest sums."""
     networks = [random_network(np.random.default_rng(hidden), hidden) for hidden in (0, 16, 64, 128)]
     networks += [even_network(LARGEST), even_network(-LARGEST)]
-    compiled, found, units = compiled_networks(networks), np.zeros(1, FOUND), np.zeros(1, UNITS)
+    compiled, found = compiled_networks(networks), np.zeros(1, FOUND)
     for begin in range(0, len(decisions), 2000):
         part = decisions[begin : begin + 2000]
         features = features_of(part)
@@ -115,7 +115,7 @@ def test_scores_equal_those_of_numpy(decisions: list[Decision]) -> None:
             got = np.zeros((len(part), 5), np.int64)
             for row, (games, where, hero) in enumerate(part):
                 tables = map_tables_of(where)
-                move = net_move(compiled, number, games, 0, hero, tables, found, units, got[row])
+                move = net_move(compiled, number, games, 0, hero, tables, found, got[row])
                 assert move == scores[row].argmax()
             assert (got == scores).all()
 
@@ -125,12 +125,12 @@ def test_a_net_without_hidden_units_plays_like_the_policy_of_rollout(decisions: 
     weights[0] = 0
     net = Net(Network.linear_only(weights))
     compiled, policies = compiled_networks([net.policy]), compiled_policies((), (net,))
-    found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+    found, scores = np.zeros(1, FOUND), np.zeros(5, np.int64)
     for games, where, hero in decisions[::5]:
         if games[0].hero[hero].crashed:
             continue
         tables = map_tables_of(where)
-        assert net_move(compiled, 0, games, 0, hero, tables, found, units, scores) == follow(
+        assert net_move(compiled, 0, games, 0, hero, tables, found, scores) == follow(
             games, 0, hero, tables, WEIGHTS, policies, 0, NO_GOAL
         )
 
@@ -141,10 +141,10 @@ def test_a_net_makes_the_same_moves_each_time_that_its_file_is_loaded(tmp_path: 
     for _ in range(3):
         path.write_bytes(save_nets([Net(random_network(np.random.default_rng(8), 32))]))
         compiled = compiled_networks([load_nets(path)[0].policy])
-        found, units, scores = np.zeros(1, FOUND), np.zeros(1, UNITS), np.zeros(5, np.int64)
+        found, scores = np.zeros(1, FOUND), np.zeros(5, np.int64)
         seen.add(
             bytes(
-                net_move(compiled, 0, games, 0, hero, map_tables_of(where), found, units, scores)
+                net_move(compiled, 0, games, 0, hero, map_tables_of(where), found, scores)
                 for games, where, hero in decisions[:500]
             )
         )

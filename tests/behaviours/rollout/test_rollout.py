@@ -15,7 +15,7 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import NO_MINE, map_tables_of
 from behaviours.net.features import FOUND
 from behaviours.net.network import Net, compiled_networks, load_nets, save_nets
-from behaviours.net.scoring import UNITS, net_move
+from behaviours.net.scoring import net_move
 from behaviours.rollout.opponents import count_hits, model_opponents
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import PLAN_STATS, Batch, play_plans
@@ -110,7 +110,7 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
 def move_by_net(games: Games, hero: int, path: str) -> int:
     """Return the move of a hero by the first net of a file."""
     networks, scores = compiled_networks([load_nets(Path(path))[0].policy]), np.zeros(5, np.int64)
-    return net_move(networks, 0, games, 0, hero, map_tables_of(map_of(games)), np.zeros(1, FOUND), np.zeros(1, UNITS), scores)
+    return net_move(networks, 0, games, 0, hero, map_tables_of(map_of(games)), np.zeros(1, FOUND), scores)
 
 
 def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
