@@ -20,24 +20,37 @@ NetworkRecord = Any
 
 
 @inlined
-def _input(network: NetworkRecord, features: NDArray[np.int16], first: int, slots: int, hidden: int, unit: int) -> np.int16:
-    """Return the sum of the weights of a hidden unit over the features of `slots` slots from ``features[first]`` on.
+def _add(network: NetworkRecord, features: NDArray[np.int16], first: int, hidden: int, unit: int) -> np.int16:
+    """Return the sum of the weights of a hidden unit over the six slots from ``features[first]`` on; -1 there counts as 0.
 
-    A loop over all units compiles to vector instructions that add the rows of all slots without storing sums between them. They
-    add words of 16 bits: the limit of `behaviours.net.network.Network` lets no sum overflow.
+    A loop over the units compiles to vector instructions that add all rows without storing sums between them. Without a loop over
+    the slots this does not depend on the compiler, which may not unroll it. The sums are words of 16 bits: the limit of
+    `behaviours.net.network.Network` lets none overflow.
     """
-    total = np.int16(0)
-    for slot in range(slots):
-        total = np.int16(total + network.rows[uintp(int64(features[uintp(first + slot)]) * hidden + unit)])
-    return total
+    a = max(int64(features[uintp(first)]), int64(0)) * hidden + unit
+    b, c = int64(features[uintp(first + 1)]) * hidden + unit, int64(features[uintp(first + 2)]) * hidden + unit
+    d, e = int64(features[uintp(first + 3)]) * hidden + unit, int64(features[uintp(first + 4)]) * hidden + unit
+    f, rows = int64(features[uintp(first + 5)]) * hidden + unit, network.rows
+    total = np.int16(rows[uintp(a)] + rows[uintp(b)] + rows[uintp(c)])
+    return np.int16(total + rows[uintp(d)] + rows[uintp(e)] + rows[uintp(f)])
+
+
+@inlined
+def _state_input(network: NetworkRecord, features: FoundRecord, hidden: int, unit: int) -> np.int16:
+    """Return the input of a hidden unit from the position."""
+    total = np.int16(_add(network, features.state, 0, hidden, unit) + _add(network, features.state, 6, hidden, unit))
+    total = np.int16(total + _add(network, features.state, 12, hidden, unit))
+    return np.int16(total + _add(network, features.state, 18, hidden, unit))
 
 
 @inlined
 def _output(network: NetworkRecord, features: FoundRecord, hidden: int, unit: int, state: np.int16, move: int) -> np.int32:
     """Return the weighted output of a hidden unit for a move. `state` is its input from the position."""
-    begin = move * MOVE_SLOTS
-    kind = network.rows[uintp(max(int64(features.moves[uintp(begin)]), int64(0)) * hidden + unit)]
-    total = np.int16(state + kind + _input(network, features.moves, begin + 1, MOVE_SLOTS - 1, hidden, unit))
+    moves, first = features.moves, move * MOVE_SLOTS
+    total = np.int16(state + _add(network, moves, first, hidden, unit) + _add(network, moves, first + 6, hidden, unit))
+    total = np.int16(total + _add(network, moves, first + 12, hidden, unit) + _add(network, moves, first + 18, hidden, unit))
+    total = np.int16(total + _add(network, moves, first + 24, hidden, unit) + _add(network, moves, first + 30, hidden, unit))
+    total = np.int16(total + _add(network, moves, first + 36, hidden, unit))
     return np.int32(np.int32(max(total, np.int16(0))) * np.int32(network.out[uintp(unit)]))
 
 
@@ -51,7 +64,7 @@ def best_move(network: NetworkRecord, features: FoundRecord, scores: NDArray[np.
     stay, north, south, east, west = np.int32(0), np.int32(0), np.int32(0), np.int32(0), np.int32(0)
     hidden = int64(network.hidden)
     for unit in range(hidden):  # one loop for all moves is faster than to leave out those without an effect
-        state = _input(network, features.state, 0, STATE_SLOTS, hidden, unit)
+        state = _state_input(network, features, hidden, unit)
         stay = np.int32(stay + _output(network, features, hidden, unit, state, 0))
         north = np.int32(north + _output(network, features, hidden, unit, state, 1))
         south = np.int32(south + _output(network, features, hidden, unit, state, 2))
@@ -69,6 +82,9 @@ def best_move(network: NetworkRecord, features: FoundRecord, scores: NDArray[np.
             if scores[move] > best:
                 best, choice = scores[move], int64(move)
     return choice
+
+
+assert (STATE_SLOTS, MOVE_SLOTS) == (4 * 6, 7 * 6)
 
 
 @entry(types.int64(NETWORKS, types.int64, GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, FOUND_ARRAY, INT64S))
