@@ -23,7 +23,7 @@ from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, POLICY_AR
 from behaviours.rollout.repetition import REPEATS, SITUATIONS, recalled_move, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernel_types import GameRecord, int64, tuple_of, uint64, uintp
-from sim.kernels import entry, kernel
+from sim.kernels import entry, inlined, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
@@ -121,7 +121,7 @@ def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int
     return bool(hero.life <= MINE_COST and tables.to_mine[uintp(int64(hero.pos) * MAX_MINES + goal)] == 1)
 
 
-@kernel
+@inlined
 def opponent_move(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, repeats: NDArray[np.int8], hero: int
 ) -> int:
@@ -152,14 +152,14 @@ def _goal_of(plan: NDArray[np.int16], part: int) -> int:
     return int64(plan[uintp(part)]) if part < len(plan) else int64(NO_GOAL)
 
 
-@kernel
+@inlined
 def _follow_net(game: GameRecord, scene: Scene) -> int:
     """Return the move of our hero by its net."""
     find_features(game, scene.tables, int64(scene.setup.me), scene.found)
     return int64(best_move(scene.net, scene.found, scene.found.scores))
 
 
-@kernel
+@inlined
 def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int, spent: int) -> tuple[int, int, int, int]:
     """Return our next move by a plan: (move, tile, part, spent).
 
@@ -184,7 +184,7 @@ def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int,
     return move, tile, part, spent
 
 
-@kernel
+@inlined
 def rival_move(
     game: GameRecord,
     scene: Scene,
