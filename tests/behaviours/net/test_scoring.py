@@ -90,7 +90,7 @@ def test_a_net_whose_sums_could_be_too_large_is_refused() -> None:
 
 def test_rounded_weights_fit_and_change_the_scores_little(decisions: list[Decision]) -> None:
     rng = np.random.default_rng(1)
-    rows, linear, out = rng.normal(0, 2, (FEATURES, 32)), rng.normal(0, 1, FEATURES), rng.normal(0, 1, 32)
+    rows, linear, out = rng.normal(0, 0.5, (FEATURES, 32)), rng.normal(0, 1, FEATURES), rng.normal(0, 1, 32)
     rows[0] = linear[0] = 0
     network = Network.rounded(rows, linear, out)
     assert network.fits
