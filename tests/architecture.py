@@ -87,11 +87,6 @@ def edges() -> set[tuple[str, str]]:
     return found
 
 
-def circle(every: set[tuple[str, str]]) -> list[str]:
-    """The parts that import each other in a circle; none if there is none."""
-    return sorted({part for part, _ in every if part in _reached(every, part)})
-
-
 def longest_chain(every: set[tuple[str, str]]) -> list[str]:
     """The longest chain of rooms of which each imports the next. There must be no circle."""
     below: dict[str, set[str]] = {}
@@ -103,14 +98,3 @@ def longest_chain(every: set[tuple[str, str]]) -> list[str]:
         return [room, *max((chain(under) for under in sorted(below.get(room, ()))), key=len, default=[])]
 
     return max((chain(room) for room in sorted(below)), key=len, default=[])
-
-
-def _reached(every: set[tuple[str, str]], start: str) -> set[str]:
-    found: set[str] = set()
-    ways = [start]
-    while ways:
-        here = ways.pop()
-        new = {below for above, below in every if above == here} - found
-        found |= new
-        ways += new
-    return found

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from behaviours import RECENT_TURNS, Answer, Behaviour, View, VoteError, Votes
 from sim.board import BoardError, draw, parse
-from sim.game import EAST, NORTH, SOUTH, STAY, WEST, equal
+from sim.game import NORTH, STAY, WEST, equal
 from sim.rules import step
-from tests.support.recorded import BALLOT, HEADER, raw, record, states_of
-from vindibot.games.files.recording import Recorder, RecordingError, read_recording
+from tests.support.recorded import record, states_of
+from vindibot.games.files.recording import RecordingError
 from vindibot.testing import favourites, view, votes
 
 BOARD = """
@@ -54,14 +54,10 @@ class Silent(Behaviour):
         return "north" if self.wrong else None  # type: ignore[return-value]
 
 
-def test_a_test_of_a_trait_is_three_lines() -> None:
-    here = view(BOARD)
-    assert favourites(Coward(), here) == {WEST}
-
-
 def test_what_traits_say() -> None:
     here = view(BOARD)
     assert here.moves == (STAY, WEST)
+    assert favourites(Coward(), here) == {WEST}
     assert votes(Coward(fear=2), here).tolist() == [-2, 0, 0, 0, 0]
     assert votes(Counting(), here).tolist() == [0, 0, 1, 0, 0]
     assert votes(Counting(last=-1), here) is not None
@@ -133,13 +129,3 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
             view(recording, **arguments)
     with pytest.raises(RecordingError, match="nearest are 38 and 42"):
         view(recording, 40)
-
-
-def test_the_moves_of_a_recorded_turn_are_those_of_the_game(tmp_path: Path) -> None:
-    with Recorder(tmp_path, HEADER) as recorder:
-        recorder.turn(raw(states_of(9)[4]), BALLOT)
-    assert recorder.path is not None
-    here = view(read_recording(recorder.path), 4)
-    assert set(here.moves) <= {STAY, NORTH, SOUTH, EAST, WEST}
-    for move in here.moves:
-        assert here.after(move)[0]["turn"] == 5

@@ -12,12 +12,10 @@ from vindibot.base.system import cpu_quota
 @pytest.mark.parametrize(
     ("groups", "files", "quota"),
     [
-        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
         ("1:memory:/y\n0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "200000 100000\n"}, 2.0),
         ("0::/a/b\n", {"a/b/cpu.max": "50000 100000\n", "a/cpu.max": "200000 100000\n"}, 0.5),
         ("0::/../x\n", {"cpu.max": "100000 100000\n"}, 1.0),
         ("0::/\n", {"cpu.max": "max 100000\n"}, None),
-        ("nonsense\n", {}, None),
         (None, {}, None),
     ],
 )

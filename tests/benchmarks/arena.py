@@ -1,8 +1,7 @@
-"""The arena: games per minute in process and over HTTP."""
+"""The arena: games per minute, of bots that ship and of bots with code of their own."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,7 +14,6 @@ import numpy as np
 from sim.kernels import warm
 from vindibot.arena.games import load_games, play_task
 from vindibot.arena.referee import GameRun, line_of, play
-from vindibot.arena.report.live import Reporter
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats.bots import local_seat
 from vindibot.arena.settings import ArenaSettings
@@ -26,8 +24,8 @@ from vindibot.devtools.scaffold import write_project
 
 from . import Row, sized
 
-#: Number of games of four seeds in process, and over HTTP.
-GAMES, HOSTED = sized((20, 2), (2, 1))
+#: Number of games of four seeds in process.
+GAMES = sized(20, 2)
 #: Number of rounds of these games.
 ROUNDS = sized(300, 20)
 #: Number of games of bots with code of their own.
@@ -42,7 +40,6 @@ def rows() -> list[Row]:
         return [
             *_in_process(Path(folder)),
             _in_children(Path(folder)),
-            _over_http(Path(folder)),
         ]
 
 
@@ -104,26 +101,3 @@ def _in_children(folder: Path) -> Row:
     more = (apart - here) / (4 * ROUNDS) * 1e6
     note = f"{apart * 1000:.0f} and {here * 1000:.0f} ms a game, one game at a time; {more:.0f} us more per move"
     return Row("four new projects, own processes over one process", f"{apart / here:.2f}", "", note)
-
-
-def _over_http(folder: Path) -> Row:
-    """Measure the same bots as programs that speak HTTP to the arena's server."""
-    client = f"{sys.executable} -m vindibot play --server {{server}} --mode arena --bot seed"
-    client += " --display none --no-recording --in-process"
-    bots = [f"{label}=http:{client}" for label in "abcd"]
-    tournament = new_tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": 1, "rounds": ROUNDS})
-    games = 0
-    began = time.perf_counter()
-
-    class Few(Reporter):
-        def finished(self, line: Any) -> None:
-            nonlocal games
-            games += 1
-            tournament.stop.soon = games >= HOSTED
-
-    tournament.play(Few())
-    wall = (time.perf_counter() - began) / max(1, games)
-    troubles = {seat.outcome.reason for line in tournament.lines for seat in line.seats} - {"finished"}
-    median = np.median([seat.ms_median for line in tournament.lines for seat in line.seats])
-    note = f"with starting four programs per game; {median:.1f} ms a move; {', '.join(sorted(troubles)) or 'no forfeits'}"
-    return Row("the same four over HTTP, wall time", f"{60 / wall:.1f} games/min", "", note)

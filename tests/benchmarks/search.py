@@ -1,4 +1,4 @@
-"""The search: nodes per second, the cost of the evaluation, and the depth within a move's time."""
+"""The search: nodes per second, and the depth within a move's time."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from behaviours import View
-from behaviours.common.evaluation import Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import map_tables_of
-from behaviours.common.policy import cheap_move, policy
+from behaviours.common.policy import policy
 from behaviours.search.deepening import IterationResult, iterative_deepening
 from behaviours.search.trait import Search
 from sim import kernels
 from sim.game import Games, mover
-from sim.maps import map_of
 from sim.rules import step
 from vindibot.config.maps import standard_maps
 
-from . import Row, best, sized
+from . import Row, sized
 
 #: Seconds of a move, and the nodes with which speed is measured.
 TIMES, NODES = sized((0.1, 0.9), (0.02, 0.05)), sized(200_000, 5_000)
@@ -38,7 +35,7 @@ def rows() -> list[Row]:
     """Return all measurements of this part."""
     kernels.warm()
     positions = [middle_game(number) for number in range(MAPS)]
-    return [*_costs(positions), *_speed(positions), *_depths(positions)]
+    return [*_speed(positions), *_depths(positions)]
 
 
 def middle_game(number: int) -> Games:
@@ -48,38 +45,6 @@ def middle_game(number: int) -> Games:
     for stray in (rng.random(PLIES) < STRAY).tolist():
         step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), map_tables_of(where)))
     return games
-
-
-@numba.njit(error_model="numpy", nogil=True)
-def _evaluations(games, tables_array, weights, times, what):
-    """Call a kernel `times` times: the evaluation for `what` 0, the policy for 1, otherwise no kernel."""
-    total, game = np.int64(0), games[0]
-    for number in range(times):
-        me = number & 3
-        if what == 0:
-            total += evaluate(game, tables_array[0], weights[0], me)
-        elif what == 1:
-            total += cheap_move(game, tables_array[0], me)
-        else:
-            total += np.int64(game.hero[me].gold)
-        game.turn ^= 4  # so that the compiler cannot remove a call
-    return total
-
-
-def _costs(positions: Sequence[Games]) -> Iterator[Row]:
-    compiled = compiled_weights(Weights())
-    chosen = [(games.copy(), map_tables_of(map_of(games))) for games in positions[:: max(1, len(positions) // 8)]]
-
-    def seconds(what: int) -> float:
-        start = time.process_time()
-        for games, tables in chosen:
-            _evaluations(games, tables, compiled, 100_000, what)
-        return (time.process_time() - start) / (100_000 * len(chosen))
-
-    _evaluations(*chosen[0], compiled, 1, 0)
-    nothing = best(lambda: seconds(2))
-    for what, name in ((0, "evaluation"), (1, "order of the policy")):
-        yield Row(f"one {name}, standard maps", f"{(best(lambda what=what: seconds(what)) - nothing) * 1e9:.0f} ns")
 
 
 @dataclass(frozen=True)
@@ -93,13 +58,6 @@ class Run:
     def depth_at(self, seconds: float) -> int:
         """Return the last depth that was complete after this time."""
         return max((d.depth for d, at in zip(self.depths, self.seconds, strict=True) if d.whole and at <= seconds), default=0)
-
-    def branching(self) -> float:
-        """Return the factor by which one more ply raises the number of nodes, over the last two complete rounds."""
-        totals = [0, *(depth.nodes for depth in self.depths if depth.whole)]
-        work = np.diff(totals)
-        back = min(8, len(work) - 1)
-        return float((work[-1] / work[-1 - back]) ** (1 / back)) if back else 1.0
 
 
 def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
@@ -153,8 +111,6 @@ def _depths(positions: Sequence[Games]) -> Iterator[Row]:
         for seconds in TIMES:
             reached = np.array([run.depth_at(seconds) for run in same])
             yield Row(f"depth in {seconds * 1000:.0f} ms, {name}", f"{np.median(reached):.0f} plies", "", _spread(reached))
-        factors = np.array([run.branching() for run in same])
-        yield Row(f"branching, {name}", f"{np.median(factors):.2f} a ply", "", _spread(factors))
 
 
 def _spread(values: NDArray[np.float64] | NDArray[np.int64]) -> str:

@@ -41,7 +41,9 @@ def understood_commands() -> list[list[str]]:
 def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
-    assert run(".").exit_code == 0
+    (tmp_path / ".git").mkdir()
+    done = run(".")
+    assert (done.exit_code, "cd " in done.output) == (0, False), done.output
     found = understood_commands()
     assert len(found) >= 7
     turn = next(words for words in found if words[0] == "turn")
@@ -83,15 +85,6 @@ def test_a_bot_that_begins_with_the_net_of_the_library(tmp_path: Path, monkeypat
     assert len(understood_commands()) >= 6
 
 
-def test_into_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    done = run(".")
-    assert done.exit_code == 0
-    assert "cd " not in done.output
-    assert (tmp_path / "coward.py").exists()
-
-
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "coward.py").write_text("mine")
     (tmp_path / "bot.toml").symlink_to("nowhere")
@@ -114,7 +107,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [("seed2", "seed2"), ("a b", "a-b"), ('"', "mybot"), ("-", "mybot"), ("größe", "größe"), ("x" * 99, "x" * 40), (".v1", "v1")],
+    [("seed2", "seed2"), ("a b", "a-b"), ('"', "mybot"), ("größe", "größe"), ("x" * 99, "x" * 40), (".v1", "v1")],
 )
 def test_the_name_of_the_bot(tmp_path: Path, folder: str, name: str) -> None:
     assert bot_name(tmp_path / folder) == name

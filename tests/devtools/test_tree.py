@@ -15,7 +15,6 @@ from behaviours import View
 from behaviours.common.evaluation import Weights
 from behaviours.search.deepening import SearchParams, iterative_deepening
 from behaviours.search.records import INFINITE
-from behaviours.search.trait import Search
 from sim.board import draw
 from sim.game import ABSENT, Games, mover
 from sim.generator import generate
@@ -115,8 +114,3 @@ def test_a_bot_that_does_not_search_has_no_tree(recording: Path) -> None:
     done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--bot", "seed"])
     assert done.exit_code == 2
     assert "seed does not search" in done.output
-
-
-def test_the_defaults_of_a_search_give_params() -> None:
-    games = generate(1, size=10).new_game()
-    assert Search().params(View(games, 0)).me == 0
