@@ -1,4 +1,4 @@
-"""The server on this machine: plies per second, with few and many clients, and the cost of spectators.
+"""The server on this machine: plies per second, with few and many clients.
 
 The clients are as simple as possible and run in another process.
 """
@@ -16,7 +16,6 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import Any
 
-import numpy as np
 import structlog
 
 from sim import kernels
@@ -28,7 +27,6 @@ from vindibot.server.settings import ServerSettings
 
 #: Numbers of games at once, and seconds for which each number is measured.
 CROWDS = sized(((1, 4.0), (20, 4.0), (200, 8.0)), ((2, 2.0),))
-STREAMS, STREAM_SECONDS, STREAM_PAIRS = sized((100, 2.0, 3), (5, 0.5, 1))
 LIMIT_MS = 1000
 KEY = "benchmrk"
 JOIN = (
@@ -136,47 +134,6 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
         return plies / took, watch, busy / took, process.exitcode or 0
 
 
-def readers(port: int, games: list[str], count: int, ready: Any) -> None:
-    """Run the process of the spectators: read `count` streams, and discard the data."""
-
-    async def read(game: str) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"GET /events/{game} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        await reader.readuntil(b"\r\n\r\n")
-        opened.append(game)
-        if len(opened) == count:
-            ready.set()
-        while await reader.read(1 << 16):
-            pass
-
-    async def all_of_them() -> None:
-        await asyncio.gather(*(read(games[number % len(games)]) for number in range(count)), return_exceptions=True)
-
-    opened: list[str] = []
-    asyncio.run(all_of_them())
-
-
-async def cost_of_a_ply(streams: int, games: int = 20) -> float:
-    """Return the server's processor seconds per ply with this number of spectators, who join near the start of the games."""
-    watch = Stopwatch()
-    spawn = multiprocessing.get_context("spawn")
-    async with serving(watch, rounds=100_000) as server:
-        players, _ = start_clients(server.port, games)
-        ready = spawn.Event()
-        await until(lambda: len(server.lobby.rooms) == games, 300)
-        spectators = spawn.Process(target=readers, args=(server.port, list(server.lobby.rooms), streams, ready))
-        spectators.start()
-        await until(lambda: ready.is_set() or not streams)
-        await asyncio.sleep(STREAM_SECONDS)  # the missed events are sent first
-        plies, cpu = watch.plies, time.process_time()
-        await asyncio.sleep(STREAM_SECONDS)
-        cost = (time.process_time() - cpu) / (watch.plies - plies)
-        for process in (players, spectators):
-            process.terminate()
-            process.join()
-        return cost
-
-
 def rows() -> list[Row]:
     """Return all figures of the server."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
@@ -187,8 +144,4 @@ def rows() -> list[Row]:
         rate, watch, busy, refused = asyncio.run(measure(games, seconds))
         note = f"{busy:.0%} of a core, {watch.crashes} crashed, {'some were refused' if refused else 'nobody refused'}"
         found.append(Row(f"plies of {games} game{'s' * (games > 1)}, 4 clients each", f"{rate:,.0f}/s", "", note))
-    costs = [(asyncio.run(cost_of_a_ply(0)), asyncio.run(cost_of_a_ply(STREAMS))) for _ in range(STREAM_PAIRS)]
-    alone, watched = np.min(costs, axis=0) * 1e6
-    note = f"{alone:.0f} and {watched:.0f} us of CPU per ply; less than 1.10 wanted"
-    found.append(Row(f"{STREAMS} stream readers of 20 games", f"{watched / alone:.2f}x", f"{watched / alone:.2f}x", note))
     return found

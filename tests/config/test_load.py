@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from vindibot.base.errors import UsageError
 from vindibot.config import files
-from vindibot.config.load import Config, PlaySettings, load_play, variable
+from vindibot.config.load import Config, PlaySettings, load_play
 from vindibot.config.maps import map_text
 
 KEY = "k3yk3y42"
@@ -290,12 +290,3 @@ def test_a_value_refused_later_names_its_origin() -> None:
 
 
 # The parts
-
-
-def test_every_setting_has_a_variable_and_a_description() -> None:
-    rows = play().rows()
-    schema = PlaySettings.model_json_schema()
-    for table in (schema, *schema["$defs"].values()):
-        assert all("description" in setting or "$ref" in setting for setting in table["properties"].values())
-    assert variable(("time", "margin_ms")) == "VINDIBOT_TIME__MARGIN_MS"
-    assert len({variable(row.key.split(".")) for row in rows}) == len(rows)

@@ -89,12 +89,3 @@ def test_the_second_opinion_counts_the_same_states(path: Path) -> None:
         opinions = following
     states = distinct_states(games, 3)
     assert sorted(opinions) == sorted(_key(reference(states[index : index + 1])) for index in range(len(states)))
-
-
-def test_nothing_is_changed_and_a_finished_game_stays() -> None:
-    games = parse("|@1  |\n|    |\nturn 8 of 9")
-    before = games.copy()
-    assert perft(games, 1)[0] == 3
-    assert perft(games, 3) == perft(games, 1)
-    assert (games == before).all()
-    assert state_line(games) == "8 0|0 0 100 0 0 0|29 11 100 0 0 0|29 17 100 0 0 0|29 23 100 0 0 0|@1      "
