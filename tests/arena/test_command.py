@@ -195,12 +195,16 @@ def test_a_game_that_could_not_be_played_counts_for_nobody(tmp_path: Path) -> No
 
 
 def test_a_few_blocks_have_no_intervals_no_logs_and_the_table_says_why(tmp_path: Path) -> None:
-    done = arena(tmp_path, "random", "stay", line_bot("complains"), "random", *GAMES, "--results", "r.jsonl", "--blocks", 2)
+    (tmp_path / "mine.toml").write_text('extends = "random"\n')
+    done = arena(tmp_path, "mine.toml", "stay", line_bot("complains"), "random", *GAMES, "--results", "r.jsonl", "--blocks", 2)
     assert "logs:" not in done.stdout
     assert not (tmp_path / "r.logs").exists(), "the output of bots that have not forfeited is not kept"
     assert "no 95 % intervals and no LOS: they need at least 5 blocks" in done.stdout
     assert "no 95 % intervals and no LOS: they need at least 5 blocks" in (tmp_path / "r.html").read_text()
+    (tmp_path / "mine.toml").write_text('extends = "random"\nversion = 2\n[traits.stay]\nweight = 0.1\n')
     done = arena(tmp_path, "--resume", "r.jsonl", "--blocks", 5)
+    assert (done.exit_code, "the files of mine have changed (version 1, now 2)" in done.output) == (2, True)
+    done = arena(tmp_path, "--resume", "r.jsonl", "--blocks", 5, "--mix-versions")
     assert "they need at least" not in done.stdout
     assert "was not recorded" not in done.output, "the same build goes on"
     assert re.search(r"^bot +wins +wins 95 % +deaths +deaths 95 %$", done.stdout, re.MULTILINE)
