@@ -257,13 +257,15 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mark", "times"), [("games in", 2), ("compiling kernels", 1)])
+def test_ctrl_c_before_the_first_game(tmp_path: Path, mark: str, times: int) -> None:
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cold"), "VINDIBOT_KERNEL_CACHE": ""} if mark == "compiling kernels" else {}
     with nobody_left():
         words = ["seed", "malvert", "random", "stay", "--blocks", 100, *GAMES, "--results", "cup.jsonl"]
-        process = started(tmp_path, *words, start_new_session=True, PYTHONUNBUFFERED="1")
+        process = started(tmp_path, *words, start_new_session=True, PYTHONUNBUFFERED="1", **cache)
         assert process.stdout is not None
-        assert any("games in" in line for line in process.stdout)
-        for _ in range(2):  # the first one may end it already: no game runs that it would finish
+        assert any(mark in line for line in process.stdout)
+        for _ in range(times):  # the first one may end it already: no game runs that it would finish
             os.killpg(process.pid, signal.SIGINT)
         output = process.communicate(timeout=60)[0]
     assert process.returncode == 130, output

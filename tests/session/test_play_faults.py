@@ -114,7 +114,6 @@ def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> 
     code, out = interrupted_after(tmp_path, 2.0, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert code == 130 or words == ["serve"], (code, out)
     assert quiet(out), out
-    assert words[0] != "arena" or "go on with: vindibot arena --resume" in out.splitlines()[-1]
 
 
 @pytest.mark.slow_faults
