@@ -39,7 +39,11 @@ def test_a_configuration_that_dask_cannot_read_is_named(tmp_path: Path, variable
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "words"),
-    [("banana", "missing port number"), ("tls://127.0.0.1:1", "TLS"), ("tcp://127.0.0.1:1", "refused|TimeoutError|CancelledError")],
+    [
+        ("banana", "missing port number"),
+        ("tls://127.0.0.1:1", "TLS"),
+        ("tcp://127.0.0.1:1", "refused|TimeoutError|CancelledError"),
+    ],
 )
 def test_an_address_without_a_scheduler_is_named(tmp_path: Path, address: str, words: str) -> None:
     done = run(tmp_path, *ARENA, "--nodes", "10", "--dask", address, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="3s")
