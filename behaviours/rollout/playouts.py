@@ -146,7 +146,7 @@ def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsReco
     return value
 
 
-@kernel
+@inlined
 def _goal_of(plan: NDArray[np.int16], part: int) -> int:
     """Return goal number `part` of a plan, or `NO_GOAL` after the last goal."""
     return int64(plan[uintp(part)]) if part < len(plan) else int64(NO_GOAL)

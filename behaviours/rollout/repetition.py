@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from behaviours.common.map_tables import MapRecord
 from sim.game import BLOW, CELLS, MAX_LIFE, OFFSET, STAY, STRIDE, TAVERN
 from sim.kernel_types import GameRecord, int64, uint64, uintp
-from sim.kernels import kernel
+from sim.kernels import inlined, kernel
 from sim.rules import has_effect
 
 #: The result of `effect` for a move that drinks, in any direction.
@@ -54,7 +54,7 @@ def remember(repeats: NDArray[np.int8], game: GameRecord, hero: int, move: int) 
     repeats[hero, pos] = done if known == done or known == done + _ONCE else done + _ONCE
 
 
-@kernel
+@inlined
 def repeated_move(game: GameRecord, tables: MapRecord, repeats: NDArray[np.int8], hero: int) -> int:
     """Return the hero's repeated move (0..4) on its square.
 
@@ -128,7 +128,7 @@ def note_move(situations: NDArray[np.int64], game: GameRecord, tables: MapRecord
         situations[uintp(hero), _place_of(situation)] = (situation << _MOVE_BITS) | move
 
 
-@kernel
+@inlined
 def recalled_move(situations: NDArray[np.int64], game: GameRecord, tables: MapRecord, hero: int) -> int:
     """Return the move (0..4) that a hero made the last time it was in this situation. Return -1 if there is none."""
     situation = situation_of(game, tables, hero)
