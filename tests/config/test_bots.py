@@ -188,11 +188,13 @@ SLIPS = [
 BAD_PARAMETERS = [
     ("feer = 1", "traits.a.feer is an unknown key (did you mean 'fear'?)"),
     ("fear = 11", "traits.a.fear must be at most 10, not 11"),
+    ("fear = nan", "traits.a.fear must be finite, not nan"),
     ('fear = "1"', 'traits.a.fear must be a number, not "1"'),
     ("steps = 1.0", "traits.a.steps must be a whole number, not 1.0"),
     ('style = "slay"', "traits.a.style must be 'meek' or 'sly', not \"slay\" (did you mean 'sly'?)"),
     ("ways = 3", "traits.a.ways must be a list, not 3"),
     ('ways = [1, "x"]', 'traits.a.ways.1 must be a whole number, not "x"'),
+    ("steps = 1979-05-27", 'traits.a.steps must be a whole number, not "1979-05-27"'),
     ("fear = -1\nsteps = true", "mine.toml, line 4: traits.a.steps must be a whole number, not true"),
 ]
 

@@ -224,6 +224,8 @@ SLIPS = [
         'extends = "trainin"',
         ["mine.toml, line 1: there is no configuration or file named \"trainin\" (did you mean 'training'?)"],
     ),
+    ("extends = 3", ["line 1: extends must be the name of a configuration file, not 3"]),
+    ("key_file = 3", ["key_file must be a path in quotes, not 3"]),
     ('extends = "mine.toml"', ['there is no configuration or file named "mine.toml"']),
     (
         'against = "random"\nserver = "http://x:1"',

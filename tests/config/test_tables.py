@@ -96,6 +96,7 @@ def test_reset_goes_back_to_the_defaults() -> None:
         ('extends = "strong"\nreset = ["traits.rollout.params.drnk"]', 'line 2: reset names "traits.rollout.params.drnk"'),
         ('extends = "strong"\nreset = ["traits.rollout.params.drnk"]', "did you mean 'traits.rollout.params.drink'"),
         ('reset = ["traits.stay"]\n[traits.stay]', "needs a file that this file extends"),
+        ('extends = "strong"\nreset = ["not a key"]', 'line 2: reset names "not a key"'),
         ('extends = "strong"\nreset = [3]', "reset"),
     ],
 )  # fmt: skip
