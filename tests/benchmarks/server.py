@@ -1,6 +1,7 @@
-"""The server on this machine: plies per second, with few and many clients.
+"""The server on this machine: plies per second, its own time per ply, cost of spectators, many clients.
 
-The clients are as simple as possible and run in another process.
+The clients are as simple as possible and run in another process. The server's own time per ply is measured inside the server:
+from the moment when the bytes of a move are read until the next hero's state is written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import Any
 
+import numpy as np
 import structlog
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from sim import kernels
 from tests.benchmarks import Row, sized
@@ -27,6 +30,8 @@ from vindibot.server.settings import ServerSettings
 
 #: Numbers of games at once, and seconds for which each number is measured.
 CROWDS = sized(((1, 4.0), (20, 4.0), (200, 8.0)), ((2, 2.0),))
+STREAMS, STREAM_SECONDS, STREAM_PAIRS = sized((100, 2.0, 3), (5, 0.5, 1))
+PLIES = sized(3000, 100)
 LIMIT_MS = 1000
 KEY = "benchmrk"
 JOIN = (
@@ -89,10 +94,11 @@ def start_clients(port: int, games: int) -> tuple[BaseProcess, Event]:
 
 
 class Stopwatch:
-    """Counts plies and crashes."""
+    """Counts plies and crashes. `read_at` is the time at which the last move was read."""
 
     def __init__(self) -> None:
         self.plies = self.crashes = 0
+        self.read_at = 0.0
         self.until = float("inf")
 
     def began(self, room: Room) -> None:
@@ -134,6 +140,75 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
         return plies / took, watch, busy / took, process.exitcode or 0
 
 
+async def own_share(plies: int = PLIES) -> list[float]:
+    """Return, for each ply, the seconds from reading a move to writing the next state, with four fast clients."""
+    watch = Stopwatch()
+    shares: list[float] = []
+    receive, send = H11Protocol.data_received, RequestResponseCycle.send
+
+    def data_received(self: H11Protocol, data: bytes) -> None:
+        watch.read_at = time.perf_counter()
+        receive(self, data)
+
+    async def noted(self: RequestResponseCycle, message: Any) -> None:
+        await send(self, message)
+        if message["type"] == "http.response.body" and watch.read_at:
+            shares.append(time.perf_counter() - watch.read_at)
+            watch.read_at = 0.0
+
+    H11Protocol.data_received, RequestResponseCycle.send = data_received, noted  # type: ignore[method-assign]
+    try:
+        async with serving(watch) as server:
+            process, _ = start_clients(server.port, 1)
+            await until(lambda: len(shares) >= plies + 200, 300)
+            process.terminate()
+            process.join()
+    finally:
+        H11Protocol.data_received, RequestResponseCycle.send = receive, send  # type: ignore[method-assign]
+    return shares[200:]
+
+
+def readers(port: int, games: list[str], count: int, ready: Any) -> None:
+    """Run the process of the spectators: read `count` streams, and discard the data."""
+
+    async def read(game: str) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /events/{game} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        opened.append(game)
+        if len(opened) == count:
+            ready.set()
+        while await reader.read(1 << 16):
+            pass
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(read(games[number % len(games)]) for number in range(count)), return_exceptions=True)
+
+    opened: list[str] = []
+    asyncio.run(all_of_them())
+
+
+async def cost_of_a_ply(streams: int, games: int = 20) -> float:
+    """Return the server's processor seconds per ply with this number of spectators, who join near the start of the games."""
+    watch = Stopwatch()
+    spawn = multiprocessing.get_context("spawn")
+    async with serving(watch, rounds=100_000) as server:
+        players, _ = start_clients(server.port, games)
+        ready = spawn.Event()
+        await until(lambda: len(server.lobby.rooms) == games, 300)
+        spectators = spawn.Process(target=readers, args=(server.port, list(server.lobby.rooms), streams, ready))
+        spectators.start()
+        await until(lambda: ready.is_set() or not streams)
+        await asyncio.sleep(STREAM_SECONDS)  # the missed events are sent first
+        plies, cpu = watch.plies, time.process_time()
+        await asyncio.sleep(STREAM_SECONDS)
+        cost = (time.process_time() - cpu) / (watch.plies - plies)
+        for process in (players, spectators):
+            process.terminate()
+            process.join()
+        return cost
+
+
 def rows() -> list[Row]:
     """Return all figures of the server."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
@@ -144,4 +219,10 @@ def rows() -> list[Row]:
         rate, watch, busy, refused = asyncio.run(measure(games, seconds))
         note = f"{busy:.0%} of a core, {watch.crashes} crashed, {'some were refused' if refused else 'nobody refused'}"
         found.append(Row(f"plies of {games} game{'s' * (games > 1)}, 4 clients each", f"{rate:,.0f}/s", "", note))
+    shares = np.percentile(asyncio.run(own_share()), (50, 99)) * 1e6
+    found.append(Row("server's share of a ply, p50 and p99", f"{shares[0]:.0f} and {shares[1]:.0f} us"))
+    costs = [(asyncio.run(cost_of_a_ply(0)), asyncio.run(cost_of_a_ply(STREAMS))) for _ in range(STREAM_PAIRS)]
+    alone, watched = np.min(costs, axis=0) * 1e6
+    note = f"{alone:.0f} and {watched:.0f} us of CPU per ply; less than 1.10 wanted"
+    found.append(Row(f"{STREAMS} stream readers of 20 games", f"{watched / alone:.2f}x", f"{watched / alone:.2f}x", note))
     return found
