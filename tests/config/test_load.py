@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
+from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
-from vindibot.config.load import Config, PlaySettings, load_play
+from vindibot.config.load import Config, PlaySettings, load_play, variable
 from vindibot.config.maps import map_text
 
 KEY = "k3yk3y42"
@@ -291,4 +294,15 @@ def test_a_value_refused_later_names_its_origin() -> None:
     assert config.refuse("games", "are too many").message == "games are too many"
 
 
-# The parts
+def test_every_setting_has_a_variable_and_a_description() -> None:
+    rows = play().rows()
+    schema = PlaySettings.model_json_schema()
+    for table in (schema, *schema["$defs"].values()):
+        assert all("description" in setting or "$ref" in setting for setting in table["properties"].values())
+    assert variable(("time", "margin_ms")) == "VINDIBOT_TIME__MARGIN_MS"
+    assert len({variable(row.key.split(".")) for row in rows}) == len(rows)
+
+
+def test_reading_a_configuration_does_not_load_the_compiler() -> None:
+    program = "import sys, vindibot.config.load, vindibot.base.log, vindibot.config.bots; print('numba' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], cwd=TOP, text=True).strip() == "False"
