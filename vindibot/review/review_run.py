@@ -140,6 +140,8 @@ def _complete_lines(recording: Recording) -> list[bytes]:
 WAITING = 4
 #: A process that reviews a turn is killed after this number of seconds, and one more for this number of plies that it plays out.
 TASK_SECONDS, LEAST_SPEED = 60.0, 10_000
+#: Number of times that a turn is reviewed if its process ends each time.
+ATTEMPTS = 3
 
 
 def review_games(
@@ -214,8 +216,8 @@ def _in_order(
 ) -> Iterator[ReviewedTurn]:
     """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once.
 
-    If a process ends, its turn is reviewed again, once. If it ends again, the turns that are in the pool are still yielded, then
-    `VindibotError` is raised.
+    If a process ends, its turn is reviewed again, `ATTEMPTS` times in all: a process that is killed with the pool's lock ends the
+    pool seconds later. After the last time, the turns that are in the pool are still yielded, then `VindibotError` is raised.
     """
     rest = iter(left)
     futures = deque((position, submit(position)) for position in islice(rest, waiting))
@@ -223,10 +225,11 @@ def _in_order(
     while futures:
         position, future = futures.popleft()
         try:
-            try:
-                turn = future.result()
-            except (JobEndedError, BrokenExecutor):
-                turn = submit(position).result()
+            for _ in range(ATTEMPTS - 1):
+                if not isinstance(future.exception(), JobEndedError | BrokenExecutor):
+                    break
+                future = submit(position)
+            turn = future.result()
         except JobEndedError as error:
             what = f"turn {position.turn} of hero {position.me + 1} cannot be reviewed"
             problem = problem or VindibotError(f"{what}: {error.message}")
