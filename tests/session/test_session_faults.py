@@ -26,11 +26,11 @@ from vindibot.games.files.recording import read_recording
 from vindibot.server.embedded import EmbeddedServer
 from vindibot.server.settings import ServerSettings
 
-GAMES = int(os.environ.get("SESSION_FAULTS_GAMES", "8"))
+GAMES = int(os.environ.get("SESSION_FAULTS_GAMES", "25"))
 SEED = int(os.environ.get("SESSION_FAULTS_SEED", "1"))
 ROUNDS = 40
 #: Seconds between two kills, at least and at most.
-PAUSE = tuple(float(word) for word in os.environ.get("SESSION_FAULTS_PAUSE", "0.3,3.0").split(","))
+PAUSE = tuple(float(word) for word in os.environ.get("SESSION_FAULTS_PAUSE", "0.1,1.0").split(","))
 #: Games of one command: its processes and descriptors must not grow in number meanwhile.
 SESSION = 25
 #: The share of moves whose exchange is spoiled.
@@ -52,8 +52,8 @@ class Watch:
         self.opened.append(process.num_fds() + shared)
 
     def grew(self) -> bool:
-        """Whether more was open towards the end than ever before; replacements come and go."""
-        half = len(self.opened) // 2
+        """Whether more was open towards the end than ever before; replacements come and go, and the first looks see the start."""
+        half = max(len(self.opened) // 2, 5)
         return max(self.opened[half:], default=0) > max(self.opened[:half], default=0) + 20
 
 
