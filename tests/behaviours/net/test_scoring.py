@@ -10,7 +10,7 @@ import pytest
 
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS
+from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS, RANGES
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
 from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks, load_nets, save_nets
 from behaviours.net.scoring import net_move
@@ -86,6 +86,16 @@ def test_a_net_whose_sums_could_be_too_large_is_refused() -> None:
     assert Net(even_network(LARGEST))
     with pytest.raises(NetError, match="weights that are too large"):
         Net(even_network(LARGEST + 1), name="mine")
+
+
+def test_a_move_has_no_more_features_of_a_range_than_the_limits_of_nets_count(decisions: list[Decision]) -> None:
+    first, most = np.array(RANGES).T
+    states, moves = features_of(decisions[::4])
+    features = np.concatenate([np.repeat(states[:, None], 5, axis=1), moves], axis=2)[moves[:, :, 0] >= 0]
+    ranges = first.searchsorted(features, side="right") - 1
+    counts = np.array([(ranges == number).sum(axis=1).max() for number in range(len(first))])
+    assert (counts <= most).all()
+    assert counts.sum() > 50, "most ranges occur"
 
 
 def test_rounded_weights_fit_and_change_the_scores_little(decisions: list[Decision]) -> None:
