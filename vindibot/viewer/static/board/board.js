@@ -3,7 +3,7 @@
 // has arrows and texts of overlays, which names of heroes must not hide.
 //
 // It draws on canvases, not with SVG: at 64x, on a processor slowed by 4, moving four `<use>` elements over a land of
-// 28x28 as SVG took 20 ms a frame, and 29 of 36 frames were lost. The whole page takes 11 ms there (`tests.benchmarks`).
+// 28x28 as SVG took 20 ms a frame, and 29 of 36 frames were lost. The whole page takes 11 ms (`tests.benchmarks`).
 //
 //   const board = new Board(element, { size, tiles, names, me, spawns });
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
