@@ -197,9 +197,13 @@ async def test_the_list_of_events_keeps_its_place_while_a_game_runs(browser: Any
             before = await page.evaluate(count)
             await page.evaluate("[...document.querySelectorAll('.list li')].at(4).mark = 1")
             await page.evaluate("document.querySelector('.list').scrollTop = 0")
+            await page.get_by_role("button", name="Copy the address of this turn").click()
+            message = page.get_by_text(re.compile("^(Copied|Copy this)"))
+            await message.wait_for()
             for state in own[60:90]:
                 game.turn(HEADER, read_game(raw(state)), state, BALLOT)
             await until(page, f"{count} > {before + 10} && vindibotPage.clock.state === vindibotPage.game.last")
+            assert await message.count() == 1, "the turns that came do not replace the message at once"
             assert await page.evaluate(top) == 0
             assert await page.evaluate("[...document.querySelectorAll('.list li')].at(4).mark") == 1
             await page.keyboard.press("Shift+K")

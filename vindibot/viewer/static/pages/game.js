@@ -36,6 +36,8 @@ const PANELS_EVERY = 90;
 const HASTE = 24;
 /** Milliseconds between two updates of the charts of a growing game. */
 const CURVES_EVERY = 300;
+/** Milliseconds for which a message stays while the game moves by itself. */
+const TOLD_MS = 2000;
 /** Milliseconds from the end of a live game until the page shows the next game, if the page is set to do so. */
 const NEXT_AFTER = 8000;
 
@@ -49,6 +51,7 @@ class Page {
     this.line = null; // the line of a review that is on the board instead of the game
     this.lesson = null; // the positions of bad moves for which the page asks
     this.still = false;
+    this.toldUntil = 0;
     this.wishes = wishes();
     this.clock = new Clock(
       () => this.game.last,
@@ -230,9 +233,11 @@ class Page {
     else this.tell(`There is no ${way > 0 ? 'later' : 'earlier'} ${KINDS.find((one) => one.kind === kind).label}.`);
   }
 
-  /** Show a message where the events of the state are shown, until the state changes. */
+  /** Show a message where the events of the state are shown, until the state changes. While the game moves by itself,
+   *  the message stays for some seconds. */
   tell(text) {
     this.said.textContent = text;
+    this.toldUntil = performance.now() + TOLD_MS;
   }
 
   // ---- Learn from mistakes ----
@@ -409,6 +414,7 @@ class Page {
   _tell(state, moving) {
     const { game } = this;
     if (state === this.describedState) return;
+    if ((moving || this.clock.following) && performance.now() < this.toldUntil) return;
     this.describedState = state;
     const said = state
       ? game.happened(state).join('. ')
