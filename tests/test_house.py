@@ -115,32 +115,3 @@ def test_a_command_has_a_file_of_its_name() -> None:
 def test_processes_start_in_one_room() -> None:
     found = {str(path.relative_to(TOP)) for floor in FLOORS for path in modules(floor) if STARTS.search(path.read_text())}
     assert {name for name in found if (TOP / name).parent != HOUSE / "engine"} == EXCEPTED
-
-
-#: Loops that share an iterator on purpose: each task takes the next number.
-SHARED = {"self._numbers"}
-
-
-def walks_what_may_change(loop: ast.For) -> bool:
-    """Return whether a loop awaits while it walks over an attribute, or over the keys or values of one, without a copy."""
-    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith) for part in loop.body for node in ast.walk(part))
-    walked = [loop.iter]
-    if isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) in ("enumerate", "zip", "reversed", "iter"):
-        walked = loop.iter.args
-    for iterable in walked:
-        called = iterable.func if isinstance(iterable, ast.Call) else None
-        inner = called.value if isinstance(called, ast.Attribute) and called.attr in ("keys", "values", "items") else iterable
-        if waits and isinstance(inner, ast.Attribute) and ast.unparse(inner) not in SHARED:
-            return True
-    return False
-
-
-def test_no_loop_waits_while_it_walks_over_what_others_may_change() -> None:
-    """Other tasks run while a loop waits. A list that they change skips entries, and a dict or a set raises."""
-    for walked, changes in (("self.all.values()", True), ("enumerate(self.all)", True), ("list(self.all)", False)):
-        (loop,) = ast.parse(f"for x in {walked}:\n  await x").body
-        assert isinstance(loop, ast.For)
-        assert walks_what_may_change(loop) is changes, "the test could fail"
-    for path in modules("vindibot"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            assert not (isinstance(node, ast.For) and walks_what_may_change(node)), f"{path.relative_to(TOP)}:{node.lineno}"

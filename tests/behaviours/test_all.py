@@ -1,4 +1,4 @@
-"""Every trait of ours passes the conformance suite, and more of it than the suite asks; and the bots that are made of them."""
+"""Every trait of ours passes the conformance suite, and more of it than the suite asks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from hypothesis import given, settings
 from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from sim.board import parse
-from sim.game import RUNNING, Games, mover
+from sim.game import Games, mover
 from sim.generator import generate
 from sim.rules import step
 from tests.support.oracle import read_games, states_of
 from tests.support.paths import TESTS, TOP
 from tests.support.worlds import ORACLE, SAMPLE, odd_games
-from vindibot.config.bots import load_bot
 from vindibot.devtools.conformance import ODD_BOARDS
-from vindibot.games.ballot import BallotEntry, tally
 from vindibot.testing import check_trait, check_turn, votes
 
 #: A file of nets that the library holds: the models of two versions.
@@ -133,19 +131,3 @@ def test_kernels_do_the_same_without_the_compiler() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
-
-
-# ---- The bots ----
-
-
-@pytest.mark.parametrize("name", ["seed", "malvert"])
-def test_a_classic_bot_beats_random_ones(name: str) -> None:
-    games, bots = generate(5, size=16).new_game(), [load_bot(bot).build() for bot in (name, "random", "random", "random")]
-    while games[0]["status"] == RUNNING:
-        here = View(games, mover(games), seed=5)
-        answers = [(spec.weight, votes(trait, here)) for spec, trait in bots[here.me]]
-        entries = [BallotEntry("", weight, None if answer is None else answer.tolist()) for weight, answer in answers]
-        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
-    gold = games[0]["hero"]["gold"].tolist()
-    assert gold[0] > 2 * max(gold[1:])
-    assert gold[0] > 500

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from behaviours import Behaviour
 from behaviours.registry import BUILT_IN, BehaviourError, find, names
-from vindibot.config.files import shipped
 
 OWN = """
 from behaviours import Behaviour
@@ -34,17 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "own_traits", raising=False)
     return tmp_path
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_every_built_in_name_is_a_behaviour_that_can_be_built_from_the_parameters_that_it_needs(name: str) -> None:
-    """Only the trait that plays a net needs a parameter: the file of the net."""
-    behaviour = find(name)
-    assert issubclass(behaviour, Behaviour)
-    assert behaviour.__doc__
-    needed = {key: str(shipped("bots/learned.npz")) for key, field in behaviour.model_fields.items() if field.is_required()}
-    assert needed.keys() == ({"net"} if name == "learned" else set())
-    assert behaviour(**needed) == behaviour(**needed)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

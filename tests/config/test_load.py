@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
-from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
 from vindibot.config.load import Config, PlaySettings, load_play, variable
@@ -129,20 +125,6 @@ def test_a_word_stands_for_a_setting_that_is_not_set(key: str, word: str) -> Non
     for config in (play(text), play(None, {key: word}), play(**{key.replace(".", "__").upper(): word})):
         assert config.settings == PlaySettings()
         assert config.origin(key).kind != "default"
-
-
-numbers = st.one_of(st.integers(0, 60_000), st.floats(0, 60_000, allow_nan=False))
-
-
-@given(margin=numbers)
-def test_a_number_is_the_same_from_every_layer(margin: float) -> None:
-    text = repr(margin)
-    loaded = [
-        load_play(environ={"VINDIBOT_TIME__MARGIN_MS": text}),
-        load_play(None, {"time.margin_ms": margin}, environ={}),
-        load_play(None, {"time.margin_ms": text}, environ={}),
-    ]
-    assert [config.settings.time.margin_ms for config in loaded] == [margin] * 3
 
 
 # Paths
@@ -301,8 +283,3 @@ def test_every_setting_has_a_variable_and_a_description() -> None:
         assert all("description" in setting or "$ref" in setting for setting in table["properties"].values())
     assert variable(("time", "margin_ms")) == "VINDIBOT_TIME__MARGIN_MS"
     assert len({variable(row.key.split(".")) for row in rows}) == len(rows)
-
-
-def test_reading_a_configuration_does_not_load_the_compiler() -> None:
-    program = "import sys, vindibot.config.load, vindibot.base.log, vindibot.config.bots; print('numba' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", program], cwd=TOP, text=True).strip() == "False"

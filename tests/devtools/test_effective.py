@@ -39,19 +39,6 @@ def where(said: str, key: str) -> tuple[str, str]:
     return value.partition(" = ")[2].strip(), origin
 
 
-def test_each_value_says_where_it_comes_from(here: Path) -> None:
-    (here / "base.toml").write_text("rounds = 20\ngames = 3\n")
-    (here / "own.toml").write_text('extends = "base"\ngames = 4\n[time]\nmargin_ms = 99.5\n')
-    said = config("own.toml", VINDIBOT_TIME__LIMIT_MS="500")
-    assert where(said, "rounds") == ("20", "base.toml, line 1")
-    assert where(said, "games") == ("4", "own.toml, line 2")
-    assert where(said, "time.margin_ms") == ("99.5", "own.toml, line 4")
-    assert where(said, "time.limit_ms") == ("500", "environment variable VINDIBOT_TIME__LIMIT_MS")
-    assert where(said, "parallel") == ("1", "default")
-    assert where(config("--for", "serve"), "port") == ("9000", "default")
-    assert where(config("--for", "arena"), "blocks") == ("10", "default")
-
-
 def test_the_output_is_a_file_with_the_same_effect(here: Path) -> None:
     (here / "own.toml").write_text('map = "m1"\nseed = 7\ndisplay = "none"\n[pool]\nnodes = 100\n')
     (here / "again.toml").write_text(config("own.toml"))

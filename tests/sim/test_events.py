@@ -83,27 +83,6 @@ def test_recorded_games(name: str) -> None:
         assert set(kinds) == set(range(len(events.KINDS)))
 
 
-def test_what_happens_is_listed_in_the_order_of_the_rules() -> None:
-    """One dies of a blow and comes back on top of a third, which stands on its spawn square: it dies as well."""
-    games = parse(
-        "@1@2    $2\n        $3\n          \n          \n@3        \n"
-        "turn 0 of 100\n"
-        "@1 life 90 gold 0 mines 0 spawn 3,3 last Stay\n"
-        "@2 life 20 gold 0 mines 1 spawn 4,0 last Stay\n"
-        "@3 life 50 gold 0 mines 1 spawn 2,2 last Stay\n"
-    )
-    found, _ = events_of(games, [STAY])
-    assert [(events.KINDS[event["kind"]], *event.item()[1:3], event["amount"]) for event in found] == [
-        ("struck", 0, 1, 0),
-        ("killed", 0, 1, 0),
-        ("inherited", 1, 0, 1),
-        ("respawned", 1, events.NO_HERO, 0),
-        ("killed on spawn", 1, 2, 0),
-        ("inherited", 2, 1, 1),
-        ("respawned", 2, events.NO_HERO, 0),
-    ]
-
-
 def test_plies_end_with_the_game_or_with_what_is_no_move() -> None:
     games = parse("@1    \n      \n      \nturn 0 of 100 training\n@1 life 70 gold 5 mines 0 spawn 0,0 last Stay\n")
     for moves, played in (([EAST, STAY, CRASH, STAY], 3), ([EAST, 6, STAY], 1), ([-1], 0), ([], 0)):

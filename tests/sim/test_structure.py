@@ -24,21 +24,6 @@ def shown(board: str) -> tuple[list[str], list[str]]:
     )
 
 
-def test_a_passage_that_ends() -> None:
-    choke, depth = shown("""
-        |      ########|
-        |              |
-        |      ########|
-        |      ########|
-        |##############|
-        |@1############|
-        |##############|
-    """)
-    # The mouth is a choke point and outside; the last square is inside and none. Hero 1 is walled in.
-    assert choke == [".......", "..****.", *[".......", "......."], *["......."] * 3]
-    assert depth == [".......", "...1234", *[".......", "......."], *["......."] * 3]
-
-
 def test_a_tavern_keeps_an_end_open() -> None:
     choke, depth = shown("""
         |      ##########|

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from behaviours.classic.combat import Combat
 from behaviours.common.combat_map import combat_map
 from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column
+from tests.support.reference_evaluation import wins
 from tests.support.worlds import odd_games
 from vindibot.testing import view
 
@@ -67,21 +68,6 @@ def test_the_later_one_does_not_kill_itself() -> None:
 # ---- The slow twin, straight from the description ----
 
 
-def wins(mine: int, enemy_life: int, first: bool) -> bool:
-    """The duel played out."""
-    while True:
-        if first:
-            enemy_life -= 20
-            if enemy_life <= 0:
-                return True
-            mine = max(1, mine - 1)
-        first = True
-        mine -= 20
-        if mine <= 0:
-            return False
-        enemy_life = max(1, enemy_life - 1)
-
-
 def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
     game = games[0]
     steps = [int(offset) for offset in OFFSET[1:]]
@@ -100,8 +86,8 @@ def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
         mine, enemy_life = int(game["hero"][me]["life"]), int(game["hero"][enemy]["life"])
         near = {pos + step for step in steps if tile(pos + step) == AIR}
         far = {place + step for place in near for step in steps if tile(place + step) == AIR} - {pos}
-        values = {place: 0.0 if duel and wins(max(1, mine - 1), enemy_life, first=False) else -1.0 for place in far}
-        loses = not wins(mine, enemy_life, first=True) if duel else mine // 20 <= enemy_life // 20 - 1
+        values = {place: 0.0 if duel and not wins(enemy_life, max(1, mine - 1)) else -1.0 for place in far}
+        loses = not wins(mine, enemy_life) if duel else mine // 20 <= enemy_life // 20 - 1
         if (at_tavern(pos) and enemy_life > 20) or loses:
             values.update(dict.fromkeys(near, -1.0))
         elif game["hero"][enemy]["mines"] > 0 or enemy_life <= 20:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.minimax import Line, Minimax
-from tests.support.placements import World, random_position
+from tests.support.placements import random_position
 from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import odd_games
 
@@ -112,31 +111,6 @@ def test_scores_far_below_the_best_are_bounds() -> None:
                     assert wanted <= value <= best - params.clip
                     below += 1
     assert below > 100
-
-
-# ---- Every position of tiny worlds ----
-
-TINY = [
-    World(("...", ".M.", "..T")),
-    World(("M..", "#..", "T.M"), lives=(21, 41), gold=(2,)),
-    World(("..#", ".M.", "#.."), heroes=3, lives=(20, 60), gold=(0,)),
-    World(("...", "...", "..."), heroes=4, lives=(20,), gold=(0,), owned=False, apart=False),
-]
-
-
-def examined(world: World, depth: int, skip: int) -> int:
-    """Compare every `skip`-th position of a world with minimax, the modes in turn; return the number of positions."""
-    count = 0
-    for games in islice(world.positions(), 0, None, skip):
-        params = SearchParams(mover(games), enemies(games), count % 3, quiescence=2, clip=WHOLE, table=count % 5 > 0)
-        agrees(games, params, depth, Weights())
-        count += 1
-    return count
-
-
-@pytest.mark.parametrize("world", TINY, ids=lambda world: "/".join(world.rows))
-def test_it_finds_what_minimax_finds_on_some_positions_of_tiny_worlds(world: World) -> None:
-    assert examined(world, 3, 37) > 20
 
 
 # ---- The table ----
@@ -261,6 +235,3 @@ def test_the_nearest_enemies_that_can_move_are_searched() -> None:
     assert active_enemies(games, where, 3, 4, 3) == 0b0100
     assert policy(games, 0, 1, map_tables_of(where)) == STAY
     assert policy(games, 0, 3, map_tables_of(where)) != STAY
-
-
-# ---- Max-n ----
