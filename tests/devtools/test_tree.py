@@ -16,12 +16,13 @@ from behaviours.common.evaluation import Weights
 from behaviours.search.deepening import SearchParams, iterative_deepening
 from behaviours.search.records import INFINITE
 from sim.board import draw
-from sim.game import ABSENT, Games, mover
+from sim.game import Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.minimax import Minimax
 from tests.support.placements import random_position
+from tests.support.positions import enemies
 from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.cli.main import main
 from vindibot.devtools.tree import build_tree
@@ -29,9 +30,7 @@ from vindibot.games.files.recording import Recorder, TraitHeader
 
 
 def params_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> SearchParams:
-    me = mover(games)
-    active = sum(1 << hero for hero in range(4) if hero != me and games[0]["hero"][hero]["pos"] != ABSENT[hero])
-    return SearchParams(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip, death=2000)
+    return SearchParams(mover(games), enemies(games), mode, quiescence=quiescence, clip=clip, death=2000)
 
 
 def test_its_scores_are_those_of_minimax() -> None:

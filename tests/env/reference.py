@@ -6,8 +6,7 @@ import numpy as np
 
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FOUND, MOVE_SLOTS
-from sim.board import board_of
-from sim.game import HERO_SHIFT, MINE, RUNNING, TAVERN, TILE_BITS, WALL, row_column
+from sim.game import RUNNING
 from sim.maps import map_of
 from sim.rules import effective_moves
 from tests.support.nets import features_in
@@ -43,29 +42,3 @@ def features(game, hero):
     moves = found["moves"][0].reshape(5, MOVE_SLOTS).copy()
     moves[moves[:, 0] < 0] = 0
     return np.concatenate([found["state"][0], moves.ravel()])
-
-
-def planes(game, hero, side):
-    """The layers, square by square."""
-    board, size = board_of(game), int(game["size"][0])
-    heroes, half = game["hero"][0], side // 2
-    row, column = row_column(int(heroes["pos"][hero]))
-    out = np.zeros((14, side, side), np.uint8)
-    for down in range(side):
-        for right in range(side):
-            there = row + down - half, column + right - half
-            cell = int(board[there]) if 0 <= there[0] < size and 0 <= there[1] < size else WALL
-            tile, who = cell & TILE_BITS, cell >> HERO_SHIFT
-            if who:
-                out[7 + (who - 1 - hero) % 4, down, right] = int(heroes["life"][who - 1]) * 255 // 100
-            layer = {WALL: 0, TAVERN: 1, MINE: 2}.get(tile)
-            if MINE < tile <= MINE + 4:
-                layer = 3 + (tile - MINE - 1 - hero) % 4
-            if layer is not None:
-                out[layer, down, right] = 255
-    gold = gold_of(game)
-    most = int(game["max_turns"][0])
-    out[11] = 255 * (most - int(game["turn"][0])) // most
-    out[12] = int(255 * min(np.log1p(gold[hero]) / 10, 1))
-    out[13] = int(255 * min(np.log1p(np.delete(gold, hero).max()) / 10, 1))
-    return out

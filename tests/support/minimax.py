@@ -1,7 +1,7 @@
 """Plain minimax: every move is tried, nothing is cut off, nothing is stored.
 
 `Minimax` follows the description of `behaviours.search.engine` word for word. In `max_n` every hero maximises its own score.
-Rules, evaluation and policy come from the kernels. `reference` and `reference_evaluation` check them separately.
+Rules, evaluation and policy come from the kernels, which other tests check separately.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 
 from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
-from sim.game import Games, mover, row_column
+from sim.game import ABSENT, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
@@ -43,3 +43,13 @@ def played_positions(seed: int, count: int) -> Iterator[Games]:
 def dead_ends_of(games: Games) -> dict[tuple[int, int], int]:
     dead_end = map_of(games).dead_end
     return {row_column(int(place)): int(dead_end[place]) for place in dead_end.nonzero()[0]}
+
+
+def present(games: Games) -> list[int]:
+    """Return the heroes on the board."""
+    return [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
+
+
+def enemies(games: Games) -> int:
+    """Return the set of all opponents of the hero to move, as bits."""
+    return sum(1 << hero for hero in present(games) if hero != mover(games))

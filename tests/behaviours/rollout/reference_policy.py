@@ -7,7 +7,7 @@ from typing import Any
 
 from behaviours.rollout.policy import PolicyParams
 from tests.support.reference import STEPS, Reference
-from tests.support.reference_evaluation import AWAY, Places, wins
+from tests.support.reference_places import AWAY, Places, wins
 
 Place = tuple[int, int]
 _WAYS = ("Stay", "North", "South", "East", "West")

@@ -17,27 +17,19 @@ from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, INFINITE, PARANOID
 from behaviours.search.trait import MODES, active_enemies
 from sim.board import draw, parse
-from sim.game import ABSENT, STAY, Games, mover
+from sim.game import STAY, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.minimax import Line, Minimax
 from tests.support.placements import random_position
-from tests.support.reference_evaluation import net_worth_only
+from tests.support.positions import enemies
+from tests.support.reference_places import net_worth_only
 from tests.support.worlds import odd_games
 
 #: A distance below the best score so large that all scores are exact.
 WHOLE = INFINITE >> 1
 UNLIMITED = 1 << 60
-
-
-def present(games: Games) -> list[int]:
-    return [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
-
-
-def enemies(games: Games) -> int:
-    """Return the set of all opponents of the hero to move."""
-    return sum(1 << hero for hero in present(games) if hero != mover(games))
 
 
 def search(
