@@ -36,7 +36,12 @@ def test_only_the_wanted_rows_are_written(kind):
 
 
 #: Digests of what the kernel wrote when it equalled a second implementation, square by square. A failing test shows the new one.
-RECORDED = {("planes", 3): "59c3a4249c555571", ("planes", 9): "cc090f116d660338", ("planes", 57): "3039521edb9845f2", ("compact", 9): "7525a592ae168b26"}
+RECORDED = {
+    ("planes", 3): "59c3a4249c555571",
+    ("planes", 9): "cc090f116d660338",
+    ("planes", 57): "3039521edb9845f2",
+    ("compact", 9): "7525a592ae168b26",
+}
 
 
 @pytest.mark.parametrize(("kind", "side"), RECORDED)
