@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import io
-import os
-import pty
-import struct
-import subprocess
-import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -20,8 +13,8 @@ from hypothesis import given, strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from tests.support.commands import environment
 from tests.support.faulty_server import Fault, FaultyServer
+from tests.support.terminals import TerminalProgram
 from vindibot.base.console import Terminal, plain_table, terminal
 from vindibot.base.text import printable, printable_lines
 from vindibot.cli.main import main
@@ -74,23 +67,9 @@ def test_a_console_sends_no_control_of_a_text() -> None:
 
 
 def in_a_terminal(folder: Path, *words: str) -> tuple[int, str]:
-    """The exit code of a command that runs in a terminal, and everything that it wrote."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
-    command = [sys.executable, "-m", "vindibot", *words]
-    inherited = {
-        name: value for name, value in environment(TERM="xterm-256color", VINDIBOT_KEY="s3cretk8").items() if name != "COLUMNS"
-    }
-    with subprocess.Popen(command, cwd=folder, env=inherited, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        data = b""
-        while True:
-            try:
-                data += os.read(ours, 1 << 16)
-            except OSError:  # nobody has the terminal any more
-                break
-    os.close(ours)
-    return process.returncode, data.decode()
+    """The exit code of a command that runs in a terminal, and everything that it wrote, without colours."""
+    with TerminalProgram(*words, folder=folder, size=(160, 40)) as program:
+        return program.end(100), program.text
 
 
 def check(written: str) -> None:
@@ -105,7 +84,8 @@ async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
     named = {f"game.heroes.{hero}.name": EVIL for hero in range(4)}
     fault = Fault("state", "after", changes=named)
     async with FaultyServer(joins={1: fault}, moves=dict.fromkeys(range(1, 6), fault)) as server:
-        words = ["--server", server.url, "--rounds", "5", "--bot", "stay", "--in-process"]
+        (tmp_path / "play.toml").write_text('key = "s3cretk8"')
+        words = ["--server", server.url, "--config", "play.toml", "--rounds", "5", "--bot", "stay", "--in-process"]
         code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
     assert code == 0, written
     check(written)
@@ -120,7 +100,8 @@ async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_the_words_of_a_server(tmp_path: Path) -> None:
     async with FaultyServer(joins={1: Fault("status", status=400, body=f"no: {EVIL}")}) as server:
-        words = ["--server", server.url, "--bot", "stay", "--in-process"]
+        (tmp_path / "play.toml").write_text('key = "s3cretk8"')
+        words = ["--server", server.url, "--config", "play.toml", "--bot", "stay", "--in-process"]
         code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
     assert code == 1
     check(written)

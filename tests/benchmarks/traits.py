@@ -100,17 +100,6 @@ def rollout_of(version: str) -> Rollout:
     return next(trait for _, trait in bot.build() if isinstance(trait, Rollout))
 
 
-def versions(kept: list[Games]) -> list[Row]:
-    """Measure the nanoseconds per ply of the versions of `strong`, as a multiple of those of `strong-3`."""
-    traits = {name: rollout_of(name) for name in ("strong-1", "strong-2", "strong-3", "strong-4")}
-    times = 1000 / np.array([[max(speed(trait, games) for _ in range(3)) for trait in traits.values()] for games in kept])
-    ratios = np.median(times / times[:, [2]], axis=0)
-    return [
-        Row(f"ply of a playout, {name}", f"{time:.0f} ns", f"{ratio:.2f} of strong-3", f"{len(kept)} positions")
-        for name, time, ratio in zip(traits, np.median(times, axis=0), ratios, strict=True)
-    ]
-
-
 def rows() -> list[Row]:
     """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two); long routes; playouts."""
     kept = positions(range(GAMES))
@@ -124,4 +113,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return [*found, planning(), playing_out(kept), *versions(kept)]
+    return [*found, planning(), playing_out(kept)]

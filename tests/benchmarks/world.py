@@ -18,7 +18,7 @@ from sim.generator import generate
 from sim.maps import Map, map_of, named_map
 from sim.paths import distances_from
 from sim.playout import below, next_random, random_state
-from sim.rules import hash_of, play, rehash, step, step_all, undo
+from sim.rules import play, rehash, step, step_all, undo
 from tests.support.yardstick import SOURCE, Yardstick, play_out
 
 from . import Row, best, sized
@@ -112,15 +112,6 @@ def _there_and_back(game, undos, times, hashed):
     return key
 
 
-@numba.njit(error_model="numpy", nogil=True)
-def _hashes(game, times):
-    total = np.uint64(0)
-    for number in range(times):
-        game.turn = number
-        total ^= hash_of(game)
-    return total
-
-
 def _in_kernels() -> list[Row]:
     games = np.repeat(named_map("monastery").new_game(max_turns=10**6), 8)
     undos = np.zeros(10, UNDO)
@@ -128,7 +119,6 @@ def _in_kernels() -> list[Row]:
         ("copy of a game in a kernel", lambda times: _copies(games.copy(), times), 10**6, "wanted 50"),
         ("ply and undo in a kernel", lambda times: _there_and_back(games[0], undos, times, False), 10**6, ""),
         ("ply, hash and undo in a kernel", lambda times: _there_and_back(games[0], undos, times, True), 10**6, ""),
-        ("hash from nothing", lambda times: _hashes(games[1], times), 10**5, ""),
     ]
     table = []
     for name, work, times, note in measured:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +15,7 @@ from sim.board import tile_text
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, SEATS, mover, row_column
 from sim.rules import step
 from tests.env import reference
+from tests.support.oracle import read_games
 from tests.support.paths import SHARED
 from vindibot.base.errors import UsageError
 from vindibot.env.pettingzoo_envs import AGENTS, RoundEnv, TurnEnv
@@ -93,8 +92,7 @@ def test_a_round_is_played_in_turn():
 
 def recorded(name):
     """The games of the original server in a file that have no crash, and whole rounds."""
-    with gzip.open(SHARED / "oracle" / f"{name}.jsonl.gz", "rt") as lines:
-        games = [json.loads(line) for line in lines]
+    games = read_games(SHARED / "oracle" / f"{name}.jsonl.gz")
     return [game for game in games if "Crash" not in game["moves"] and len(game["moves"]) % PLIES_PER_ROUND == 0]
 
 

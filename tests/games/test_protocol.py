@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 import tempfile
 import traceback
@@ -18,6 +17,7 @@ from behaviours import View
 from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
+from tests.support.oracle import read_games
 from tests.support.paths import SHARED
 from vindibot.base.text import Redactor
 from vindibot.client.api import Meaning, judge
@@ -201,9 +201,7 @@ def test_a_game_is_the_same_after_the_protocol(seed: int, plies: int, training: 
 @pytest.mark.skipif(not ORACLE.is_dir(), reason="the recorded games of the original engine are not here")
 @pytest.mark.parametrize("name", ["handmade", "scenario", "generated"])
 def test_recorded_games_are_written_as_by_the_original_server(name: str) -> None:
-    with gzip.open(ORACLE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        recorded = [json.loads(line) for line in lines]
-    for game in recorded:
+    for game in read_games(ORACLE / f"{name}.jsonl.gz"):
         start = read_game(game["init"])
         games = to_games(start)
         games["training"] = game["training"]

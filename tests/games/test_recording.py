@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import json
 import resource
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,8 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from sim.board import tile_text
-from sim.game import CRASH, DIRECTIONS, RUNNING, Games, equal, row_column
+from sim.game import CRASH, RUNNING, equal
+from tests.support.oracle import read_games, shown as facts, states_of as recorded_states
 from tests.support.paths import SHARED
 from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from tests.support.reviewed import SAMPLE, WORST
@@ -61,15 +59,6 @@ def test_protocol_models_and_infinite_deadlines_can_be_recorded(tmp_path: Path) 
 
 
 # ---- The plies in between ----
-
-
-def facts(games: Games) -> list[Any]:
-    """A state as the recorded games of the original server hold it."""
-    game = games[0]
-    heroes = []
-    for gold, pos, life, mines, _spawn, last, crashed, _ in game["hero"].tolist():
-        heroes.append([*row_column(pos), life, gold, mines, DIRECTIONS[last] if last >= 0 else None, bool(crashed)])
-    return [int(game["turn"]), bool(game["status"] != RUNNING), tile_text(games), heroes]
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -120,35 +109,21 @@ def test_the_plies_of_the_original_servers_games(name: str, share: int) -> None:
     source = ORACLE / f"{name}.jsonl.gz"
     if not source.exists():
         pytest.skip("the games recorded from the original server are not here")
-    with gzip.open(source, "rt") as lines:
-        for number, text in islice(enumerate(lines), 0, None, share):
-            game = json.loads(text)
-            try:
-                states = [to_games(read_game(state)) for state in _wire_states(game)]
-            except ProtocolError:
-                assert name == "odd"
-                continue
-            me = number % 4
-            seen = [s for s in states if s[0]["turn"] % 4 == me and s[0]["status"] == RUNNING] + states[-1:]
-            history = GameHistory()
-            for state in seen:
-                history.append(state)
-            if name == "odd":
-                continue  # what is hidden below heroes cannot be known; it must not raise
-            assert len(history.gaps) + history.begins_late <= (0 if name == "generated" else 1), game["id"]
-            first = history.turn(0)
-            assert [facts(games) for games in history.states()] == [facts(state) for state in states[first:]], game["id"]
-
-
-def _wire_states(game: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield game["init"]
-    for turn, finished, tiles, heroes in game["states"]:
-        changed = []
-        for hero, (x, y, life, gold, mines, last, crashed) in zip(game["init"]["heroes"], heroes, strict=True):
-            new = hero | {"pos": {"x": x, "y": y}, "life": life, "gold": gold, "mineCount": mines, "crashed": crashed}
-            changed.append(new | ({"lastDir": last} if last else {}))
-        board = game["init"]["board"] | {"tiles": tiles}
-        yield game["init"] | {"turn": turn, "finished": finished, "heroes": changed, "board": board}
+    for number, game in islice(enumerate(read_games(source)), 0, None, share):
+        try:
+            states = [to_games(read_game(raw(state))) for state in recorded_states(game)]
+        except ProtocolError:
+            assert name == "odd"
+            continue
+        me = number % 4
+        history = GameHistory()
+        for state in [s for s in states if s[0]["turn"] % 4 == me and s[0]["status"] == RUNNING] + states[-1:]:
+            history.append(state)
+        if name == "odd":
+            continue  # what is hidden below heroes cannot be known; it must not raise
+        assert len(history.gaps) + history.begins_late <= (0 if name == "generated" else 1), game["id"]
+        first = history.turn(0)
+        assert [facts(games) for games in history.states()] == [facts(state) for state in states[first:]], game["id"]
 
 
 # ---- Secrets, file names, full disks ----

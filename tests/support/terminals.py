@@ -141,6 +141,8 @@ class TerminalProgram:
         while self.process.poll() is None:
             assert time.monotonic() < limit, f"it has not ended after {seconds:g} s: {self.text[-3000:]}"
             self._read()
+        while self._read():
+            pass
         return self.process.wait()
 
     def report(self) -> dict[str, Any]:
