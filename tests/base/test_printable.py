@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 import structlog
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 from rich.table import Table
 from rich.text import Text
 
+from tests.support.commands import printed
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.terminals import TerminalProgram
 from vindibot.base.console import Terminal, plain_table, terminal
 from vindibot.base.text import printable, printable_lines
-from vindibot.cli.main import main
 
 #: Sets the title of the terminal's window, turns its text red, and turns the direction of letters round.
 EVIL = "\x1b]0;pwned\x07\x1b[31m\u202e"
@@ -112,9 +111,8 @@ def test_what_a_server_logs(monkeypatch: pytest.MonkeyPatch) -> None:
         structlog.get_logger("vindibot.server").warning(f"of {EVIL}", name=EVIL, key="s3cret")
 
     monkeypatch.setattr("vindibot.league.server.run_server", served)
-    result = CliRunner().invoke(main, ["serve"])
-    assert result.exit_code == 0
-    assert result.output[9:] == f"warning of {SHOWN}  name={SHOWN}  key=********\n"
+    result = printed("serve")
+    assert result[9:] == f"warning of {SHOWN}  name={SHOWN}  key=********\n"
 
 
 @pytest.mark.slow

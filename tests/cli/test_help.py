@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.support.commands import printed
 from vindibot.cli.main import main
 from vindibot.review.review_run import where
 
@@ -18,9 +19,8 @@ def test_printed_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "class list.csv").write_text("ann\nbob\n")
     folder = tmp_path / "it's; here"
     folder.mkdir()
-    done = CliRunner().invoke(main, ["league", "new", "cup", "class list.csv", "--folder", folder.name])
-    assert done.exit_code == 0, done.output
-    command = next(line for line in done.output.splitlines() if line.startswith("now: ")).partition("now: ")[2]
+    done = printed("league", "new", "cup", "class list.csv", "--folder", folder.name)
+    command = next(line for line in done.splitlines() if line.startswith("now: ")).partition("now: ")[2]
     assert shlex.split(command)[-1] == f"{folder.name}/cup.league.json"
     review = Path("my games") / "a.review.jsonl"
     assert shlex.split(where(review).partition("browser: ")[2]) == ["vindibot", "replay", str(review), "--open"]

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sim.cache import sources
+from tests.support.commands import invoke
 from tests.support.paths import TOP
 from vindibot import __version__
 from vindibot.arena.results import read_results
@@ -42,10 +43,7 @@ def forget() -> None:
 
 
 def arena(folder: Path, *words: object) -> tuple[int, str]:
-    with contextlib.chdir(folder):
-        result = CliRunner().invoke(main, ["arena", *map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
+    return invoke(folder, "arena", *words)
 
 
 # ---- Builds ----

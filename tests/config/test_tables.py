@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import tomli_w
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
+from tests.support.commands import printed
 from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings
-from vindibot.cli.main import main
 from vindibot.config.bots import MOST_TRAITS, load_bot
 from vindibot.config.files import key_lines
 from vindibot.config.load import load_config
@@ -41,12 +40,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def shown(*words: str, code: int = 0) -> dict[str, tuple[str, str]]:
+def shown(*words: str) -> dict[str, tuple[str, str]]:
     """The output of ``vindibot config``: value and origin by key. The keys of traits begin with the label."""
-    done = CliRunner().invoke(main, ["config", *words])
-    assert done.exit_code == code, done.output
     found, table = {}, ""
-    for line in done.output.splitlines():
+    for line in printed("config", *words).splitlines():
         setting, _, origin = line.partition("  # ")
         if setting.startswith("["):
             table = setting.strip()[len("[traits.") : -1] + "."
@@ -57,9 +54,7 @@ def shown(*words: str, code: int = 0) -> dict[str, tuple[str, str]]:
 
 
 def refusal(*words: str) -> str:
-    done = CliRunner().invoke(main, ["config", *words])
-    assert done.exit_code == 2, done.output
-    return done.output
+    return printed("config", *words, code=2)
 
 
 def test_a_table_of_a_trait_keeps_the_values_of_the_extended_bot() -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from click.testing import CliRunner
 from pydantic import Field
 
 from behaviours import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
-from vindibot.cli.main import main
+from tests.support.commands import printed
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped
 from vindibot.devtools.catalogue import configured, parameters
@@ -23,9 +22,7 @@ from vindibot.devtools.scaffold import write_project
 
 
 def behaviours(*words: str, code: int = 0) -> str:
-    done = CliRunner().invoke(main, ["behaviours", *words])
-    assert done.exit_code == code, done.output
-    return done.output
+    return printed("behaviours", *words, code=code)
 
 
 @pytest.fixture
@@ -74,7 +71,7 @@ def test_parameters_in_a_table(tmp_path: Path) -> None:
     weights = [one for one in parameters(find("search")) if one.name.startswith("weights.")]
     assert [configured(bot.traits[0], one) for one in weights[:2]] == ["80", None]
     assert re.search(r"weights.keep = 80\s[^=]*\[default: 70\]", behaviours("search", "--bot", str(path)))
-    said = CliRunner().invoke(main, ["config", str(path)]).output
+    said = printed("config", path)
     assert re.search(r"weights.keep = 80 +# .*bot.toml, line 2", said)
     path.write_text(said)
     assert load_bot(path).build()[0][1] == bot.build()[0][1]

@@ -11,6 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from tests.support.commands import printed
 from tests.support.paths import TOP
 from vindibot.base.console import terminal
 from vindibot.cli.main import main
@@ -80,10 +81,9 @@ async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
 
 def test_something_broken_is_exit_code_1(project: Path) -> None:
     (project / "sick.toml").write_text("[traits.tavern-findr]\n")
-    done = CliRunner().invoke(main, ["doctor", "sick.toml"])
-    assert done.exit_code == 1, done.output
-    assert "1 thing to repair before a game" in done.output
-    assert "did you mean 'tavern-finder'?" in done.output
+    done = printed("doctor", "sick.toml", code=1)
+    assert "1 thing to repair before a game" in done
+    assert "did you mean 'tavern-finder'?" in done
     assert CliRunner().invoke(main, ["doctor", "nowhere.toml"]).exit_code == 2
 
 
@@ -125,8 +125,7 @@ def test_completion_is_quick_to_start(project: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_for_a_shell(shell: str) -> None:
-    done = CliRunner().invoke(main, ["completion", shell])
-    assert done.exit_code == 0
-    assert f"_VINDIBOT_COMPLETE={shell}_complete" in done.output
+    script = printed("completion", shell)
+    assert f"_VINDIBOT_COMPLETE={shell}_complete" in script
     if shell == "bash":
-        subprocess.run(["bash", "-n"], input=done.output, text=True, check=True)
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)

@@ -10,9 +10,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from click.testing import CliRunner
 
-from vindibot.cli.main import main
+from tests.support.commands import printed
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped
 from vindibot.config.load import load_play
@@ -27,9 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def config(*words: str, code: int = 0, **environment: str) -> str:
-    done = CliRunner().invoke(main, ["config", *words], env=environment)
-    assert done.exit_code == code, done.output
-    return done.output
+    return printed("config", *words, code=code, **environment)
 
 
 def where(said: str, key: str) -> tuple[str, str]:

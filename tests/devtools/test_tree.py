@@ -20,6 +20,7 @@ from sim.game import Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from tests.support.commands import printed
 from tests.support.minimax import Minimax
 from tests.support.placements import random_position
 from tests.support.positions import enemies
@@ -88,10 +89,9 @@ def recording(tmp_path: Path) -> Path:
 
 def test_the_command_prints_and_draws_the_tree(recording: Path, tmp_path: Path) -> None:
     drawing = tmp_path / "tree.dot"
-    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--depth", "6", "--top", "6", "--dot", str(drawing)])
-    assert done.exit_code == 0, done.output
-    assert "best-reply against @2 and @3 and @4, 6 plies deep" in done.output
-    assert "1* " in done.output
+    done = printed("tree", str(recording), "--turn", "80", "--depth", "6", "--top", "6", "--dot", str(drawing))
+    assert "best-reply against @2 and @3 and @4, 6 plies deep" in done
+    assert "1* " in done
     lines = drawing.read_text().splitlines()
     nodes = [line for line in lines if re.match(r"  n\d+ \[", line)]
     edges = [line for line in lines if re.match(r"  n\d+ -> n\d+ ", line)]
@@ -110,6 +110,4 @@ def test_graphviz_draws_it(recording: Path, tmp_path: Path) -> None:
 
 
 def test_a_bot_that_does_not_search_has_no_tree(recording: Path) -> None:
-    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--bot", "seed"])
-    assert done.exit_code == 2
-    assert "seed does not search" in done.output
+    assert "seed does not search" in printed("tree", str(recording), "--turn", "80", "--bot", "seed", code=2)

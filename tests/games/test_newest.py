@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.support.commands import printed
 from tests.support.recorded import record, states_of
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
@@ -55,9 +56,8 @@ def test_the_commands_take_it(newest: Path, words: list[str]) -> None:
 
 def test_without_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["explain", "last", "--turn", "12"])
-    assert done.exit_code == 2
-    assert "there is no recording in recordings/ of the current folder" in done.output
-    assert "vindibot play" in done.output
+    done = printed("explain", "last", "--turn", "12", code=2)
+    assert "there is no recording in recordings/ of the current folder" in done
+    assert "vindibot play" in done
     with pytest.raises(UsageError, match="there is no recording"):
         view("last", turn=12)

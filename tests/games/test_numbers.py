@@ -10,33 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+from tests.support.commands import invoke
 from vindibot.arena.results import read_results
 from vindibot.base.text import decode_json
-from vindibot.cli.main import main
 from vindibot.config.maps import load_map
 
 #: What stands in place of a number.
 WRONG = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000, "[1]", "{}", "1" + "0" * 30]
 
 
-def run(*words: str | Path) -> tuple[int, str]:
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-    return done.exit_code, done.output
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recording, game records and results, which whole commands have made."""
     path = tmp_path_factory.mktemp("made")
-    code, said = run("play", "--bot", "stay", "--rounds", "2", "--map", "m1", "--display", "none", "--in-process",
-                     "--recordings", path / "recordings")  # fmt: skip
-    assert code == 0, said
-    code, said = run("arena", "stay", "random", "--rounds", "2", "--blocks", "1", "--workers", "1", "--no-report", "--seed", "1",
-                     "--results", path / "cup.jsonl")  # fmt: skip
-    assert code == 0, said
+    play = "play --bot stay --rounds 2 --map m1 --display none --in-process --recordings recordings"
+    arena = "arena stay random --rounds 2 --blocks 1 --workers 1 --no-report --seed 1 --results cup.jsonl"
+    for words in (play, arena):
+        code, said = invoke(path, *words.split())
+        assert code == 0, said
     (next((path / "recordings").iterdir())).rename(path / "game.jsonl")
     return path
 
@@ -72,8 +64,8 @@ def spoilt(lines: Sequence[str]) -> Iterator[str]:
 def test_wrong_numbers_in_games(name: str, folder: Path, tmp_path: Path) -> None:
     for text in spoilt((folder / name).read_text().splitlines()[:3]):
         (tmp_path / name).write_text(text)
-        code, said = run(
-            "replay", tmp_path / name, "--html", tmp_path / "page.html", *(("--game", "1") if "games" in name else ())
+        code, said = invoke(
+            tmp_path, "replay", tmp_path / name, "--html", tmp_path / "page.html", *(("--game", "1") if "games" in name else ())
         )
         assert code in (0, 1, 2)
         assert "Traceback" not in said
@@ -86,7 +78,7 @@ def test_wrong_numbers_in_results_are_refused(folder: Path, tmp_path: Path) -> N
     assert count > 1
     for text in spoilt(lines):
         (tmp_path / "cup.jsonl").write_text(text)
-        code, said = run("review", tmp_path / "cup.jsonl")
+        code, said = invoke(tmp_path, "review", tmp_path / "cup.jsonl")
         assert code == 2
         assert len(said.splitlines()) == 1
         assert len(said) < 1000
@@ -107,6 +99,6 @@ def test_a_byte_order_mark_changes_nothing(folder: Path, tmp_path: Path) -> None
     for name in ("game.jsonl", "cup.games.jsonl", "cup.jsonl"):
         path = tmp_path / name
         path.write_bytes(BOM_UTF8 + (folder / name).read_bytes())
-        code, said = run("replay", path, "--game", "1", "--html", tmp_path / "page.html")
+        code, said = invoke(tmp_path, "replay", path, "--game", "1", "--html", tmp_path / "page.html")
         assert code == 0, said
     assert read_results(path) == read_results(folder / "cup.jsonl")

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from tests.support.commands import printed
 from tests.support.paths import DATA
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
@@ -87,10 +88,9 @@ def test_the_command_shows_links_and_commands_that_work(games: Path) -> None:
         assert game in Path(page).read_text()
         assert f"--game {game} --turn {turn} --bot seed" in done.output
     command = next(line for line in lines if line.startswith("vindibot turn ") and line.endswith("--bot malvert"))
-    shown = CliRunner().invoke(main, [*shlex.split(command)[1:], "--nodes", "1000"])
-    assert shown.exit_code == 0, shown.output
-    assert "bot malvert, hero @" in shown.output
-    assert "ahead of" in shown.output
+    shown = printed(*shlex.split(command)[1:], "--nodes", "1000")
+    assert "bot malvert, hero @" in shown
+    assert "ahead of" in shown
     again = CliRunner().invoke(main, ["diff", "seed", "malvert", games.name, "--turns", "30", "--worst", "3", *FAST])
     assert again.stdout == done.stdout, "the same command gives the same numbers, and replaces its pages"
 
@@ -98,9 +98,7 @@ def test_the_command_shows_links_and_commands_that_work(games: Path) -> None:
 @pytest.mark.slow
 def test_tests_of_the_moves_that_lose_gold_against_the_other_bot(games: Path) -> None:
     words = ["diff", "stay", "seed", games.name, "--turns", "24", "--worst", "4", "--tests", "test_idle.py", "--no-pages"]
-    done = CliRunner().invoke(main, [*words, *FAST, "--inaccuracy", "0.5", "--errors", "0"])
-    assert done.exit_code == 0, done.output
-    assert "test_idle.py has 4 tests" in done.output
+    assert "test_idle.py has 4 tests" in printed(*words, *FAST, "--inaccuracy", "0.5", "--errors", "0")
     assert not list(games.parent.glob("*.diff"))
     tests = [(name, one) for name, one in runpy.run_path("test_idle.py").items() if name.startswith("test_")]
     assert len(tests) == 4
@@ -124,8 +122,6 @@ def test_a_recording_is_compared_on_the_turns_of_its_hero(recording: Path, conso
 
 
 def test_the_votes_of_a_game_record_need_a_bot(games: Path) -> None:
-    done = CliRunner().invoke(main, ["turn", games.name, "--game", "1", "--turn", "8"])
-    assert done.exit_code == 2
-    assert "has no votes: name the bot to ask with --bot" in done.output
-    done = CliRunner().invoke(main, ["turn", games.name, "--game", "1", "--turn", "1300", "--bot", "seed"])
-    assert "there is no turn 1300: the file has the turns 0 to 240" in done.output
+    words = ("turn", games.name, "--game", "1", "--turn")
+    assert "has no votes: name the bot to ask with --bot" in printed(*words, "8", code=2)
+    assert "there is no turn 1300: the file has the turns 0 to 240" in printed(*words, "1300", "--bot", "seed", code=2)

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from sim.board import parse
 from sim.game import STRIDE
+from tests.support.commands import printed
 from tests.support.paths import DATA
 from vindibot.arena.suites import read_suite
-from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 from vindibot.games.files.game_files import read_records
 from vindibot.games.game_record import dumps
@@ -35,21 +34,19 @@ def games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(*words: str) -> str:
-    done = CliRunner().invoke(main, ["positions", "make", *words])
-    assert done.exit_code == 0, done.output
-    return done.output
+    return printed("positions", "make", *words)
 
 
 def test_two_files_need_positions_of_two_games(games: Path) -> None:
     every = games.read_bytes().splitlines(keepends=True)
     games.write_bytes(every[0])
-    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, *FAST])
-    assert done.exit_code == 2
-    assert "the two files need positions of different games, and there is 1 game here" in done.output
+    assert "the two files need positions of different games, and there is 1 game here" in printed(
+        "positions", "make", "mine", games.name, *FAST, code=2
+    )
     games.write_bytes(every[0] + every[2])
-    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, "--count", "1", "--margin", "80", *FAST])
-    assert done.exit_code == 2
-    assert "all balanced positions are of one game" in done.output
+    assert "all balanced positions are of one game" in printed(
+        "positions", "make", "mine", games.name, "--count", "1", "--margin", "80", *FAST, code=2
+    )
     assert sorted(path.name for path in games.parent.iterdir()) == [games.name]
 
 
@@ -74,14 +71,12 @@ def test_positions_are_balanced_and_in_two_files(games: Path) -> None:
 
 
 def test_no_position_is_balanced(games: Path) -> None:
-    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, "--margin", "0", "--most", "2", *FAST])
-    assert done.exit_code == 2
-    assert "is balanced within 0 gold: raise --margin" in done.output
+    assert "is balanced within 0 gold: raise --margin" in printed(
+        "positions", "make", "mine", games.name, "--margin", "0", "--most", "2", *FAST, code=2
+    )
     assert not Path("mine.jsonl").exists()
     Path("mine-end.jsonl").write_text("my notes\n")
-    done = CliRunner().invoke(main, ["positions", "make", "mine", games.name, *FAST])
-    assert done.exit_code == 2
-    assert "mine-end.jsonl" in done.output
+    assert "mine-end.jsonl" in printed("positions", "make", "mine", games.name, *FAST, code=2)
 
 
 def test_turned_and_mirrored_boards_count_as_one() -> None:

@@ -46,6 +46,13 @@ def invoke(folder: Path, *words: object) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def printed(*words: object, code: int = 0, **variables: str) -> str:
+    """Run a command in this process, which must end with this exit code, and return what it printed."""
+    result = CliRunner().invoke(main, [*map(str, words)], env=variables)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
 async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *command(*words), cwd=folder, env=environment(**more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT

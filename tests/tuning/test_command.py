@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import subprocess
 import time
@@ -10,11 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.support.commands import command, environment, run
+from tests.support.commands import command, environment, invoke, run
 from vindibot.base import startup
-from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 
 SMALL = ["--rounds", "12", "--map", "10-1", "--workers", "1", "--batch", "1", "--seed", "2"]
@@ -29,11 +26,7 @@ weight = 0.8
 
 
 def tune(folder: Path, *words: object) -> tuple[int, str]:
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "100")
-        result = CliRunner().invoke(main, ["tune", *map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.output
+    return invoke(folder, "tune", *words)
 
 
 def test_a_bot_is_tuned(tmp_path: Path) -> None:
@@ -61,8 +54,7 @@ def test_a_bot_is_tuned(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_bot_with_a_trait_of_its_own_is_tuned_from_another_folder(tmp_path: Path) -> None:
-    with contextlib.chdir(tmp_path):
-        assert CliRunner().invoke(main, ["init", "mine"]).exit_code == 0
+    assert invoke(tmp_path, "init", "mine")[0] == 0
     words = ["mine", "--parameters", "traits.*.weight", "--games", 40, "--no-rivals", "--nodes", 20]
     code, output = tune(tmp_path, "play", *words, *SMALL)
     assert code == 0, output
