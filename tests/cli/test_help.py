@@ -14,10 +14,9 @@ from vindibot.cli.main import main
 from vindibot.review.review_run import where
 
 
-def test_printed_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "class list.csv").write_text("ann\nbob\n")
-    folder = tmp_path / "it's; here"
+def test_printed_commands_are_quoted(here: Path) -> None:
+    (here / "class list.csv").write_text("ann\nbob\n")
+    folder = here / "it's; here"
     folder.mkdir()
     done = printed("league", "new", "cup", "class list.csv", "--folder", folder.name)
     command = next(line for line in done.splitlines() if line.startswith("now: ")).partition("now: ")[2]

@@ -241,10 +241,7 @@ def test_a_start_has_its_zone_and_its_distance(tmp_path: Path, zone: str, code: 
         (["pause", "spring.league.json", "--server", "ftp://x"], 2, "must begin with http://"),
     ],
 )
-def test_a_league_that_cannot_be_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, says: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_league_that_cannot_be_started(here: Path, words: list[str], code: int, says: str) -> None:
     Path("class.csv").write_text(BARE)
     run("league", "new", "spring", "class.csv")
     result = run("league", *words)

@@ -12,11 +12,7 @@ from vindibot.cli.config import COMMANDS
 from vindibot.cli.main import main
 from vindibot.devtools.effective import _MODELS
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def run(*words: str, **environment: str) -> Result:

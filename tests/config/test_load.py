@@ -13,14 +13,8 @@ from vindibot.config import files
 from vindibot.config.load import Config, PlaySettings, load_play, variable
 from vindibot.config.maps import map_text
 
+pytestmark = pytest.mark.usefixtures("here")
 KEY = "k3yk3y42"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def play(text: str | None = None, overrides: dict[str, Any] | None = None, **environ: str) -> Config[PlaySettings]:
@@ -59,8 +53,8 @@ def test_the_training_file_writes_out_every_default(name: str) -> None:
     assert {row.key for row in config.rows() if row.origin.kind == "default"} == {"key", "key_file"}
 
 
-def test_the_shipped_files_of_an_installed_package_are_inside_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = folder / "site" / "vindibot"
+def test_the_shipped_files_of_an_installed_package_are_inside_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = here / "site" / "vindibot"
     (package / "config_files" / "bots").mkdir(parents=True)
     (package / "config_files" / "quick.toml").write_text("rounds = 7")
     monkeypatch.setattr(files, "_PACKAGE", package)
@@ -130,8 +124,8 @@ def test_a_word_stands_for_a_setting_that_is_not_set(key: str, word: str) -> Non
 # Paths
 
 
-def test_files_named_in_a_file_lie_beside_it(folder: Path) -> None:
-    project = folder / "project"
+def test_files_named_in_a_file_lie_beside_it(here: Path) -> None:
+    project = here / "project"
     (project / "bots").mkdir(parents=True)
     (project / "bots" / "careful.toml").write_text("[traits.stay]")
     (project / "my.key").write_text(KEY)
@@ -144,9 +138,9 @@ def test_files_named_in_a_file_lie_beside_it(folder: Path) -> None:
     assert Path(settings.against) == files.shipped("bots/random.toml")
 
 
-def test_what_is_written_goes_to_the_current_folder(folder: Path) -> None:
-    (folder / "project").mkdir()
-    (folder / "project" / "mine.toml").write_text('[recording]\nfolder = "games"\n[log]\nfile = "~/x.log"')
+def test_what_is_written_goes_to_the_current_folder(here: Path) -> None:
+    (here / "project").mkdir()
+    (here / "project" / "mine.toml").write_text('[recording]\nfolder = "games"\n[log]\nfile = "~/x.log"')
     settings = load_play("project/mine", environ={}).settings
     assert settings.recording.folder == Path("games")
     assert settings.log.file == Path.home() / "x.log"
@@ -251,10 +245,10 @@ def test_files_that_extend_each_other() -> None:
         load_play("a", environ={})
 
 
-def test_files_that_cannot_be_read(folder: Path) -> None:
-    (folder / "latin.toml").write_bytes('bot = "käse"'.encode("latin-1"))
-    (folder / "deep.toml").write_text("a = " + "[" * 100_000)
-    (folder / "bom.toml").write_bytes(b"\xef\xbb\xbfrounds = 4")
+def test_files_that_cannot_be_read(here: Path) -> None:
+    (here / "latin.toml").write_bytes('bot = "käse"'.encode("latin-1"))
+    (here / "deep.toml").write_text("a = " + "[" * 100_000)
+    (here / "bom.toml").write_bytes(b"\xef\xbb\xbfrounds = 4")
     for name, words in (
         ("nowhere", 'there is no configuration or file named "nowhere"; looked in '),
         ("trainin", "did you mean 'training'"),

@@ -11,25 +11,20 @@ from sim.maps import NAMES, named_map, parse_map
 from vindibot.base.errors import UsageError
 from vindibot.config.maps import load_map, map_text, standard_maps
 
+pytestmark = pytest.mark.usefixtures("here")
 TEXT = "@1@2\n@3@4"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_maps_are_names_files_or_text(folder: Path) -> None:
+def test_maps_are_names_files_or_text(here: Path) -> None:
     for value in ("", "  ", "random"):
         assert (load_map(value), map_text(value)) == (None, None)
     assert (load_map("m1"), map_text("m1")) == (named_map("m1"), "m1")
     assert (load_map("quarry"), map_text("quarry")) == (named_map("quarry"), "quarry")
     assert (load_map(f"{TEXT}\n"), map_text(f"{TEXT}\n")) == (parse_map(TEXT), f"{TEXT}\n")
-    (folder / "small").write_text(TEXT)
+    (here / "small").write_text(TEXT)
     assert (load_map("small"), map_text("small")) == (parse_map(TEXT), TEXT)
-    (folder / "sub").mkdir()
-    (folder / "sub" / "tiny.map").write_text(TEXT)
+    (here / "sub").mkdir()
+    (here / "sub" / "tiny.map").write_text(TEXT)
     assert [found.name for found in map(load_map, ("m1", "small", "sub/tiny.map")) if found] == [NAMES[0], "small", "tiny"]
 
 
@@ -54,9 +49,9 @@ def test_a_map_of_the_generator_is_named_by_its_size_and_seed() -> None:
         ("@1@2\n@3", "the text of map: line 2, column 3"),
     ],
 )
-def test_what_cannot_be_says_why(folder: Path, name: str, words: str) -> None:
-    (folder / "bad.map").write_bytes(b"\xff")
-    (folder / "three.map").write_text("@1@2\n@3")
+def test_what_cannot_be_says_why(here: Path, name: str, words: str) -> None:
+    (here / "bad.map").write_bytes(b"\xff")
+    (here / "three.map").write_text("@1@2\n@3")
     with pytest.raises(UsageError, match=words):
         load_map(name)
 

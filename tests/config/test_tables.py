@@ -18,6 +18,7 @@ from vindibot.config.load import load_config
 from vindibot.config.variants import NewBot
 from vindibot.tuning.space import tables_of
 
+pytestmark = pytest.mark.usefixtures("here")
 DECLARED = """
 from pydantic import BaseModel
 from behaviours import Behaviour
@@ -32,12 +33,6 @@ class Declared(Behaviour):
     def vote(self, view):
         return 0
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def shown(*words: str) -> dict[str, tuple[str, str]]:

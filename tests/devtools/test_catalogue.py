@@ -102,16 +102,9 @@ def test_a_trait_of_the_user(project: Path, words: tuple[str, ...]) -> None:
     assert table == {"use": "coward:Coward", "weight": 10 if bot else 1, "fear": 0.5 if bot else 1}
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["tavern-findr"], "did you mean 'tavern-finder'?"),
-        (["nowhere:Coward"], "no module 'nowhere'"),
-        (["--bot", "nowhere.toml"], "there is no bot"),
-    ],
-)
-def test_unknown_names(words: list[str], message: str) -> None:
-    assert message in behaviours(*words, code=2)
+def test_unknown_names() -> None:
+    assert "did you mean 'tavern-finder'?" in behaviours("tavern-findr", code=2)
+    assert "there is no bot" in behaviours("--bot", "nowhere.toml", code=2)
 
 
 class Mood(StrEnum):

@@ -38,10 +38,9 @@ def understood_commands() -> list[list[str]]:
     return found
 
 
-def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_other_commands_of_its_readme_are_understood(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
-    (tmp_path / ".git").mkdir()
+    (here / ".git").mkdir()
     done = run(".")
     assert (done.exit_code, "cd " in done.output) == (0, False), done.output
     found = understood_commands()
@@ -52,8 +51,7 @@ def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeyp
     assert "coward" in told.output
 
 
-def test_it_writes_and_lists_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_it_writes_and_lists_the_files(here: Path) -> None:
     done = run("deep/own bot")
     assert done.exit_code == 0
     assert "cd 'deep/own bot'" in done.output
@@ -67,16 +65,15 @@ def test_it_writes_and_lists_the_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any("NAME" in Path("deep/own bot", file).read_text() for file in FILES)
 
 
-def test_a_bot_that_begins_with_the_net_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_that_begins_with_the_net_of_the_library(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It plays the same net as the bot learned, from a file of its own, and its README's commands are understood."""
-    monkeypatch.chdir(tmp_path)
     done = run("--learned", "own net")
     assert done.exit_code == 0, done.output
     assert "vindibot learn selfplay trained --from net.npz" in done.output
     assert {path.name for path in Path("own net").iterdir()} == set(LEARNED_FILES)
     bot, learned = load_bot("own net/bot.toml"), load_bot("learned")
     assert bot.name == "own-net"
-    assert bot.traits[0].parameters["net"] == str(tmp_path / "own net" / "net.npz")
+    assert bot.traits[0].parameters["net"] == str(here / "own net" / "net.npz")
     assert Path("own net/net.npz").read_bytes() == Path(str(learned.traits[0].parameters["net"])).read_bytes()
     again = run("--learned", "own net")
     assert again.exit_code == 2

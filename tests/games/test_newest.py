@@ -18,13 +18,12 @@ from vindibot.testing import view
 
 
 @pytest.fixture
-def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def newest(here: Path) -> Path:
     """The newer of two recordings in the folder recordings/ of the current folder."""
-    monkeypatch.chdir(tmp_path)
-    older, newer = (record(tmp_path / "recordings", states_of(seed), 1).path for seed in (1, 2))
+    older, newer = (record(here / "recordings", states_of(seed), 1).path for seed in (1, 2))
     for name in ("notes.txt", "a.review.jsonl"):
-        (tmp_path / "recordings" / name).write_text("no recording")
-        os.utime(tmp_path / "recordings" / name, (3e9, 3e9))
+        (here / "recordings" / name).write_text("no recording")
+        os.utime(here / "recordings" / name, (3e9, 3e9))
     os.utime(newer, (2e9, 2e9))
     os.utime(older, (1e9, 1e9))
     return Path("recordings", newer.name)
@@ -54,8 +53,7 @@ def test_the_commands_take_it(newest: Path, words: list[str]) -> None:
     assert "abcd1234" in done.output or newest.name in done.output or words[0] == "bench", done.output
 
 
-def test_without_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_without_a_recording(here: Path) -> None:
     done = printed("explain", "last", "--turn", "12", code=2)
     assert "there is no recording in recordings/ of the current folder" in done
     assert "vindibot play" in done

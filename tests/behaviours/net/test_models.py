@@ -11,19 +11,16 @@ from pydantic import ValidationError
 from behaviours import Budget, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.net.features import FOUND, MOVE_SLOTS
-from behaviours.net.move_features import FEATURES, SLOTS
+from behaviours.net.move_features import FEATURES
 from behaviours.net.network import UNIT, Net, NetError, Network, save_nets
 from behaviours.rollout.opponents import model_opponents
-from behaviours.rollout.policy import LIBRARY, NO_GOAL, PolicyParams, compiled_policies, follow
+from behaviours.rollout.policy import LIBRARY, NO_GOAL, compiled_policies, follow
 from behaviours.rollout.trait import Rollout
-from sim.board import draw
 from sim.game import mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
-from tests.support.nets import features_in, random_network
-from tests.support.positions import small_positions
+from tests.support.nets import random_network
 
 WEIGHTS = compiled_weights(Weights())
 
@@ -31,23 +28,6 @@ WEIGHTS = compiled_weights(Weights())
 def basic_net(weights: np.ndarray) -> Net:
     """Return a net without hidden units that has these weights of the basic features."""
     return Net(Network.linear_only(np.rint(weights * UNIT).astype(np.int16)))
-
-
-@pytest.mark.slow
-def test_the_policy_makes_the_move_with_the_largest_score() -> None:
-    rng, moves = np.random.default_rng(3), set()
-    for games in small_positions(8, 200):
-        scores, memory = rng.normal(0, 2, FEATURES), np.zeros(1, FOUND)
-        scores[0] = 0
-        features_in(games, 0, mover(games), map_tables_of(map_of(games)), memory)
-        found = memory["moves"].reshape(5, MOVE_SLOTS)[:, :SLOTS]
-        net = basic_net(scores)
-        policies = compiled_policies((PolicyParams(),), (net,))
-        sums = np.where(found[:, 0] >= 0, net.policy.linear.astype(int)[np.maximum(found, 0)].sum(axis=1), -(10**6))
-        move = follow(games, 0, mover(games), map_tables_of(map_of(games)), WEIGHTS, policies, 1, NO_GOAL)
-        assert move == (0 if games[0].hero[mover(games)].crashed else sums.argmax()), draw(games)
-        moves.add(move)
-    assert moves == {0, 1, 2, 3, 4}
 
 
 def test_a_rival_that_moves_by_a_learned_policy_is_recognised(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.net.features import FEATURES, FOUND, MOVE_SLOTS, RANGES
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
-from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks, load_nets, save_nets
+from behaviours.net.network import UNIT, Net, NetError, Network, compiled_networks
 from behaviours.net.scoring import net_move
 from behaviours.rollout.policy import NO_GOAL, compiled_policies, follow
 from sim.game import Games, mover
@@ -143,21 +142,3 @@ def test_a_net_without_hidden_units_plays_like_the_policy_of_rollout(decisions: 
         assert net_move(compiled, 0, games, 0, hero, tables, found, scores) == follow(
             games, 0, hero, tables, WEIGHTS, policies, 0, NO_GOAL
         )
-
-
-def test_a_net_makes_the_same_moves_each_time_that_its_file_is_loaded(tmp_path: Path, decisions: list[Decision]) -> None:
-    path = tmp_path / "net.npz"
-    seen = set()
-    for _ in range(3):
-        path.write_bytes(save_nets([Net(random_network(np.random.default_rng(8), 32))]))
-        compiled = compiled_networks([load_nets(path)[0].policy])
-        found, scores = np.zeros(1, FOUND), np.zeros(5, np.int64)
-        seen.add(
-            bytes(
-                net_move(compiled, 0, games, 0, hero, map_tables_of(where), found, scores)
-                for games, where, hero in decisions[:500]
-            )
-        )
-        path = path.with_stem(path.stem + "-copy")
-    assert len(seen) == 1
-    assert set(seen.pop()) == {0, 1, 2, 3, 4}
