@@ -13,7 +13,6 @@ import numpy as np
 
 from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
-from behaviours.rollout.plans import plans_of
 from behaviours.rollout.trait import Rollout
 from behaviours.tactics.route import Route, plan_routes
 from sim.game import Games, mover
@@ -78,22 +77,6 @@ def planning() -> Row:
     return Row("Route, 40 mines on 28x28, the whole game ahead", f"{np.percentile(times, 50):.1f} ms", note=note)
 
 
-def speed(rollout: Rollout, games: Games) -> float:
-    """Return the millions of plies per second that playouts from a position simulate."""
-    here = View(games, mover(games), budget=Budget(nodes=NODES))
-    begin = time.thread_time()
-    *_, last = rollout.vote(here)
-    return (last.nodes or 0) / (time.thread_time() - begin) / 1e6
-
-
-def playing_out(kept: list[Games]) -> Row:
-    """Measure the plies per second of rollouts, and the number of plans."""
-    speeds = [speed(Rollout(), games) for games in kept]
-    counts = [len(plans_of(View(games, mover(games)), Rollout().mines)) for games in kept]
-    note = f"min {min(speeds):.1f}, {np.median(counts):.0f} plans (at most {max(counts)}), {len(kept)} positions"
-    return Row(f"Rollout, {NODES:,} plies played out", f"{np.median(speeds):.1f} M plies/s", note=note)
-
-
 def rollout_of(version: str) -> Rollout:
     """Return the trait `rollout` of a version of the bot `strong`."""
     bot = load_bot(TOP / "config" / "bots" / "versions" / f"{version}.toml")
@@ -101,7 +84,7 @@ def rollout_of(version: str) -> Rollout:
 
 
 def rows() -> list[Row]:
-    """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two); long routes; playouts."""
+    """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two), and of long routes."""
     kept = positions(range(GAMES))
     traits = [find(name)(**({"net": NET} if name == "learned" else {})) for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
@@ -113,4 +96,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return [*found, planning(), playing_out(kept)]
+    return [*found, planning()]
