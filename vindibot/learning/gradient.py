@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from sim.game import STAY
 from sim.kernel_types import FLOATS, INT8S, INT64S, int64, tuple_of, uintp
-from sim.kernels import entry, kernel
+from sim.kernels import entry, inlined, kernel
 from vindibot.learning.collecting import PIECE_TYPE, Piece
 from vindibot.learning.network import (
     FLOAT32S,
     INT16_ROWS,
     NO_SCORE,
     Floats,
-    add_scaled,
     move_scores,
     network_size,
     probabilities,
@@ -55,58 +54,46 @@ _LOSS = tuple_of([types.float64] * 3, Loss)
 _MEAN, _SQUARE, _TINY = 0.9, 0.999, 1e-8
 
 
+@entry(types.void(FLOAT32S, FLOAT32S, FLOAT32S, FLOAT32S, types.float64, types.int64))
 def adam_step(parameters: Floats, mean: Floats, square: Floats, gradient: Floats, size: float, steps: int) -> None:
     """Change `parameters` by one step against the gradient of a loss, and update the means `mean` and `square`.
 
     `size` is the step size. `steps` is the number of steps with these means, this one included.
     """
-    mean += np.float32(1 - _MEAN) * (gradient - mean)
-    square += np.float32(1 - _SQUARE) * (gradient * gradient - square)
-    scale = np.float32(size * np.sqrt(1 - _SQUARE**steps) / (1 - _MEAN**steps))
-    parameters -= scale * mean / (np.sqrt(square) + np.float32(_TINY))
+    scale, tiny = np.float32(size * np.sqrt(1 - _SQUARE**steps) / (1 - _MEAN**steps)), np.float32(_TINY)
+    for place in range(len(parameters)):
+        slope = gradient[place]
+        mean[place] += np.float32(1 - _MEAN) * (slope - mean[place])
+        square[place] += np.float32(1 - _SQUARE) * (slope * slope - square[place])
+        parameters[place] -= scale * mean[place] / (np.sqrt(square[place]) + tiny)
 
 
-@kernel
-def add_move(
-    parameters: Floats,
-    base: int,
-    gradient: Floats,
-    moves: NDArray[np.int16],
-    move: int,
-    units: Floats,
-    first: int,
-    hidden: int,
-    slope: float,
-) -> None:
-    """Add the gradient of the output for one move, times `slope`, to `gradient`.
-
-    The outputs of the hidden units begin at ``units[first]``. They are replaced by the gradient of their inputs, which is also
-    added to ``units[:hidden]``: there, it is summed over the moves.
-    """
-    linear = base + FEATURES * hidden
-    out, factor = linear + FEATURES, np.float32(slope)
+@inlined
+def _add_row(gradient: Floats, start: int, units: Floats, first: int, hidden: int) -> None:
+    """Add the `hidden` numbers from ``units[first]`` on to the row that begins at ``gradient[start]``."""
     for unit in range(hidden):
-        active = units[uintp(first + unit)]
-        gradient[uintp(out + unit)] += factor * active
-        inner = factor * parameters[uintp(out + unit)] if active > 0 else np.float32(0)
-        units[uintp(first + unit)] = inner
-        units[uintp(unit)] += inner
-    for slot in range(MOVE_SLOTS):
-        feature = int64(moves[uintp(move * MOVE_SLOTS + slot)])
-        if feature > 0:
-            gradient[uintp(linear + feature)] += factor
-            add_scaled(gradient, base + feature * hidden, units, first, hidden)
+        gradient[uintp(start + unit)] += units[uintp(first + unit)]
 
 
 @kernel
-def add_state(base: int, gradient: Floats, state: NDArray[np.int16], units: Floats, hidden: int) -> None:
-    """Add the gradient of the hidden inputs in ``units[:hidden]`` to the rows of the features of the position."""
-    for slot in range(STATE_SLOTS):
-        add_scaled(gradient, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
+def _add_hidden(parameters: Floats, out: int, gradient: Floats, units: Floats, hidden: int, slopes: Floats) -> None:
+    """Add the gradient of the output weights, which begin at `out`, for all five moves.
+
+    The outputs of the hidden units are replaced by the gradient of their inputs, and ``units[:hidden]`` by its sum over moves.
+    """
+    units[:hidden] = 0
+    for move in range(5):
+        slope, first = slopes[move], (1 + move) * hidden
+        for unit in range(hidden if slope != 0 else 0):
+            active = units[uintp(first + unit)]
+            gradient[uintp(out + unit)] += slope * active
+            inner = slope * parameters[uintp(out + unit)] if active > 0 else np.float32(0)
+            units[uintp(first + unit)] = inner
+            units[uintp(unit)] += inner
 
 
 @kernel
-def add_value(
+def _add_gradient(
     parameters: Floats,
     base: int,
     gradient: Floats,
@@ -114,18 +101,25 @@ def add_value(
     moves: NDArray[np.int16],
     units: Floats,
     hidden: int,
-    slope: float,
+    slopes: Floats,
 ) -> None:
-    """Add the gradient of the value of a position, times `slope`, to `gradient`.
+    """Add the gradient of the outputs for the five moves, each times its slope (float32[5]), to `gradient`.
 
-    The network for the value begins at `base`. `units` are those of `vindibot.learning.network.value_output` for this position.
+    The network begins at `base`. `units` are those of `vindibot.learning.network.move_scores` or `value_output`, and are
+    overwritten. The linear part of the position is left out.
     """
-    for unit in range(hidden):
-        units[unit] = 0
-    add_move(parameters, base, gradient, moves, STAY, units, hidden, hidden, slope)
-    add_state(base, gradient, state, units, hidden)
+    out = base + FEATURES * hidden
+    linear = out + hidden
+    _add_hidden(parameters, out, gradient, units, hidden, slopes)
+    for move in range(5):
+        if slopes[move] != 0:
+            for slot in range(move * MOVE_SLOTS, (move + 1) * MOVE_SLOTS):
+                feature = int64(moves[uintp(slot)])
+                if feature > 0:
+                    gradient[uintp(linear + feature)] += slopes[move]
+                    _add_row(gradient, base + feature * hidden, units, (1 + move) * hidden, hidden)
     for slot in range(STATE_SLOTS):
-        gradient[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))] += np.float32(slope)
+        _add_row(gradient, base + int64(state[uintp(slot)]) * hidden, units, 0, hidden)
 
 
 @entry(types.void(PIECE_TYPE, INT64S, FLOAT32S, types.int64, FLOAT32S, _LOSS, FLOATS))
@@ -142,8 +136,8 @@ def ppo_gradient(
 
     The gradient is a sum, not a mean. The advantages must be normalised. `parameters` and `gradient` have the same layout.
     """
-    units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
-    base = network_size(hidden)
+    units, slopes, base = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), network_size(hidden)
+    scores, odds = np.zeros(5, np.float32), np.zeros(5, np.float32)
     for number in numbers:
         state, moves, chosen = piece.state[number], piece.moves[number], int64(piece.chosen[number])
         move_scores(parameters, state, moves, units, hidden, scores)
@@ -155,23 +149,23 @@ def ppo_gradient(
         for move in range(5):
             if odds[move] > 0:
                 entropy -= odds[move] * np.log(odds[move])
-        for unit in range(hidden):
-            units[unit] = 0
         for move in range(5):
-            if scores[move] > NO_SCORE:
-                odd = odds[move]
-                slope = pull * ((1.0 if move == chosen else 0.0) - odd)
-                if odd > 0:
-                    slope += loss.entropy * odd * (np.log(odd) + entropy)
-                add_move(parameters, 0, gradient, moves, move, units, (1 + move) * hidden, hidden, slope)
-        add_state(0, gradient, state, units, hidden)
-
-        value = value_output(parameters, base, state, moves, units, hidden)
-        miss = value - piece.target[number]
-        add_value(parameters, base, gradient, state, moves, units, hidden, loss.value * miss)
-
-        errors[0] += miss * miss
+            odd = odds[move]
+            slope = pull * ((1.0 if move == chosen else 0.0) - odd)
+            if odd > 0:
+                slope += loss.entropy * odd * (np.log(odd) + entropy)
+            slopes[move] = slope if scores[move] > NO_SCORE else 0.0
+        _add_gradient(parameters, 0, gradient, state, moves, units, hidden, slopes)
         errors[1] += int64(clipped)
+    slopes[:] = 0
+    for number in numbers:  # a second loop: the rows of one network fit into a processor's cache
+        state, moves = piece.state[number], piece.moves[number]
+        miss = value_output(parameters, base, state, moves, units, hidden) - piece.target[number]
+        slopes[STAY] = loss.value * miss
+        _add_gradient(parameters, base, gradient, state, moves, units, hidden, slopes)
+        for slot in range(STATE_SLOTS):
+            gradient[uintp(base + (FEATURES + 1) * hidden + int64(state[uintp(slot)]))] += slopes[STAY]
+        errors[0] += miss * miss
 
 
 @kernel
@@ -223,15 +217,13 @@ def cross_entropy_gradient(
 
     The loss is minus the sum of the logarithms, each times the weight of the decision (`weights`).
     """
-    units, scores, odds = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32), np.zeros(5, np.float32)
+    units, slopes = np.zeros(6 * hidden, np.float32), np.zeros(5, np.float32)
+    scores, odds = np.zeros(5, np.float32), np.zeros(5, np.float32)
     for number in numbers:
         own = moves[number]
         move_scores(parameters, state[number], own, units, hidden, scores)
         _score(scores, odds, int64(chosen[number]), sums)
-        for unit in range(hidden):
-            units[unit] = 0
         for move in range(5):
-            if scores[move] > NO_SCORE:
-                slope = float(weights[number]) * (float(odds[move]) - (1.0 if move == chosen[number] else 0.0))
-                add_move(parameters, 0, gradient, own, move, units, (1 + move) * hidden, hidden, slope)
-        add_state(0, gradient, state[number], units, hidden)
+            slope = float(weights[number]) * (float(odds[move]) - (1.0 if move == chosen[number] else 0.0))
+            slopes[move] = slope if scores[move] > NO_SCORE else 0.0
+        _add_gradient(parameters, 0, gradient, state[number], own, units, hidden, slopes)

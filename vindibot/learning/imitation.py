@@ -32,7 +32,7 @@ from vindibot.config.variants import NewBot
 from vindibot.engine.warmup import warm
 from vindibot.learning.decisions import MoveDecisions, decisions_of, folds_of
 from vindibot.learning.gradient import SUMS, adam_step, cross_entropy, cross_entropy_gradient
-from vindibot.learning.network import Floats, NetFile, first_parameters, network_size, split
+from vindibot.learning.network import Floats, NetFile, first_parameters, network_size, parameters_of, split
 
 #: The command that makes these nets. Their files name it, so that the command recognises its own files.
 COMMAND = "vindibot learn imitate"
@@ -206,7 +206,7 @@ def fit_table(fits: Sequence[Fit]) -> Table:
 
 def measure(network: Network, decisions: MoveDecisions) -> tuple[float, float]:
     """Return the mean logarithm of the probability of the recorded moves, and the share of likeliest moves among them."""
-    parameters = np.concatenate([network.rows.ravel(), network.linear, network.out]).astype(np.float32) / np.float32(UNIT)
+    parameters = parameters_of(Net(network), network.hidden, 1)[: network_size(network.hidden)]
     return _means(parameters, network.hidden, decisions)
 
 

@@ -1,8 +1,9 @@
 """The networks of a training run: `behaviours.net.network` with floats as weights; and the files of nets.
 
 All weights of a run are one array of float32, the **parameters**. First come the parameters of the network for moves, then those
-of the network for the value. Each network has its rows (`FEATURES` x hidden), its linear part (`FEATURES`) and its output weights
-(hidden), in this order. All parameters of feature 0, which stands for no feature, are 0.
+of the network for the value. Each network has its rows (`FEATURES` x hidden), its output weights (hidden) and its linear part
+(`FEATURES`), in this order, and zeros up to a multiple of `LANES`. All parameters of feature 0, which stands for no feature,
+are 0.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
-from behaviours.net.network import UNIT, Net, NetError, Network, load_nets, save_nets
+from behaviours.net.network import LANES, UNIT, Net, NetError, Network, load_nets, save_nets
 from sim.game import STAY
 from sim.kernel_types import int64, uintp
 from sim.kernels import inlined, kernel
@@ -25,11 +26,11 @@ from vindibot.base.writing import replace, short
 from vindibot.config.variants import check_ending
 
 Floats = NDArray[np.float32]
+Features = NDArray[np.int16]
+Six = tuple[int, int, int, int, int, int]
 
 #: numba's types of arrays of float32, and of rows of features.
 FLOAT32S, INT16_ROWS = types.Array(types.float32, 1, "C"), types.Array(types.int16, 2, "C")
-#: Number of rows that are added in one loop. It divides `MOVE_SLOTS` and `STATE_SLOTS`.
-TOGETHER = 6
 #: The score of a move without an effect.
 NO_SCORE = np.float32(-1e30)
 
@@ -37,18 +38,27 @@ NO_SCORE = np.float32(-1e30)
 @kernel
 def network_size(hidden: int) -> int:
     """Return the number of parameters of one network."""
-    return FEATURES * hidden + FEATURES + hidden
+    return -(-(FEATURES * hidden + hidden + FEATURES) // LANES) * LANES
+
+
+def aligned(parameters: Floats) -> Floats:
+    """Return a copy that begins at a multiple of 64 bytes in memory, as a line of a processor's cache. Kernels read it faster."""
+    room = np.zeros(len(parameters) + LANES, np.float32)
+    first = -room.ctypes.data % 64 // room.itemsize
+    room[first : first + len(parameters)] = parameters
+    return room[first : first + len(parameters)]
 
 
 def first_parameters(hidden: int, seed: int) -> Floats:
     """Return the parameters at the beginning of a run. Rows are random, the linear parts are 0, and output weights are small."""
     random = np.random.default_rng([seed, 1])
-    parts = []
-    for _ in range(2):
-        rows = random.normal(0, 1 / np.sqrt(MOVE_SLOTS + STATE_SLOTS), (FEATURES, hidden))
+    parameters = np.zeros(2 * network_size(hidden), np.float32)
+    for number in range(2):
+        rows, _, out = split(parameters, hidden, number)
+        rows[:] = random.normal(0, 1 / np.sqrt(MOVE_SLOTS + STATE_SLOTS), (FEATURES, hidden))
         rows[0] = 0
-        parts += [rows.ravel(), np.zeros(FEATURES), random.normal(0, 0.1 / np.sqrt(max(hidden, 1)), hidden)]
-    return np.concatenate(parts).astype(np.float32)
+        out[:] = random.normal(0, 0.1 / np.sqrt(max(hidden, 1)), hidden)
+    return parameters
 
 
 def parameters_of(net: Net, hidden: int, seed: int) -> Floats:
@@ -65,9 +75,9 @@ def parameters_of(net: Net, hidden: int, seed: int) -> Floats:
 
 def split(parameters: Floats, hidden: int, number: int) -> tuple[Floats, Floats, Floats]:
     """Return views of the rows (`FEATURES` x hidden), the linear part and the output weights of network `number` (0 or 1)."""
-    size, body = network_size(hidden), FEATURES * hidden
-    own = parameters[number * size : (number + 1) * size]
-    return own[:body].reshape(FEATURES, hidden), own[body : body + FEATURES], own[body + FEATURES :]
+    begin, body = number * network_size(hidden), FEATURES * hidden
+    rows, out, linear = np.split(parameters[begin : begin + body + hidden + FEATURES], [body, body + hidden])
+    return rows.reshape(FEATURES, hidden), linear, out
 
 
 def rounded(parameters: Floats, hidden: int) -> tuple[Network, Network]:
@@ -80,97 +90,85 @@ def rounded(parameters: Floats, hidden: int) -> tuple[Network, Network]:
 
 
 @inlined
-def _add_rows(
-    parameters: Floats, base: int, features: NDArray[np.int16], slot: int, units: Floats, first: int, hidden: int
-) -> None:
-    """Add the rows of the `TOGETHER` features from ``features[slot]`` on to the `hidden` numbers from ``units[first]`` on."""
+def _rows(features: Features, slot: int, base: int, hidden: int) -> Six:
+    """Return where the rows of the six features from ``features[slot]`` on begin."""
     a, b = base + int64(features[uintp(slot)]) * hidden, base + int64(features[uintp(slot + 1)]) * hidden
     c, d = base + int64(features[uintp(slot + 2)]) * hidden, base + int64(features[uintp(slot + 3)]) * hidden
     e, f = base + int64(features[uintp(slot + 4)]) * hidden, base + int64(features[uintp(slot + 5)]) * hidden
-    for unit in range(hidden):
-        total = (parameters[uintp(a + unit)] + parameters[uintp(b + unit)]) + parameters[uintp(c + unit)]
-        total += (parameters[uintp(d + unit)] + parameters[uintp(e + unit)]) + parameters[uintp(f + unit)]
-        units[uintp(first + unit)] += total
+    return a, b, c, d, e, f
 
 
 @inlined
-def add_scaled(target: Floats, start: int, units: Floats, first: int, hidden: int) -> None:
-    """Add the `hidden` numbers from ``units[first]`` on to the row that begins at ``target[start]``."""
-    for unit in range(hidden):
-        target[uintp(start + unit)] += units[uintp(first + unit)]
+def _sum(parameters: Floats, rows: Six, unit: int) -> float:
+    """Return the sum of number `unit` of six rows."""
+    a, b, c, d, e, f = rows
+    total: float = (parameters[uintp(a + unit)] + parameters[uintp(b + unit)]) + parameters[uintp(c + unit)]
+    total += (parameters[uintp(d + unit)] + parameters[uintp(e + unit)]) + parameters[uintp(f + unit)]
+    return total
 
 
 @kernel
-def state_units(parameters: Floats, base: int, state: NDArray[np.int16], units: Floats, hidden: int) -> None:
+def _state_units(parameters: Floats, base: int, state: Features, units: Floats, hidden: int) -> None:
     """Set the first `hidden` numbers of `units` to the hidden inputs of a position, by the network that begins at `base`."""
-    for unit in range(hidden):
-        units[unit] = 0
-    for slot in range(0, STATE_SLOTS, TOGETHER):
-        _add_rows(parameters, base, state, slot, units, 0, hidden)
+    a, b = _rows(state, 0, base, hidden), _rows(state, 6, base, hidden)
+    c, d = _rows(state, 12, base, hidden), _rows(state, 18, base, hidden)
+    for unit in range(hidden):  # one loop for all rows: the sums stay in registers
+        total = _sum(parameters, a, unit) + _sum(parameters, b, unit)
+        units[uintp(unit)] = total + (_sum(parameters, c, unit) + _sum(parameters, d, unit))
 
 
 @kernel
-def move_output(
-    parameters: Floats, base: int, moves: NDArray[np.int16], move: int, units: Floats, first: int, hidden: int
-) -> float:
-    """Return the result of a network for the position and a move.
-
-    ``units[:hidden]`` has the hidden inputs of the position. The outputs of the units are written from ``units[first]`` on.
-    The linear part of the position is left out.
-    """
-    linear = base + FEATURES * hidden
+def _linear(parameters: Floats, linear: int, features: Features, first: int, count: int) -> float:
+    """Return the sum of the weights from ``parameters[linear]`` on, over `count` slots from ``features[first]`` on."""
     total = np.float32(0)
-    for unit in range(hidden):
-        units[uintp(first + unit)] = units[uintp(unit)]
-    begin = move * MOVE_SLOTS
-    for slot in range(begin, begin + MOVE_SLOTS):
-        total += parameters[uintp(linear + int64(moves[uintp(slot)]))]
-    for slot in range(begin, begin + MOVE_SLOTS, TOGETHER):
-        _add_rows(parameters, base, moves, slot, units, first, hidden)
-    out = linear + FEATURES
-    a, b, c, d = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-    for unit in range(0, hidden, 4):
-        for lane in range(4):
-            place = uintp(first + unit + lane)
-            units[place] = max(units[place], np.float32(0))
-        a += units[uintp(first + unit)] * parameters[uintp(out + unit)]
-        b += units[uintp(first + unit + 1)] * parameters[uintp(out + unit + 1)]
-        c += units[uintp(first + unit + 2)] * parameters[uintp(out + unit + 2)]
-        d += units[uintp(first + unit + 3)] * parameters[uintp(out + unit + 3)]
-    return float(total + ((a + b) + (c + d)))
-
-
-@kernel
-def state_linear(parameters: Floats, base: int, state: NDArray[np.int16], hidden: int) -> float:
-    """Return the linear part of a position."""
-    total = np.float32(0)
-    for slot in range(STATE_SLOTS):
-        total += parameters[uintp(base + FEATURES * hidden + int64(state[uintp(slot)]))]
+    for slot in range(first, first + count, 6):
+        total += _sum(parameters, _rows(features, slot, linear, 1), 0)
     return float(total)
 
 
 @kernel
-def value_output(
-    parameters: Floats, base: int, state: NDArray[np.int16], moves: NDArray[np.int16], units: Floats, hidden: int
-) -> float:
-    """Return the value of a position, by the network that begins at `base`. The outputs of the units follow ``units[hidden]``."""
-    state_units(parameters, base, state, units, hidden)
-    return move_output(parameters, base, moves, STAY, units, hidden, hidden) + state_linear(parameters, base, state, hidden)
+def _move_output(parameters: Floats, base: int, moves: Features, move: int, units: Floats, hidden: int) -> float:
+    """Return the result of a network for the position and a move, without the linear part of the position.
+
+    ``units[:hidden]`` has the hidden inputs of the position. The outputs of the units are written from (1 + move) x hidden on.
+    """
+    slot, first, out = move * MOVE_SLOTS, (1 + move) * hidden, base + FEATURES * hidden
+    a, b = _rows(moves, slot, base, hidden), _rows(moves, slot + 6, base, hidden)
+    c, d = _rows(moves, slot + 12, base, hidden), _rows(moves, slot + 18, base, hidden)
+    e, f, g = _rows(moves, slot + 24, base, hidden), _rows(moves, slot + 30, base, hidden), _rows(moves, slot + 36, base, hidden)
+    for unit in range(hidden):
+        total = (units[uintp(unit)] + _sum(parameters, a, unit)) + (_sum(parameters, b, unit) + _sum(parameters, c, unit))
+        total += (_sum(parameters, d, unit) + _sum(parameters, e, unit)) + (_sum(parameters, f, unit) + _sum(parameters, g, unit))
+        units[uintp(first + unit)] = max(total, np.float32(0))
+    even, odd = np.float32(0), np.float32(0)
+    for unit in range(0, hidden, 2):
+        even += units[uintp(first + unit)] * parameters[uintp(out + unit)]
+        odd += units[uintp(first + unit + 1)] * parameters[uintp(out + unit + 1)]
+    return _linear(parameters, out + hidden, moves, slot, MOVE_SLOTS) + float(even + odd)
+
+
+assert (STATE_SLOTS, MOVE_SLOTS) == (4 * 6, 7 * 6)
 
 
 @kernel
-def move_scores(
-    parameters: Floats, state: NDArray[np.int16], moves: NDArray[np.int16], units: Floats, hidden: int, scores: Floats
-) -> None:
+def value_output(parameters: Floats, base: int, state: Features, moves: Features, units: Floats, hidden: int) -> float:
+    """Return the value of a position, by the network that begins at `base`. `units`: see `move_scores`."""
+    _state_units(parameters, base, state, units, hidden)
+    linear = _linear(parameters, base + (FEATURES + 1) * hidden, state, 0, STATE_SLOTS)
+    return linear + _move_output(parameters, base, moves, STAY, units, hidden)
+
+
+@kernel
+def move_scores(parameters: Floats, state: Features, moves: Features, units: Floats, hidden: int, scores: Floats) -> None:
     """Write the scores of the five moves into `scores` (float32[5]); `NO_SCORE` for a move without an effect.
 
     `units` has room for 6 x hidden numbers. The outputs of the hidden units for move m begin at (1 + m) x hidden.
     """
-    state_units(parameters, 0, state, units, hidden)
+    _state_units(parameters, 0, state, units, hidden)
     for move in range(5):
         scores[move] = NO_SCORE
         if moves[uintp(move * MOVE_SLOTS)] >= 0:
-            scores[move] = move_output(parameters, 0, moves, move, units, (1 + move) * hidden, hidden)
+            scores[move] = _move_output(parameters, 0, moves, move, units, hidden)
 
 
 @kernel

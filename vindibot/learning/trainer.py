@@ -26,7 +26,7 @@ from sim.generator import GeneratorError, generate
 from sim.maps import Map
 from vindibot.learning.collecting import GAMES_PER_THREAD, MAPS, STATISTICS, Guests, TrainingGames, begin_all, collect, new_piece
 from vindibot.learning.gradient import ERRORS, Loss, adam_step, ppo_gradient
-from vindibot.learning.network import Floats, first_parameters, rounded
+from vindibot.learning.network import Floats, aligned, first_parameters, rounded
 
 #: Number of pieces after which a thread replaces a map.
 RENEW = 4
@@ -148,13 +148,13 @@ class Trainer:
 
     def __init__(self, settings: SelfplaySettings, models: Sequence[Network] = (), start: Floats | None = None) -> None:
         self.settings = settings
-        self.parameters = start if start is not None else first_parameters(settings.hidden, settings.seed)
+        self.parameters = aligned(first_parameters(settings.hidden, settings.seed) if start is None else start)
         self.mean, self.square = np.zeros_like(self.parameters), np.zeros_like(self.parameters)
         self.iteration = self.steps = self.decisions = 0
         self.models = tuple(models)
         self.snapshots: list[Network] = []
         self.players = [TrainingThread(number, settings) for number in range(settings.threads)]
-        self._gradients = [np.zeros_like(self.parameters) for _ in self.players]
+        self._gradients = [aligned(self.mean) for _ in self.players]
         self._threads = ThreadPoolExecutor(settings.threads)
         self._guests = self._guests_now()
 
@@ -223,7 +223,7 @@ class Trainer:
             for player, own in zip(self.players, decisions, strict=True)
         ]
         steps = max(1, round(max(map(len, shuffled)) / self.settings.batch))
-        parts = [np.array_split(order, steps) for order in shuffled]
+        parts = [[np.sort(part) for part in np.array_split(order, steps)] for order in shuffled]  # neighbours have equal features
         for number in range(steps):
             chosen = [part[number] for part in parts]
             errors = list(self._threads.map(self._differentiate, range(len(self.players)), chosen, [loss] * len(chosen)))
@@ -290,7 +290,7 @@ class Trainer:
         for kind, networks in stored.items():
             while f"{kind}.{len(networks)}.out" in arrays:
                 networks.append(Network(*(arrays[f"{kind}.{len(networks)}.{name}"] for name in ("rows", "linear", "out"))))
-        trainer = cls(settings, stored["model"], arrays["parameters"].copy())
+        trainer = cls(settings, stored["model"], arrays["parameters"])
         trainer.mean[:], trainer.square[:] = arrays["mean"], arrays["square"]
         trainer.iteration, trainer.steps, trainer.decisions = arrays["counters"].tolist()
         trainer.snapshots = stored["snapshot"]
