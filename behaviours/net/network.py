@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from behaviours.net.features import FEATURES, GROUPS, MOVE_SLOTS, RANGES, STATE_SLOTS
 from behaviours.net.move_features import FEATURES as BASIC_FEATURES
-from sim.kernel_types import array_of, record
+from sim.kernel_types import LINE, aligned_zeros, array_of, record
 
 #: Number of units in a weight of 1. A weight is a whole number of units, -`MOST` to `MOST`.
 UNIT, MOST = 1024, 32767
@@ -49,8 +49,11 @@ _NAMES = [f"{name}: {size}" for name, size in GROUPS.items()]
 _FORMAT = "vindibot nets 1"
 
 #: A network for kernels: the number of `hidden` units, the `rows` one after the other (`hidden` weights each), the `linear` part,
-#: and the output weights (`out`).
-NETWORK = record(hidden="i8", rows=("i2", FEATURES * MAX_HIDDEN), linear=("i2", FEATURES), out=("i2", MAX_HIDDEN))
+#: and the output weights (`out`). The rows of each network in an array begin at a line of a processor's cache.
+NETWORK = record(
+    rows=("i2", FEATURES * MAX_HIDDEN), out=("i2", MAX_HIDDEN), hidden="i8", linear=("i2", FEATURES),
+    padding=("u1", -(8 + 2 * FEATURES) % LINE),
+)  # fmt: skip
 #: numba's type of an array of networks.
 NETWORKS = array_of(NETWORK)
 
@@ -248,7 +251,7 @@ def _network(
 
 def compiled_networks(networks: Sequence[Network]) -> NDArray[np.void]:
     """Return networks as an array of `NETWORK` records."""
-    compiled = np.zeros(len(networks), NETWORK)
+    compiled = aligned_zeros(len(networks), NETWORK)
     for place, network in zip(compiled, networks, strict=True):
         place["hidden"] = network.hidden
         place["rows"][: network.rows.size] = network.rows.ravel()

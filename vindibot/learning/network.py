@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from behaviours.net.features import FEATURES, MOVE_SLOTS, STATE_SLOTS
 from behaviours.net.network import LANES, UNIT, Net, NetError, Network, load_nets, save_nets
 from sim.game import STAY
-from sim.kernel_types import int64, uintp
+from sim.kernel_types import aligned_zeros, int64, uintp
 from sim.kernels import inlined, kernel
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import replace, short
@@ -42,11 +42,10 @@ def network_size(hidden: int) -> int:
 
 
 def aligned(parameters: Floats) -> Floats:
-    """Return a copy that begins at a multiple of 64 bytes in memory, as a line of a processor's cache. Kernels read it faster."""
-    room = np.zeros(len(parameters) + LANES, np.float32)
-    first = -room.ctypes.data % 64 // room.itemsize
-    room[first : first + len(parameters)] = parameters
-    return room[first : first + len(parameters)]
+    """Return a copy that begins at a line of a processor's cache."""
+    copy = aligned_zeros(len(parameters), np.float32)
+    copy[:] = parameters
+    return copy
 
 
 def first_parameters(hidden: int, seed: int) -> Floats:
