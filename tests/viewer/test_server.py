@@ -94,14 +94,18 @@ async def test_a_new_connection_gets_the_missing_events() -> None:
         assert (await bot.client.get("/plies/nothing0")).status_code == 404
 
 
-async def test_an_interrupted_stream_has_no_end() -> None:
-    """If the server closes during a game, the browser connects again. It does not take the game for finished."""
+async def test_a_game_that_the_closing_server_interrupts() -> None:
+    """The page does not take it for finished, and no hero crashes because its client goes away then."""
     async with serving() as server, match_of_four(server) as (bots, _):
         game = bots[0].game["id"]
+        room = server.lobby.rooms[game]
         watcher = asyncio.create_task(bots[0].client.get(f"/plies/{game}"))
         await until(lambda: server.streams.feed(game, PageEncoder).readers)
+        server.end_games()
+        room.withdraw(room.seats[0])
         server.streams.close()
-        assert "event: end" not in (await watcher).text
+        ended = grown({"plies": []}, (await watcher).text)
+        assert (ended["plies"], ended["ending"]["kind"]) == ([], "interrupted")
 
 
 async def test_crashes_are_events() -> None:

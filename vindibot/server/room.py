@@ -337,6 +337,7 @@ class Room:
     def close(self) -> None:
         """Stop the game immediately, without a result. Refuse open requests, or answer them if the game is over."""
         self._cancel_timer()
+        self._handed_out = None  # a client that goes away now is not awaited
         for seat in self.seats:
             seat.answer(self.snapshot(seat) if self.finished else closing_refusal())
 

@@ -46,7 +46,7 @@ class Encoder:
         return event(len(room.history) if self.numbered else None, room.state()[1])
 
     def end(self) -> bytes:
-        """Return the event that ends a finished game, empty if there is no such event."""
+        """Return the event that ends a game, also one that was interrupted. Empty if there is no such event."""
         return b""
 
 
@@ -161,8 +161,7 @@ class Feed(Watched):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
-        if self._room.finished:
-            yield self._encoder.end()
+        yield self._encoder.end()
 
 
 class Listing(Watched):
