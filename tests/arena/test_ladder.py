@@ -55,6 +55,9 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     known = tomllib.loads(table.read_text())
     assert known["command"].startswith("vindibot ladder")
     assert set(known["bots"]) == {"stay", "random", "calm", "wild", "mine"}
+    assert run(folder, *WEAK, *QUICK, "--games", "24", "--table", str(table)).exit_code == 0  # nothing is left to play
+    assert tomllib.loads(table.read_text())["bots"] == known["bots"]
+    assert (folder / "ladder.html").read_text() == page
     again = run(folder, *WEAK, *QUICK, "--games", "28")
     assert again.exit_code == 0, again.output
     assert [line.key for line in read_results(folder / "ladder.jsonl")][:24] == [line.key for line in lines]

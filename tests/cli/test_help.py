@@ -41,4 +41,4 @@ def test_config_shows_what_has_no_option(command: str, key: str) -> None:
 def test_the_help_shows_the_default_of_the_command() -> None:
     """The default of a table of settings may differ from that of its fields."""
     shown = CliRunner().invoke(main, ["arena", "--help"], env={"COLUMNS": "200"}).output
-    assert re.search(r"--log-level.*[^]]*\[default:\s+warning\]", shown)
+    assert re.search(r"--blocks N (?s:.*)--log-level.*[^]]*\[default:\s+warning\]", shown)

@@ -47,9 +47,10 @@ async def stop(process: asyncio.subprocess.Process) -> str:
     return rest
 
 
-def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
+@pytest.mark.parametrize("command", ["serve", "challenge"])
+def test_a_port_in_use_is_one_line_and_an_exit_code(command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        result = run("serve", "--port", str(taken.getsockname()[1]))
+        result = run(command, "--port", str(taken.getsockname()[1]))
     assert result.exit_code == 2
     assert "the port is in use; choose another one" in result.output
     assert "Traceback" not in result.output
@@ -76,12 +77,15 @@ def test_an_invalid_value_is_named_with_its_option(words: list[str], says: str) 
     assert says in result.output
 
 
-@pytest.mark.parametrize(("words", "keys"), [([], "any"), (["--any-key"], "any"), (["--registered-keys"], "registered")])
-def test_who_may_play(monkeypatch: pytest.MonkeyPatch, words: list[str], keys: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "keys", "host"),
+    [([], "any", "127.0.0.1"), (["--any-key", "--lan"], "any", "0.0.0.0"), (["--registered-keys"], "registered", "127.0.0.1")],
+)
+def test_who_may_play(monkeypatch: pytest.MonkeyPatch, words: list[str], keys: str, host: str) -> None:
     given: list[LeagueServerSettings] = []
     monkeypatch.setattr("vindibot.league.server.run_server", lambda settings, *_: given.append(settings))
     assert run("serve", *words).exit_code == 0
-    assert [settings.keys for settings in given] == [keys]
+    assert [(settings.keys, settings.host) for settings in given] == [(keys, host)]
 
 
 def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None:

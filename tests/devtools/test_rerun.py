@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from sim.game import RUNNING, mover
 from sim.generator import generate
 from sim.rules import step
+from tests.support.paths import DATA
 from vindibot.cli.main import main
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
@@ -188,6 +189,19 @@ async def test_under_the_debugger(mine: Path, monkeypatch: pytest.MonkeyPatch, c
     failed = debug("p 'here ' + type(self).__name__\nc\n", "--bot", "fails.toml")
     assert "here Fails" in failed
     assert "fails: error: RuntimeError: out of [ideas]" in failed
+
+
+def test_game_record_has_no_votes_until_a_bot_is_named(mine: Path) -> None:
+    words = ["turn", DATA / "good.games.jsonl", "--game", "1", "--turn"]
+    told = " ".join(run(*words, "8", "--bot", "bot.toml", "--nodes", "500").output.split())
+    assert re.search(
+        r"at \(1, 2\), life 98, gold 0, mines 0 trait weight Stay North South East West ms greets 2 0 - 0 2 0 [\d.]+ deepens"
+        r" 0.5 0 - 0.50 0 0 [\d.]+ sum 0 - 0.50 2 0 East, 1.50 ahead of South deepens: depth 5, 500 nodes$",
+        told,
+    )
+    assert rows(run(*words, "8", "--bot", "bot.toml", "--trait", "greets"))[-1] == ["sum", "0", "-", "0", "2", "0"], "no choice"
+    assert "has no votes: name the bot to ask with --bot" in run(*words, "8").output
+    assert "there is no turn 1300: the file has the turns 0 to" in run(*words, "1300", "--bot", "bot.toml").output
 
 
 # ---- Times ----

@@ -119,9 +119,3 @@ def test_a_recording_is_compared_on_the_turns_of_its_hero(recording: Path, conso
     assert re.search(r"vindibot turn \S*game\.jsonl --turn \d+ --bot stay", printed)
     with pytest.raises(UsageError, match="has no trait rollout"):
         run_diff(console, "stay", "seed", recording, reviewer="seed")
-
-
-def test_the_votes_of_a_game_record_need_a_bot(games: Path) -> None:
-    words = ("turn", games.name, "--game", "1", "--turn")
-    assert "has no votes: name the bot to ask with --bot" in printed(*words, "8", code=2)
-    assert "there is no turn 1300: the file has the turns 0 to 240" in printed(*words, "1300", "--bot", "seed", code=2)

@@ -68,6 +68,7 @@ def test_wrong_words_are_refused(tmp_path: Path) -> None:
     for words, message in (
         (["play"], "name either the bot to tune, or a study with --resume"),
         (["play", "small.toml", "--range", "traits.combat.weight=5"], "write KEY=LOW:HIGH"),
+        (["play", "small.toml", "--range", "traits.combat.weight=5:5"], "the lowest value must be less than the largest one"),
         (["play", "small.toml", "--range", "traits.combat.height=1:2"], "has no number 'traits.combat.height'"),
         (
             ["play", "strong", "--range", "traits.rollout.epsilon=0:7"],

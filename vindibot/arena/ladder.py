@@ -147,6 +147,8 @@ class Ladder:
 
         Call `finished` after each game. If files in the folder change, finish the running games, and read the bots again.
         """
+        if len(self.lines) >= self.most:
+            self.read_bots()  # the page and the table show them, also if no game is left
         try:
             while not self.stop.soon and len(self.lines) < self.most:
                 files = self.files()
