@@ -212,4 +212,6 @@ def test_long_names_are_not_cut_at_80_columns(console: Console) -> None:
     printed = console.export_text()
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
+    assert "(1 drink, 1 kill)" in printed
+    assert "(6 drinks, 3 kills, 1 death)" in printed
     assert "bot                 moves  loss/move          95 %  inaccur.  mistakes  blunders" in printed

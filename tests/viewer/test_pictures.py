@@ -131,7 +131,7 @@ def test_what_does_not_change_is_not_stored(game: Path) -> None:
     ("words", "reason"),
     [
         (["--gif", "o.gif", "--turns", "3"], "write it like 200-240"),
-        (["--gif", "o.gif", "--turns", "5-4"], "the first is later than the last"),
+        (["--gif", "o.gif", "--turns", "5-4"], "the turns 5-4: the first is later than the last"),
         (["--gif", "o.gif", "--turns", "5-400"], "no turn 400: this game has the turns 0 to 12"),
         (["--svg", "o.svg", "--turn", "13"], "no turn 13"),
         (["--svg", "o.svg", "--turns", "1-2"], "--turns needs --gif"),
