@@ -75,7 +75,7 @@ async def test_a_wrong_token_has_no_effect(tmp_path: Path) -> None:
         organiser, (ann, bob) = await visitors(host, client)
         await ann.come("ann")
         before = await organiser.state()
-        stranger, spectator = Visitor(client, "x" + ann.token[1:]), Visitor(client)
+        stranger, spectator = Visitor(client, ann.token[::-1]), Visitor(client)
         requests: list[tuple[str, str, dict[str, Any]]] = [
             ("GET", "", {}),
             ("GET", "/links", {}),
