@@ -1,27 +1,22 @@
 """Pictures of docs/ and the README: ``python -m tests.support.screenshots [FOLDER] [PART ...]``, some minutes.
 
-A part is a function `shoot_...` of this module, without this beginning. All parts are taken if none is named, except
-``learning``, which trains a net for 20 minutes. A real browser shows the pages of real games.
+A part is a function `shoot_...` of this module, without this beginning. All parts are taken if none is named. A real browser
+shows the pages of real games. The pictures of the server, of several people in a challenge, and of learning are taken by hand.
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
-import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
 from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
 from rich.console import Console
@@ -50,22 +45,17 @@ DOCS = TOP / "docs"
 RULES_PIXELS, RULES_GAP = 280, 24
 #: The round of docs/screenshots/game.svg.
 TERMINAL_ROUND = 150
-#: The bots on the server's pages: in arena games, and in a league.
-ARENA = {"anna": "malvert", "bruno": "seed", "carla": "malvert", "dario": "seed", "elena": "random", "fabio": "malvert"}
-RATED = 3  # number of rated games of the best bot
-LEAGUE = {f"team {name}": bot for name, bot in zip("ABCDEFGH", ["malvert", "seed", "random", "stay"] * 2, strict=True)}
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture: colours, keys that are pressed before, the element that is scrolled into view, window, path of the page."""
+    """One picture: colours, keys that are pressed before, the element that is scrolled into view, and the window."""
 
     name: str
     scheme: str = "light"
     keys: str = ""
     part: str = ""
     size: tuple[int, int] = DESKTOP
-    path: str = ""
 
 
 VIEWER = [
@@ -81,11 +71,6 @@ REVIEW = [
     Shot("viewer-lesson-phone", "light", "Y", size=PHONE),
 ]
 CHALLENGE = [Shot("challenge", "dark"), Shot("challenge-phone", "light", size=PHONE)]
-SERVER = [
-    Shot("server-home", "dark", path="/"),
-    Shot("server-bot", path="/ai/BOT"),
-    Shot("server-projector", "dark", path="/leagues/spring/projector"),
-]
 
 
 async def shoot(browser: Browser, address: str, shot: Shot, target: Path) -> None:
@@ -161,26 +146,12 @@ async def shoot_report(browser: Browser, folder: Path, target: Path) -> None:
     await shoot(browser, (folder / "cup.html").as_uri(), Shot("report", size=(1180, 1800)), target)
 
 
-async def shoot_learning(browser: Browser, folder: Path, target: Path) -> None:
-    run(folder, command_of("learn.md", "selfplay mynet --minutes"))
-    await shoot(browser, (folder / "mynet" / "report.html").as_uri(), Shot("learning", size=(1180, 1850)), target)
-
-
-def host_of(folder: Path, bots: Sequence[str], **settings: Any) -> Host:
-    """Return a host of challenges on the map of the pictures."""
-    path = folder / "map.txt"
-    path.write_text(generate(13, size=14).text())
-    return Host(
-        ChallengeSettings(map=str(path), seed=7, recording={"enabled": False}, **settings),
-        Offers(bots, str(path)),
-        lambda _: None,
-    )
-
-
 async def shoot_challenge(browser: Browser, folder: Path, target: Path) -> None:
+    (folder / "map.txt").write_text(generate(13, size=14).text())
+    settings = ChallengeSettings(map=str(folder / "map.txt"), seed=7, recording={"enabled": False}, rounds=300)
     for shot in CHALLENGE:
         async with (
-            serving(host_of(folder, ("strong", "seed"), rounds=300), LOOPBACK) as server,
+            serving(Host(settings, Offers(("strong", "seed"), settings.map), lambda _: None), LOOPBACK) as server,
             visiting(browser, server.url + PATH, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page,
         ):
             await page.get_by_role("button", name="Play", exact=True).click()
@@ -193,29 +164,6 @@ async def shoot_challenge(browser: Browser, folder: Path, target: Path) -> None:
             await page.locator(".ours-now").wait_for()
             await page.evaluate("scrollTo(0, 0)")
             await keep(page, target / f"{shot.name}.png")
-
-
-async def shoot_people(browser: Browser, folder: Path, target: Path) -> None:
-    host = host_of(folder, ("seed",), people=3, seconds=60)
-    async with serving(host, LOOPBACK) as server, AsyncExitStack() as windows:
-        tokens = [host.people.token, *(person.token for person in host.people.people)]
-        start, *pages = [
-            await windows.enter_async_context(
-                visiting(browser, f"{server.url}{PATH}#{token}", size=PHONE if number else DESKTOP, reduced_motion="reduce")
-            )
-            for number, token in enumerate(tokens)
-        ]
-        for number, (page, name) in enumerate(zip(pages, ("Ann", "Bob", "Cleo"), strict=True)):
-            await start.get_by_text(f"{number} of 3 people are here").wait_for()
-            await keep(start, target / "challenge-people.png")  # the last one stays
-            await page.get_by_label("Your name").fill(name)
-            await page.get_by_role("button", name="I am here").click()
-        for number in range(1, 7):
-            for page, key in zip(pages, ("ArrowRight", "ArrowDown", "ArrowUp"), strict=True):
-                await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
-                await page.keyboard.press(key)
-        await start.get_by_text("Round 7 of 100. Ann moves").wait_for()
-        await keep(start, target / "challenge-people-game.png")
 
 
 async def shoot_rules(browser: Browser, folder: Path, target: Path) -> None:
@@ -235,59 +183,6 @@ async def shoot_rules(browser: Browser, folder: Path, target: Path) -> None:
         picture.quantize(256).save(target / f"rules-{scene.name}.png", optimize=True)
 
 
-@contextmanager
-def started(folder: Path, words: str, **more: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a `vindibot` command until the end of the block."""
-    command = [sys.executable, "-m", "vindibot", *shlex.split(words)]
-    with subprocess.Popen(command, cwd=folder, env={**os.environ, **more}, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.communicate()
-
-
-@contextmanager
-def server(folder: Path, options: str, keys: dict[str, str]) -> Iterator[httpx.Client]:
-    """Run a server with a league, and a client for each bot; register those that have no key in `keys` yet."""
-    with ExitStack() as stack:
-        words = f"serve --port 0 --registered-keys --db site.db --league spring.league.json {options}"
-        process = stack.enter_context(started(folder, words))
-        address = next(match[0] for line in process.stdout or () if (match := re.search(r"http://\S+", line)))
-        client = stack.enter_context(httpx.Client(base_url=address, timeout=30))
-        for name, bot in (ARENA | LEAGUE).items():
-            if name not in keys:
-                keys[name] = re.findall(r'user-key">(\w{8})<', client.post("/register", data={"name": name}).text)[0]
-            play = f"play --config arena --server {address} --display none --no-recording --games 99 --bot {bot}"
-            stack.enter_context(started(folder, play, VINDIBOT_KEY=keys[name]))
-        yield client
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return when a condition is met."""
-    while not condition():
-        time.sleep(1)
-
-
-def best_bot(client: httpx.Client) -> str:
-    """Return the id of the bot with the highest Elo."""
-    return re.findall(r'<th scope="row"><a href="/ai/(\w+)"', client.get("/ai").text)[0]
-
-
-async def shoot_server(browser: Browser, folder: Path, target: Path) -> None:
-    keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
-    (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
-    run(folder, "vindibot league new spring class.csv --rounds 300 --seatings 6 --maps m1,m2,m3,m4,m5,m6 --start now")
-    with server(folder, "", keys) as client:
-        wait_until(lambda: client.get("/leagues/spring/standings.json").json()["played"] >= len(LEAGUE))
-        wait_until(lambda: int(re.findall(r"(\d+) rated game", client.get(f"/ai/{best_bot(client)}").text)[0]) >= RATED)
-    with server(folder, "--pace original", keys) as client:
-        wait_until(lambda: client.get("/").text.count('<li id="game-') >= 3)
-        await asyncio.sleep(15)
-        for shot in SERVER:
-            await shoot(browser, f"{client.base_url}{shot.path.replace('BOT', best_bot(client))}", shot, target)
-
-
 async def main(target: Path, parts: Sequence[str]) -> None:
     """Take the pictures of these parts into `target`."""
     async with async_playwright() as playwright:
@@ -303,4 +198,4 @@ if __name__ == "__main__":
     named = [word for word in sys.argv[1:] if word in every]
     folder = Path(next((word for word in sys.argv[1:] if word not in every), DOCS / "screenshots"))
     folder.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(folder, named or [part for part in every if part != "learning"]))
+    asyncio.run(main(folder, named or every))
