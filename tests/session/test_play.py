@@ -79,6 +79,7 @@ def test_several_games_print_their_numbers_and_no_turns(tmp_path: Path) -> None:
     assert "game 1 of 2: finished" in out
     assert "game 2 of 2: finished" in out
     assert "round 1/2" not in out
+    assert [path for path in recordings(tmp_path) if read_recording(path).last is None] == []
 
 
 @pytest.mark.slow
