@@ -283,6 +283,7 @@ def test_plies_between_our_turns_keep_the_votes(monkeypatch: pytest.MonkeyPatch,
 
 def test_lines_where_there_is_no_terminal() -> None:
     file = io.StringIO()
+    Display(file).leave_board()  # there is none
     with Display(file) as display:
         game = display.game(NAMES, 3)
         for _ in range(3):
