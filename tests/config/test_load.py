@@ -67,7 +67,7 @@ def test_the_shipped_files_of_an_installed_package_are_inside_it(here: Path, mon
 
 def test_each_layer_overrides_the_one_before() -> None:
     text = "rounds = 20\ngames = 2\nparallel = 2\n[time]\nmargin_ms = 20"
-    config = play(text, {"rounds": 40, "seed": None}, ROUNDS="30", GAMES="3", TIME__LIMIT_MS="500", RECORDING__ENABLED="Off")
+    config = play(text, {"rounds": 40, "seed": None}, ROUNDS="30", GAMES="3", TIME__LIMIT_MS="500", RECORDING__ENABLED="False")
     found = {row.key: (row.value, str(row.origin)) for row in config.rows()}
     assert found["rounds"] == ("40", "option --rounds")
     assert found["games"] == ("3", "environment variable VINDIBOT_GAMES")
