@@ -55,7 +55,7 @@ def test_a_saved_run_continues_as_without_a_pause() -> None:
 def test_a_run_with_other_features_is_refused() -> None:
     state = begun().state()
     state["parameters"] = state["parameters"][:-34]
-    with pytest.raises(ValueError, match="has other features than this vindibot"):
+    with pytest.raises(ValueError, match="another version of vindibot made the run"):
         Trainer.restore(SETTINGS, state)
 
 

@@ -285,7 +285,7 @@ class Trainer:
     def restore(cls, settings: SelfplaySettings, arrays: dict[str, NDArray[Any]]) -> Trainer:
         """Return the run whose `state` these arrays are. Raises `KeyError` or `ValueError` for arrays of something else."""
         if len(arrays["parameters"]) != len(first_parameters(settings.hidden, settings.seed)):
-            raise ValueError("the run has other features than this vindibot; begin a new run with --from and the net of this run")
+            raise ValueError("another version of vindibot made the run; begin a new run with --from and the net of this run")
         stored: dict[str, list[Network]] = {"model": [], "snapshot": []}
         for kind, networks in stored.items():
             while f"{kind}.{len(networks)}.out" in arrays:
