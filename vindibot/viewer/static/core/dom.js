@@ -62,6 +62,6 @@ export function textButton(text, press, attributes = {}) {
  *  the browser. */
 export function elsewhere({ key, target, ctrlKey, metaKey, altKey }) {
   if (ctrlKey || metaKey || altKey) return true;
-  if (target.closest?.('select, textarea, dialog, input:not([type=range], [type=checkbox])')) return true;
+  if (target.closest?.('select, textarea, dialog[open], input:not([type=range], [type=checkbox])')) return true;
   return (key === ' ' || key === 'Enter') && Boolean(target.closest?.('button, a, summary, input[type=checkbox]'));
 }
