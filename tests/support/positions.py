@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
-from sim.game import ABSENT, Games, mover, row_column
+from sim.game import ABSENT, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
@@ -40,11 +42,6 @@ def played_positions(seed: int, count: int) -> Iterator[Games]:
                 yield games.copy()
 
 
-def dead_ends_of(games: Games) -> dict[tuple[int, int], int]:
-    dead_end = map_of(games).dead_end
-    return {row_column(int(place)): int(dead_end[place]) for place in dead_end.nonzero()[0]}
-
-
 def present(games: Games) -> list[int]:
     """Return the heroes on the board."""
     return [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
@@ -53,3 +50,8 @@ def present(games: Games) -> list[int]:
 def enemies(games: Games) -> int:
     """Return the set of all opponents of the hero to move, as bits."""
     return sum(1 << hero for hero in present(games) if hero != mover(games))
+
+
+def digest(numbers: ArrayLike) -> str:
+    """Return a digest of whole numbers, for tests that compare many of them with what was recorded."""
+    return hashlib.sha256(np.array(numbers, np.int64).tobytes()).hexdigest()[:16]

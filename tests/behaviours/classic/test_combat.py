@@ -7,8 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from behaviours.classic.combat import Combat
 from behaviours.common.combat_map import combat_map
+from behaviours.common.duel import wins
 from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column
-from tests.support.reference_places import wins
 from tests.support.worlds import odd_games
 from vindibot.testing import view
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +14,7 @@ from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
 from sim.game import Games, mover
 from sim.maps import map_of
-from tests.support.positions import played_positions, present, small_positions
-from tests.support.reference_places import wins
+from tests.support.positions import digest, played_positions, present, small_positions
 
 
 def random_weights(rng: np.random.Generator) -> Weights:
@@ -28,10 +26,6 @@ def random_weights(rng: np.random.Generator) -> Weights:
             most = min(field["maximum"], 100)
             given[name] = float(rng.choice([least, most, rng.uniform(least, most)], p=[0.2, 0.1, 0.7]))
     return Weights(**given)
-
-
-def digest(numbers: list[int]) -> str:
-    return hashlib.sha256(np.array(numbers, np.int64).tobytes()).hexdigest()[:16]
 
 
 def scores(positions: Iterator[Games]) -> list[int]:
@@ -65,6 +59,17 @@ def test_scores_and_moves_are_those_that_were_recorded(
     found = compute(positions)
     assert digest(found) == recorded
     assert len(set(found)) >= 5
+
+
+def wins(striker: int, other: int) -> bool:
+    """Return whether the hero that strikes first wins a duel: 20 life per blow, and 1 for thirst after an own ply."""
+    lives, turn = [striker, other], 0
+    while True:
+        lives[1 - turn] -= 20
+        if lives[1 - turn] <= 0:
+            return turn == 0
+        lives[turn] = max(1, lives[turn] - 1)
+        turn = 1 - turn
 
 
 def test_duels_are_fought_as_the_second_opinion_says() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from behaviours.common.evaluation import Weights, compiled_weights, score
+from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights, score
 from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
 from behaviours.search.deepening import IterationResult, SearchParams, Workspace, iterative_deepening
@@ -24,12 +24,18 @@ from sim.rules import step
 from tests.support.minimax import Line, Minimax
 from tests.support.placements import random_position
 from tests.support.positions import enemies
-from tests.support.reference_places import net_worth_only
 from tests.support.worlds import odd_games
 
 #: A distance below the best score so large that all scores are exact.
 WHOLE = INFINITE >> 1
 UNLIMITED = 1 << 60
+
+
+def net_worth_only() -> Weights:
+    """Return weights with which only net worths count: the scores of the four heroes add up to 0."""
+    fields = Weights.model_json_schema()["properties"]
+    off = {name: 0 for name in fields if name not in NetWorthWeights.model_fields and fields[name]["minimum"] == 0}
+    return Weights(**{**off, "rivals": 1, "leader": 0})
 
 
 def search(
