@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from tests.session.lying_server import changed, lying, nested
-from tests.session.test_play_watched import opened
-from tests.support.commands import SECRET, begin, ended, recorded, recordings
+from tests.support.commands import SECRET, begin, ended, opened, recorded, recordings
 from vindibot.games.files.recording import Recording, read_recording
 
 #: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.

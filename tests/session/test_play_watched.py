@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.commands import begin, ended, recorded
+from tests.support.commands import ended, opened, recorded
 from tests.support.terminals import TerminalProgram
-from tests.support.waiting import until
 
 GAME = ("play", "--map", "20-5", "--seed", "3", "--in-process")
 SHOWN = r"turn (\d+) "
@@ -124,22 +120,6 @@ def test_ctrl_z_stops_between_two_moves_and_the_game_goes_on(tmp_path: Path) -> 
 
 
 # ---- In the browser ----
-
-
-@asynccontextmanager
-async def opened(folder: Path, *words: str, **more: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """Run a game with ``--open``; yield the process and the address that it opens in the browser."""
-    address, script = folder / "opened", folder / "browser.sh"
-    script.write_text(f'#!/bin/sh\necho "$1" > "{address}.part" && mv "{address}.part" "{address}"\n')
-    script.chmod(0o755)
-    process = await begin(folder, *words, "--open", BROWSER=f"{script} %s", **more)
-    try:
-        await until(lambda: address.exists() or process.returncode is not None, 60)
-        yield process, address.read_text().strip()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 @pytest.mark.slow

@@ -7,12 +7,14 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 from click.testing import CliRunner
 
 from tests.support.paths import TOP
+from tests.support.waiting import until
 from vindibot.cli.main import main
 from vindibot.engine.forkserver import NAME as SERVER
 from vindibot.engine.worker import WORKER
@@ -57,6 +59,22 @@ async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Pr
     return await asyncio.create_subprocess_exec(
         *command(*words), cwd=folder, env=environment(**more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
+
+
+@contextlib.asynccontextmanager
+async def opened(folder: Path, *words: str, **more: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Run a game with ``--open``; yield the process and the address that it opens in the browser."""
+    address, script = folder / "opened", folder / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$1" > "{address}.part" && mv "{address}.part" "{address}"\n')
+    script.chmod(0o755)
+    process = await begin(folder, *words, "--open", BROWSER=f"{script} %s", **more)
+    try:
+        await until(lambda: address.exists() or process.returncode is not None, 60)
+        yield process, address.read_text().strip()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 async def line_with(process: asyncio.subprocess.Process, word: str) -> str:

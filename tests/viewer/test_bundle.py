@@ -1,15 +1,15 @@
-"""Bundles: their plies lead to the same states without the rules, and their events explain every change."""
+"""Bundles: their plies lead to the same states without the rules, with the events of the rules."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
-from sim.game import CRASH, Games
+from sim.game import CRASH, EAST, STAY, WEST, Games
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
 from vindibot.games.history import Ply
@@ -39,82 +39,51 @@ class Follower:
         return self.heroes, "".join(self.tiles), self.turn
 
 
-def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[int]]:
-    """Return the heroes after a ply, from those before it and the events. Only the mover's square comes from the changes."""
-    heroes = [list(hero) for hero in StateWriter(before).start()["heroes"]]
-    me = ply["h"]
-    moved = {hero: square for hero, square, *_ in ply.get("c", [])}
-    events = ply.get("e", [])
-    if not any(event[0] == "respawn" and event[1] == me for event in events):
-        heroes[me][0] = moved.get(me, heroes[me][0])
-    for name, hero, *rest in events:
-        if name == "mine":
-            heroes[hero][1] -= 20
-            heroes[hero][3] += 1
-            if rest[1] is not None:
-                heroes[rest[1]][3] -= 1
-        elif name == "beer":
-            heroes[hero][1] += rest[1]
-            heroes[hero][2] -= 2
-        elif name == "blow":
-            heroes[rest[0]][1] -= 20
-        elif name == "heir":
-            assert heroes[hero][3] == rest[1]
-            heroes[hero][3] = 0
-            if rest[0] is not None:
-                heroes[rest[0]][3] += rest[1]
-        elif name == "respawn":
-            assert rest[1] == spawns[hero]
-            heroes[hero][:2] = rest[1], 100
-        elif name == "crash":
-            heroes[hero][4] = 1
-    heroes[me][1] = max(1, heroes[me][1] - 1)
-    heroes[me][2] += heroes[me][3]
-    return heroes
+HEROES = """
+@1 life {life} gold 2 mines 1 spawn 3,3 last Stay
+@2 life 20 gold 0 mines 1 spawn {spawn} last Stay
+@3 life 50 gold 0 mines 1 spawn 2,2 last Stay
+"""
+CHAIN = "@1@2    $2\n        $3\n        $1\n          \n@3        "
+TABLE = "[]@1$2    \n        $3\n    $1  @2\n          \n@3        "
 
 
-def check(before: Games, move: int) -> dict[str, Any]:
-    """Return a ply in the form of a bundle, checked against the state after it."""
+@pytest.mark.parametrize(
+    ("board", "life", "move", "events", "mines"),
+    [
+        # Hero 2 dies of a blow and respawns on the square of hero 3, which dies as well.
+        (
+            CHAIN,
+            90,
+            STAY,
+            [
+                ["blow", 0, 1],
+                ["kill", 0, 1, "blow"],
+                ["heir", 1, 0, 1],
+                ["respawn", 1, 1, 20],
+                ["kill", 1, 2, "spawn"],
+                ["heir", 2, 1, 1],
+                ["respawn", 2, 20, 12],
+            ],
+            [[4, 0], [9, 1]],
+        ),
+        (TABLE, 90, EAST, [["mine", 0, 2, 1]], [[2, 0]]),
+        (TABLE, 40, WEST, [["beer", 0, 0, 50]], []),
+        (TABLE, 20, EAST, [["death", 0, 2], ["heir", 0, None, 1], ["respawn", 0, 1, 18]], [[12, None]]),
+        (TABLE, 90, CRASH, [["crash", 0]], []),
+    ],
+    ids=["chain", "mine", "beer", "death", "crash"],
+)
+def test_a_ply_has_its_events(board: str, life: int, move: int, events: list[Any], mines: list[Any]) -> None:
+    spawn = "4,0" if board == CHAIN else "1,1"
+    before = parse(f"{board}\nturn 0 of 100{HEROES.format(life=life, spawn=spawn)}")
     after = before.copy()
     assert step(after, 0, move)
     writer = StateWriter(before)
-    ply = writer.ply(Ply(0, before, after, int(before[0]["turn"]) % 4, move))
+    ply = writer.ply(Ply(0, before, after, 0, move))
+    assert ply["e"] == events
+    assert sorted(ply.get("m", [])) == mines
     assert Follower(writer.start(), writer.tiles()).apply(ply) == shown(after)
-    assert account(before, ply, writer.spawns()) == shown(after)[0]
-    return ply
-
-
-@settings(max_examples=6, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]))
-def test_events_explain_every_change(seed: int, crashes: float) -> None:
-    states = states_of(seed, 160, crashes)
-    for before, after in pairwise(states):
-        hero = int(before[0]["turn"]) % 4
-        last = after[0]["hero"][hero]
-        crashed = last["crashed"] and not before[0]["hero"][hero]["crashed"]
-        check(before, CRASH if crashed else int(last["last_dir"]))
-
-
-def test_deaths_chains_and_inherited_mines() -> None:
-    """A hero dies of a blow and respawns on a square where a third hero is: this one dies as well."""
-    games = parse(
-        "@1@2    $2\n        $3\n          \n          \n@3        \n"
-        "turn 0 of 100\n"
-        "@1 life 90 gold 0 mines 0 spawn 3,3 last Stay\n"
-        "@2 life 20 gold 0 mines 1 spawn 4,0 last Stay\n"
-        "@3 life 50 gold 0 mines 1 spawn 2,2 last Stay\n"
-    )
-    ply = check(games, 0)
-    assert ply["e"] == [
-        ["blow", 0, 1],
-        ["kill", 0, 1, "blow"],
-        ["heir", 1, 0, 1],
-        ["respawn", 1, 1, 20],
-        ["kill", 1, 2, "spawn"],
-        ["heir", 2, 1, 1],
-        ["respawn", 2, 20, 12],
-    ]
-    assert sorted(ply["m"]) == [[4, 0], [9, 1]]
 
 
 @settings(max_examples=5, deadline=None)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,11 +13,12 @@ import httpx
 import pytest
 
 from tests.support.browser import until, visiting
+from tests.support.commands import ended, opened, recorded
 from tests.support.listening import Listener
 from tests.support.recorded import BALLOT, HEADER, raw, states_of
 from tests.support.serving import playing, serving
 from tests.support.waiting import until as until_inside
-from vindibot.games.files.recording import LastState, Recorder, Recording, read_recording
+from vindibot.games.files.recording import LastState, Recorder
 from vindibot.games.game_record import loads
 from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
@@ -33,17 +31,13 @@ NASTY = "</script><b>x</b>"
 
 
 class Cuts(Listener):
-    """A proxy of a server on this machine that can cut all connections. `opened` is their number so far.
-
-    While `refusing` is a status, the proxy answers with this status itself.
-    """
+    """A proxy of a server on this machine that can cut all connections. `opened` is their number so far."""
 
     def __init__(self, port: int) -> None:
         super().__init__()
         self._target = port
         self._open: set[asyncio.StreamWriter] = set()
         self.opened = 0
-        self.refusing = 0
 
     def cut(self) -> None:
         """Cut all connections."""
@@ -52,9 +46,6 @@ class Cuts(Listener):
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.opened += 1
-        if self.refusing:
-            writer.write(b"HTTP/1.1 %d Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % self.refusing)
-            return
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         pair = {writer, far_writer}
         self._open |= pair
@@ -117,22 +108,18 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
 async def test_the_page_says_that_its_stream_is_refused_and_goes_on_later(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
         await bot.join(turns=3)
-        expected = ["net::ERR_", "status of 502", "status of 503", "status of 429"]
-        async with Cuts(server.port) as cuts, visiting(browser, f"{cuts.url}/{bot.game['id']}", expected=expected) as page:
+        refusals = {502: "The server answers with error 502, trying again", 503: "too many spectators", 429: "too many requests"}
+        expected = [f"status of {status}" for status in refusals]
+        async with visiting(browser, f"{server.url}/{bot.game['id']}", expected=expected) as page:
             await page.get_by_text("Live", exact=True).first.wait_for()
-            cuts.refusing = 502
-            cuts.cut()
-            await page.get_by_text("The server answers with error 502, trying again").wait_for()
-            cuts.refusing = 0
+            for status, words in refusals.items():
+                await page.route("**/plies/*", lambda route, _, status=status: route.fulfill(status=status))
+                await page.reload()
+                await page.get_by_text(words).wait_for()
+            await page.unroute("**/plies/*")
             await bot.play_on("East")
             await until(page, "vindibotPage.game.last === 12 && vindibotPage.game.ending !== null")
             await page.locator(".status").get_by_text("Training game").wait_for()
-            for status, words in ((503, "too many spectators"), (429, "too many requests")):
-                await page.route("**/plies/*", lambda route, _, status=status: route.fulfill(status=status))
-                await page.reload()  # of an archived game
-                await page.get_by_text(words).wait_for()
-            await page.unroute("**/plies/*")
-            await until(page, "vindibotPage.game.last === 12")
 
 
 @pytest.mark.slow_pages
@@ -174,14 +161,21 @@ async def test_play_and_pause_in_a_live_game(browser: Any) -> None:
             for _ in range(2):
                 await page.keyboard.press("Space")
             assert await page.evaluate(shown) == [8, True]
+            await page.keyboard.press("ArrowLeft")
+            await bot.move("Stay")
+            await until(page, "vindibotPage.game.last === 12")
+            assert await page.evaluate(shown) == [7, False], "the reader has chosen this state"
+            await page.keyboard.press("l")
+            assert await page.evaluate(shown) == [12, True]
             await page.keyboard.press("Home")
             await page.get_by_label("Speed").select_option("64")
             await page.keyboard.press("Space")
-            await until(page, "vindibotPage.clock.state === 8 && vindibotPage.clock.following")
+            await until(page, "vindibotPage.clock.state === 12 && vindibotPage.clock.following")
             await bot.play_on("Stay")
             await until(page, "vindibotPage.clock.state === 24 && !vindibotPage.clock.following")
             await page.keyboard.press("Space")  # the game is over: playback begins again
             await until(page, "vindibotPage.clock.state > 0 && vindibotPage.clock.state < 24")
+            assert not await page.get_by_role("button", name="Live").is_visible()
 
 
 @pytest.mark.slow_pages
@@ -226,51 +220,18 @@ async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
             assert loads(saved.read_bytes()).id == bot.game["id"]
             await page.get_by_role("link", name="Games").click()
             assert await page.get_by_role("heading", name="Games", exact=True).is_visible()
-        async with httpx.AsyncClient(base_url=server.url) as client:
-            assert (await client.get(f"/{bot.game['id']}?text")).status_code == 200
-
-
-@asynccontextmanager
-async def play_open(folder: Path, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """Run ``vindibot play --open``; yield the process and the address that it opened in the browser."""
-    opened = folder / "opened"
-    script = folder / "browser.sh"
-    script.write_text(f'#!/bin/sh\necho "$1" > "{opened}.part" && mv "{opened}.part" "{opened}"\n')
-    script.chmod(0o755)
-    command = [sys.executable, "-m", "vindibot", "play", "--open", "--display", "none", "--recordings", str(folder), *arguments]
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        env=os.environ | {"BROWSER": f"{script} %s"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        async with asyncio.timeout(60):
-            while not opened.exists():
-                await asyncio.sleep(0.02)
-                assert process.returncode is None
-        yield process, opened.read_text().strip()
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-
-
-def recorded_in(folder: Path) -> Recording:
-    [path] = folder.glob("*.jsonl")
-    return read_recording(path)
 
 
 @pytest.mark.slow_pages
 async def test_play_open_shows_the_running_game_with_votes(browser: Any, tmp_path: Path) -> None:
-    async with play_open(tmp_path, "--rounds", "15", "--in-process") as (process, address):
+    async with opened(tmp_path, "play", "--rounds", "15", "--in-process", "--display", "none") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
         async with visiting(browser, address) as page:
             await until(page, "vindibotPage.game.ending !== null")
-            output = (await process.communicate())[0].decode()
+            output = await ended(process)
             assert process.returncode == 0, output
             assert "no browser has shown" not in output
-            recording = recorded_in(tmp_path)
+            recording = recorded(tmp_path)
             assert await page.evaluate("vindibotPage.game.last") == 60
             for own in (recording.turns[0], recording.turns[11], recording.turns[-1]):
                 await page.evaluate(f"vindibotPage.clock.halt({own.turn + 1})")
@@ -278,15 +239,9 @@ async def test_play_open_shows_the_running_game_with_votes(browser: Any, tmp_pat
                 assert f"turn {own.turn}?" in await panel.locator("h2").inner_text()
                 labels = await panel.locator("tbody .trait").all_inner_texts()
                 assert labels == [entry.label for entry in own.ballot.entries]
-                sums = "cells => cells.map((cell) => Number(cell.dataset.value))"
-                shown = await panel.locator("tfoot td[data-value]").evaluate_all(sums)
-                assert shown == pytest.approx([own.ballot.sums[move] for move in own.ballot.candidates], rel=1e-5)
-                for index, entry in enumerate(own.ballot.entries):
-                    cells = await panel.locator("tbody tr").nth(index).locator("td[data-value]").evaluate_all(sums)
-                    weighted = [entry.weighted[move] for move in own.ballot.candidates] if entry.votes else []
-                    assert cells == pytest.approx(weighted, rel=1e-5)
-                state = [[hero.life, hero.gold, hero.mine_count] for hero in own.state.heroes]
-                assert [hero[1:] for hero in await heroes(page, own.turn)] == state
+                values = "cells => cells.map((cell) => Number(cell.dataset.value))"
+                sums = await panel.locator("tfoot td[data-value]").evaluate_all(values)
+                assert sums == pytest.approx([own.ballot.sums[move] for move in own.ballot.candidates], rel=1e-5)
 
 
 async def test_the_name_of_a_game_of_ours_is_text_in_the_list() -> None:
@@ -315,11 +270,10 @@ async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path
             address = f"/plies/{header.game}"
             assert '"name":"seed"' in (await client.get(f"/game/{header.game}")).text
             assert header.game in (await client.get("/")).text
-            assert (await client.get("/game/other")).status_code == (await client.get("/plies/other")).status_code == 404
+            assert {(await client.get(f"/{kind}/other")).status_code for kind in ("game", "plies", "recordings")} == {404}
             assert (await client.get("/", headers={"Host": "elsewhere.example"})).status_code == 400
             so_far = (await client.get(f"/recordings/{header.game}")).content
             assert so_far.count(b"\n") == 1 + len(own) - 1
-            assert (await client.get("/recordings/other")).status_code == 404
             late = asyncio.create_task(client.get(address, headers={"Last-Event-ID": "5"}))
             left = asyncio.create_task(client.get(address))
             await until_inside(lambda: viewer.readers == 2)

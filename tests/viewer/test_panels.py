@@ -15,6 +15,20 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 #: The numbers of some cells.
 VALUES = "cells => cells.map((cell) => Number(cell.dataset.value))"
+#: Whether each bar is below the number of its cell.
+BARS_BELOW = """cells => cells.map((cell) => {
+    const text = document.createRange(), bar = cell.querySelector('.bar').getBoundingClientRect();
+    text.selectNodeContents(cell.querySelector('.value'));
+    const { bottom, height } = text.getBoundingClientRect();
+    return bar.height >= 3 && bar.top >= bottom - height / 5 && bar.bottom <= cell.getBoundingClientRect().bottom;
+})"""
+#: Whether a layer of the board has anything.
+DRAWN = """(layer) => {
+    const canvas = document.querySelector(`.layer-${layer}`), { width, height } = canvas;
+    const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return copy.getImageData(0, 0, width, height).data.some(Boolean);
+}"""
 
 
 async def test_the_list_of_events_by_mouse_and_keyboard(page: Any, bundle: dict[str, Any]) -> None:
@@ -53,19 +67,6 @@ async def test_late_and_close_decisions_are_events(page: Any, bundle: dict[str, 
 # ---- Why ----
 
 
-async def test_bars_are_beside_the_numbers(page: Any, bundle: dict[str, Any]) -> None:
-    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
-    apart = """cells => cells.map((cell) => {
-        const text = document.createRange(), bar = cell.querySelector('.bar').getBoundingClientRect();
-        text.selectNodeContents(cell.querySelector('.value'));
-        const { bottom, height } = text.getBoundingClientRect();
-        return bar.height >= 3 && bar.top >= bottom - height / 5 && bar.bottom <= cell.getBoundingClientRect().bottom;
-    })"""
-    cells = await page.locator(".votes td:has(.bar):has(.value)").evaluate_all(apart)
-    assert len(cells) > 5
-    assert all(cells)
-
-
 async def test_the_panel_shows_the_votes_of_the_recording(page: Any, bundle: dict[str, Any]) -> None:
     directions = ["Stay", "North", "South", "East", "West"]
     for turn in (bundle["why"]["turns"][0], bundle["why"]["turns"][7], bundle["why"]["turns"][-1]):
@@ -82,9 +83,8 @@ async def test_the_panel_shows_the_votes_of_the_recording(page: Any, bundle: dic
             assert await row.locator(".ms").get_attribute("data-ms") == str(vote["ms"])
             badges = await row.locator(".badge").all_inner_texts()
             assert badges == ([] if vote["status"] == "ok" else [vote["status"]])
-        sums = await panel.locator("tfoot td[data-value]").evaluate_all(
-            "cells => cells.map((cell) => Number(cell.dataset.value))"
-        )
+        assert set(await panel.locator("td:has(.bar):has(.value)").evaluate_all(BARS_BELOW)) == {True}
+        sums = await panel.locator("tfoot td[data-value]").evaluate_all(VALUES)
         assert sums == pytest.approx([turn["sums"][move] for move in turn["candidates"]])
         assert await panel.locator("tfoot .ms").inner_text() == "slowest 700"
         chips = await panel.locator(".chips").inner_text()
@@ -136,16 +136,11 @@ async def test_overlays_by_key_and_by_mouse(page: Any) -> None:
         assert await box.is_checked() != before
         await page.locator("label", has_text=label).click()
         assert await box.is_checked() == before
-    drawn = """() => {
-        const copy = new OffscreenCanvas(400, 400).getContext('2d', { willReadFrequently: true });
-        copy.drawImage(document.querySelector('.layer-marks'), 0, 0);
-        return copy.getImageData(0, 0, 400, 400).data.some(Boolean);
-    }"""
     for box in await page.locator(".overlays input:enabled").all():
         await box.uncheck()
-    assert not await page.evaluate(drawn)
+    assert not await page.evaluate(DRAWN, "marks")
     await page.keyboard.press("r")
-    assert await page.evaluate(drawn)
+    assert await page.evaluate(DRAWN, "marks")
 
 
 async def test_overlays_that_nothing_feeds_are_disabled(page: Any) -> None:
@@ -168,16 +163,10 @@ async def test_names_do_not_hide_arrows(page: Any, bundle: dict[str, Any]) -> No
     layers = await page.locator(".board canvas").evaluate_all("all => all.map((one) => one.className)")
     assert layers[-1].endswith("layer-top")
     await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
-    drawn = """() => {
-        const { width, height } = document.querySelector('.layer-top');
-        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
-        copy.drawImage(document.querySelector('.layer-top'), 0, 0);
-        return copy.getImageData(0, 0, width, height).data.some(Boolean);
-    }"""
-    assert await page.evaluate(drawn)
+    assert await page.evaluate(DRAWN, "top")
     await page.get_by_label("Votes", exact=True).uncheck()
     await page.get_by_label("Goals").uncheck()
-    assert not await page.evaluate(drawn)
+    assert not await page.evaluate(DRAWN, "top")
 
 
 async def test_names_are_text(page: Any, bundle: dict[str, Any]) -> None:

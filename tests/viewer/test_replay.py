@@ -46,16 +46,22 @@ def record_of(game: str) -> GameRecord:
     )
 
 
-def test_a_recording_becomes_one_file_that_loads_nothing(tmp_path: Path) -> None:
-    recording = record(tmp_path, states_of(2), 1)
-    out = tmp_path / "new" / "game.html"
-    result = replay(recording.path, "--html", out)
-    assert result.exit_code == 0, result.output
-    assert str(out) in result.output
+def test_a_recording_becomes_one_file_that_loads_nothing(here: Path) -> None:
+    recording = record(here / "recordings", states_of(2), 1)
+    out = here / "new" / "game.html"
+    pages = []
+    for path in (recording.path.relative_to(here), recording.path):
+        result = replay(path, "--html", out)
+        assert result.exit_code == 0, result.output
+        assert str(out) in result.output
+        pages.append(out.read_text())
+    assert pages[0] == pages[1]
+    assert file_in(out) == (recording.path.name, recording.path.read_bytes())
     bundle = bundle_in(out)
     assert bundle["me"] == 0
     assert len(bundle["why"]["turns"]) == len(recording.turns)
-    page = out.read_text()
+    page = pages[0]
+    assert str(here) not in page
     assert not re.search('(src|href)="(?!data:)', page.split("</head>")[0])
     assert not re.search(r'"(https?:)?//', page)
     assert "default-src 'none'" in unescape(page)
@@ -69,16 +75,6 @@ def file_in(page: Path) -> tuple[str, bytes]:
     return found.group(1), gzip.decompress(base64.b64decode(found.group(2)))
 
 
-def test_the_page_has_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    recording = record(tmp_path / "recordings", states_of(2), 1)
-    relative = recording.path.relative_to(tmp_path)
-    for given in (relative, recording.path):
-        assert replay(given, "--html", "game.html").exit_code == 0
-        assert file_in(Path("game.html")) == (relative.name, recording.path.read_bytes())
-        assert str(tmp_path) not in Path("game.html").read_text()
-
-
 def test_the_page_of_one_of_several_games_has_only_that_record(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl.gz"
     path.write_bytes(gzip.compress(b"\n".join(dumps(record_of(game)) for game in ("first000", "../second"))))
@@ -90,16 +86,15 @@ def test_the_page_of_one_of_several_games_has_only_that_record(tmp_path: Path) -
     assert file_in(out) == ("-second.games.jsonl", dumps(record_of("../second")) + b"\n")
 
 
-def test_without_a_name_the_page_goes_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    games = tmp_path / "games"
+def test_without_a_name_the_page_goes_into_the_current_folder(here: Path) -> None:
+    games = here / "games"
     games.mkdir()
     (games / "one.jsonl").write_bytes(dumps(record_of("abcdefgh")) + b"\n")
     assert "one.html" in replay(games / "one.jsonl").output
-    bundle = bundle_in(tmp_path / "one.html")
+    bundle = bundle_in(here / "one.html")
     assert bundle["id"] == "abcdefgh"
     assert bundle["players"][0]["name"] == NASTY
-    assert (tmp_path / "one.html").read_text().count("</script>") == 2
+    assert (here / "one.html").read_text().count("</script>") == 2
     assert bundle["why"] is None
     assert bundle["me"] is None
     assert len(bundle["plies"]) == 8
