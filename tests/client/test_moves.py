@@ -16,6 +16,8 @@ from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer, ProtocolError
 
 LOSSES = ["reset", "close", "cut", "page", "text"]
+ILL_TYPED = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
+CRASHED = {"hero.crashed": True, "game.finished": True, "game.turn": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -103,13 +105,9 @@ async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pyte
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
     player, pauses = Player(), Pauses()
     server = await FaultyServer(moves={2: Fault("bye", "after")}, plies=12).start()
-    client = GameClient(settings_for(server), pause=pauses)
-    closed = False
 
     async def decide(answer: Answer, games: Game, received_at: float) -> int:
-        nonlocal closed
-        if answer.game.turn == 8 and not closed:
-            closed = True
+        if answer.game.turn == 8:
             assert server._server is not None
             server._server.close()
             await server._server.wait_closed()
@@ -120,8 +118,7 @@ async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pyte
         if len(pauses.asked) == 3:
             await server.start(server.port)
 
-    client._pause = pause
-    async with client:
+    async with GameClient(settings_for(server), pause=pause) as client:
         result = await client.play(decide)
     await server.__aexit__(None, None, None)
     assert result.outcome.reason is Reason.FINISHED
@@ -149,46 +146,30 @@ async def test_a_move_is_repeated_to_an_overloaded_server_within_the_turn(status
     assert all(0.05 <= pause <= 0.15 for pause in pauses.asked)
 
 
-async def test_a_server_that_does_not_come_back_ends_the_game() -> None:
+@pytest.mark.parametrize(
+    ("number", "fault", "reason", "words"),
+    [
+        (3, Fault("status", status=400, body=LATE), Reason.TIMEOUT, ["turn 8", LATE]),
+        (3, Fault("state", changes=CRASHED), Reason.TIMEOUT, ["turn 8"]),
+        (2, Fault("status", status=404, body="Unknown game game0001"), Reason.UNKNOWN_GAME, ["Unknown game game0001"]),
+        (2, Fault("status", status=403, body="bad weather"), Reason.REFUSED, ["bad weather"]),
+        (2, Fault("status", status=503, body="down"), Reason.UNREACHABLE, ["turn 4", "down"]),
+        (2, ILL_TYPED, Reason.PROTOCOL_ERROR, ["game.heroes[1].gold"]),
+    ],
+    ids=["late", "crashed", "unknown", "refused", "down", "unreadable"],
+)
+async def test_a_permanent_fault_ends_the_game(number: int, fault: Fault, reason: Reason, words: list[str]) -> None:
     pauses = Pauses()
-    faults = {number: Fault("status", status=503, body="down") for number in range(2, 9999)}
-    async with FaultyServer(moves=faults) as server:
+    async with FaultyServer(moves=dict.fromkeys(range(number, 9999), fault), plies=4000) as server:
         result = await play(server, pauses=pauses, resync_timeout=3)
-    assert result.outcome.reason is Reason.UNREACHABLE
-    assert "turn 4" in result.outcome.message
-    assert "down" in result.outcome.message
+    assert (result.outcome.reason, result.outcome.exit_code) == (reason, 1)
+    assert all(word in result.outcome.message for word in words)
     assert result.last is not None
-    assert result.last.game.turn == 4
-    assert 1 < sum(pauses.asked) < 4, "the rest of the 3 s is the time of the requests"
-
-
-async def test_a_late_move_forfeits_and_names_the_turn() -> None:
-    async with FaultyServer(moves={3: Fault("status", status=400, body=LATE)}) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.TIMEOUT
-    assert result.outcome.exit_code == 1
-    assert "turn 8" in result.outcome.message
-    assert LATE in result.outcome.message
-    assert server.requests == 3
-
-
-async def test_a_state_in_which_we_have_crashed_is_a_forfeit() -> None:
-    crashed = {"hero.crashed": True, "game.finished": True, "game.turn": 8}
-    async with FaultyServer(moves={3: Fault("state", "before", changes=crashed)}) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.TIMEOUT
-    assert "turn 8" in result.outcome.message
-    assert result.last is not None
-    assert result.last.game.finished
-
-
-@pytest.mark.parametrize("words", ["Vindinium - Unknown game game0001", "Vindinium - Wrong or expired token"])
-async def test_a_game_unknown_to_the_server_ends(words: str) -> None:
-    async with FaultyServer(moves={2: Fault("status", status=404, body=words)}) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.UNKNOWN_GAME
-    assert words in result.outcome.message
-    assert server.requests == 2
+    assert result.last.game.turn == (8 if reason is Reason.TIMEOUT else 4)
+    repeated = reason in (Reason.UNREACHABLE, Reason.PROTOCOL_ERROR)
+    assert repeated or server.requests == number + (reason is Reason.REFUSED), "a refusal without a known reason is repeated once"
+    assert sum(pauses.asked) < 4
+    assert sum(pauses.asked) > 1 or not repeated, "the rest of the 3 s is the time of the requests"
 
 
 async def test_the_last_state_can_be_lost() -> None:
@@ -201,44 +182,29 @@ async def test_the_last_state_can_be_lost() -> None:
     assert server.moves == player.decided
 
 
-async def test_an_unknown_refusal_is_repeated_once() -> None:
-    async with FaultyServer(moves={2: Fault("status", status=400, body="bad weather")}) as server:
+@pytest.mark.parametrize("fault", [Fault("status", status=400, body="bad weather"), ILL_TYPED], ids=["refused", "unreadable"])
+async def test_one_odd_answer_is_survived(fault: Fault) -> None:
+    async with FaultyServer(moves={2: fault}) as server:
         await finish(server)
-    faults = {number: Fault("status", status=403, body="bad weather") for number in range(2, 9)}
-    async with FaultyServer(moves=faults) as server:
-        result = await play(server)
-    assert result.outcome.reason is Reason.REFUSED
-    assert "bad weather" in result.outcome.message
-    assert server.requests == 3
 
 
-@pytest.mark.parametrize("turn", [4, 0, -4])
-async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("stale", turn=4),
+        Fault("stale", turn=-4),
+        Fault("state", changes={"game.id": "another1", "game.turn": 8}),
+        Fault("state", changes={"hero.id": 3, "game.turn": 8}),
+    ],
+    ids=["same", "earlier", "game", "hero"],
+)
+async def test_a_state_of_an_earlier_turn_or_another_game_or_hero_is_ignored(fault: Fault) -> None:
     player = Player()
-    async with FaultyServer(moves={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
+    async with FaultyServer(moves={2: fault, 3: fault}) as server:
         result = await finish(server, player)
     assert player.turns == [0, 4, 8, 12, 16]
     assert server.moves == player.decided
     assert result.faults == 2
-
-
-@pytest.mark.parametrize("changes", [{"game.id": "another1"}, {"hero.id": 3}])
-async def test_a_state_of_another_game_or_hero_is_ignored(changes: dict[str, object]) -> None:
-    player = Player()
-    changes = {**changes, "game.turn": 8}
-    async with FaultyServer(moves={2: Fault("state", changes=changes)}) as server:
-        await finish(server, player)
-    assert server.moves == player.decided
-
-
-async def test_one_unreadable_state_is_survived_and_many_are_a_protocol_error() -> None:
-    broken = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
-    async with FaultyServer(moves={2: broken}) as server:
-        await finish(server)
-    async with FaultyServer(moves=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
-        result = await play(server, pauses=Pauses(), resync_timeout=2)
-    assert result.outcome.reason is Reason.PROTOCOL_ERROR
-    assert "game.heroes[1].gold" in result.outcome.message
 
 
 async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,21 +216,17 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     assert server.moves == player.decided
 
 
-async def test_errors_of_decide_are_raised() -> None:
-    async def broken(answer: Answer, games: Game, received_at: float) -> int:
-        raise RuntimeError("no idea")
+async def test_a_protocol_error_of_decide_ends_the_game_and_any_other_error_is_raised() -> None:
+    error: Exception = ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
 
-    async with FaultyServer() as server, GameClient(settings_for(server)) as client:
-        with pytest.raises(RuntimeError, match="no idea"):
-            await client.play(broken)
-
-
-async def test_a_protocol_error_of_decide_ends_the_game() -> None:
     async def decide(answer: Answer, games: Game, received_at: float) -> int:
-        raise ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
+        raise error
 
-    async with FaultyServer() as server, GameClient(settings_for(server)) as client:
-        result = await client.play(decide)
+    async with FaultyServer() as server:
+        result = await play(server, decide)
+        error = RuntimeError("no idea")
+        with pytest.raises(RuntimeError, match="no idea"):
+            await play(server, decide)
     assert result.outcome.reason is Reason.PROTOCOL_ERROR
     assert "game.board.size" in result.outcome.message
     assert result.last is not None
@@ -321,11 +283,10 @@ async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
         reached.set()
         await asyncio.sleep(3600)
 
-    fault = Fault("status") if kind == "pause" else Fault(kind, "before") if kind != "thinking" else None
-    faults = {2: fault} if fault is not None else {}
+    faults = {"hang": {2: Fault("hang")}, "thinking": {}, "pause": {2: Fault("status")}}[kind]
     async with FaultyServer(moves=faults) as server, GameClient(settings_for(server), pause=pause) as client:
         task = asyncio.create_task(client.play(decide))
-        await (server.misbehaving if kind in ("hang", "dribble") else reached).wait()
+        await (server.misbehaving if kind == "hang" else reached).wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

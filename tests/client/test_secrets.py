@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import logging
-import stat
 import traceback
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import structlog
-from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
 from tests.support.clientkit import KEY, Player, ReceivedEvents, play, settings_for
@@ -21,64 +19,56 @@ from vindibot.base.errors import UsageError
 from vindibot.base.text import MASK, Redactor
 from vindibot.client.api import Meaning, judge
 from vindibot.client.game_client import ClientSettings, GameClient
-from vindibot.client.keys import KEY_VARIABLE, find_key, read_key_file, require_key
+from vindibot.client.keys import KEY_VARIABLE, require_key
 from vindibot.client.transport import Reply, Transport, TransportError, Within
 
 # ---- Keys ----
 
 
-def test_the_file_comes_before_the_settings(tmp_path: Path) -> None:
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
     file = tmp_path / "key"
-    file.write_text("# of my bot\n\n  fromfile \r\n")
-    file.chmod(stat.S_IRUSR)
-
-    def found(key: str | None = None, key_file: Path | None = None) -> str | None:
-        secret = find_key(None if key is None else SecretStr(key), key_file)
-        return secret.get_secret_value() if secret is not None else None
-
-    assert found("fromconf", file) == "fromfile"
-    assert found(None, file) == "fromfile"
-    assert found(" fromconf\n") == "fromconf"
-    assert found("  ") is None
-    assert found() is None
+    file.touch(mode=0o600)
+    return file
 
 
-def test_a_missing_key_names_the_ways_to_give_one() -> None:
-    with pytest.raises(UsageError, match=KEY_VARIABLE):
-        require_key(None, None)
-    assert require_key(SecretStr(KEY), None).get_secret_value() == KEY
+def test_the_file_comes_before_the_settings(key_file: Path) -> None:
+    key_file.write_text("# of my bot\n\n  fromfile \r\n")
+    key = SecretStr(" fromconf\n")
+    assert require_key(key, key_file).get_secret_value() == "fromfile"
+    assert require_key(key, None).get_secret_value() == "fromconf"
+    for missing in (None, SecretStr("  ")):
+        with pytest.raises(UsageError, match=KEY_VARIABLE):
+            require_key(missing, None)
 
 
-@pytest.mark.parametrize("key", ["s3cretk", "s3cretk8" * 9])
-def test_a_key_of_a_wrong_length_is_refused_with_its_length(key: str, tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(key)
-    file.chmod(0o600)
-    for place in ((None, file), (SecretStr(key), None)):
-        with pytest.raises(UsageError, match=f"has {len(key)} characters, but a key has 8: copy the whole key") as caught:
-            find_key(*place)
-        assert "s3cret" not in caught.value.message
-    with pytest.raises(UsageError, match="the key has"):
-        GameClient(ClientSettings(server="http://localhost:9", key=SecretStr(key)))
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("# nothing\n\n", "is empty"),
+        ("two s3cret words\n", "has 1 to 256 visible ASCII characters and no blanks"),
+        ("s3cret" * 999, "is not a key file: it has more than 4096 bytes"),
+        ("s3cretk", "has 7 characters, but a key has 8: copy the whole key"),
+        ("s3cretk8" * 9, "has 72 characters, but a key has 8: copy the whole key"),
+    ],
+)
+def test_a_bad_key_is_described_and_not_quoted(content: str, words: str, key_file: Path) -> None:
+    key_file.write_text(content)
+    with pytest.raises(UsageError, match=words) as caught:
+        require_key(None, key_file)
+    assert str(key_file) in caught.value.message
+    assert "s3cret" not in caught.value.message
+    with pytest.raises(UsageError, match="the key ") as caught:
+        GameClient(ClientSettings(server="http://localhost:9", key=SecretStr(content)))
+    assert "s3cret" not in caught.value.message
 
 
-@pytest.mark.parametrize("content", [b"# nothing\n\n", b"two words\n", b"x" * 5000])
-def test_a_bad_key_file_is_named_and_not_quoted(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_bytes(content)
-    with pytest.raises(UsageError) as caught:
-        read_key_file(file)
-    assert str(file) in caught.value.message
-    assert "words" not in caught.value.message
-
-
-def test_a_key_file_readable_by_others_is_reported(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(KEY)
+def test_a_key_file_readable_by_others_is_reported(key_file: Path) -> None:
+    key_file.write_text(KEY)
     for mode, lines in ((0o600, 0), (0o644, 1)):
-        file.chmod(mode)
+        key_file.chmod(mode)
         with structlog.testing.capture_logs() as logs:
-            assert read_key_file(file).get_secret_value() == KEY
+            assert require_key(None, key_file).get_secret_value() == KEY
         assert len(logs) == lines
         assert KEY not in str(logs)
 
@@ -126,17 +116,6 @@ def test_a_url_for_moves_stays_on_the_origin(stated: str, url: str) -> None:
     assert address.owns(stated) == (stated == url)
 
 
-@given(st.text())
-def test_no_stated_url_leads_elsewhere(stated: str) -> None:
-    address = ServerAddress.parse("http://host:1")
-    try:
-        url = address.own_url(stated)
-    except ValueError:
-        return
-    assert url.startswith("http://host:1/")
-    assert address.owns(url)
-
-
 # ---- Masking ----
 
 
@@ -152,17 +131,11 @@ def test_masked_texts() -> None:
     )
 
 
-@pytest.mark.parametrize("word", ["is finished", "not your turn"])
-def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning(word: str) -> None:
+def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning() -> None:
     redact = Redactor()
-    redact.add(word)
-    for text, meaning in [
-        ("Vindinium - Not your turn to move", Meaning.WAIT),
-        ("Vindinium - Time out! You must play faster", Meaning.TIMED_OUT),
-        ("Vindinium - The game is finished", Meaning.OVER),
-        ("Vindinium - The league is over", Meaning.LEAGUE_OVER),
-    ]:
-        assert judge(Reply(400, {}, text.encode(), 0.0, 0.0), redact).meaning is meaning
+    redact.add("not your turn")
+    verdict = judge(Reply(400, {}, b"Vindinium - Not your turn to move", 0.0, 0.0), redact)
+    assert verdict.meaning is Meaning.WAIT
 
 
 # ---- Nothing gets out ----
@@ -170,9 +143,7 @@ def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning(word: str
 FAULTS = [
     Fault("status", status=400, body=f"no such key: {KEY}, token {TOKEN}"),
     Fault("text", body=f'{{"token":"{TOKEN}","key":"{KEY}"}}'),
-    Fault("text", body=f"POST /api/game0001/{TOKEN}/play key={KEY}"),
     Fault("status", status=302, headers={"Location": f"/api/game0001/{TOKEN}/play?key={KEY}"}),
-    Fault("reset"),
     Fault("cut", "after"),
     Fault("status", status=503, body=KEY + TOKEN),
 ]

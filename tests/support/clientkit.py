@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from sim.game import Game
 from tests.support.faulty_server import FaultyServer
-from vindibot.client.game_client import ClientEvents, ClientResult, ClientSettings, GameClient
+from vindibot.client.game_client import ClientEvents, ClientResult, ClientSettings, Decide, GameClient
 from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer
 
@@ -75,7 +73,7 @@ def settings_for(server: FaultyServer | str, **changes: Any) -> ClientSettings:
 
 async def play(
     server: FaultyServer | str,
-    player: Player | None = None,
+    player: Decide | None = None,
     *,
     events: ReceivedEvents | None = None,
     pauses: Pauses | None = None,
@@ -91,15 +89,3 @@ async def finish(server: FaultyServer | str, player: Player | None = None, **opt
     result = await play(server, player, **options)
     assert result.outcome.reason is Reason.FINISHED
     return result
-
-
-async def end(client: GameClient, task: asyncio.Task[ClientResult], how: str) -> None:
-    """End a game by "cancel" or "stop", and check that it ends."""
-    if how == "cancel":
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    else:
-        client.stop_after_turn()
-        outcome = (await task).outcome
-        assert (outcome.reason, outcome.exit_code) == (Reason.INTERRUPTED, 130)
