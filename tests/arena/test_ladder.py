@@ -24,9 +24,12 @@ WEAK = ("stay", "random", "calm=stay", "wild=random")
 QUICK = ("--rounds", "3", "--size", "8", "--maps", "random", "--seed", "5", "--workers", "2")
 
 
-def ladder_of(folder: Path, most: int | None = None, *rungs: str) -> Ladder:
+def ladder_of(folder: Path, most: int | None = None, *rungs: str) -> tuple[Ladder, list[str]]:
+    """Return a ladder and the list of its notes."""
     given = {"bots": list(rungs or WEAK), "rounds": 3, "maps.set": "random", "maps.sizes": [8], "seed": 5, "workers": 1}
-    return Ladder(load_config(LadderSettings, None, given, environ={}), folder, most)
+    ladder, notes = Ladder(load_config(LadderSettings, None, given, environ={}), folder, most), list[str]()
+    ladder.note = notes.append  # type: ignore[assignment, method-assign]
+    return ladder, notes
 
 
 def run(folder: Path, *arguments: str) -> Result:
@@ -48,20 +51,20 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     assert "saved: 24 games in" in result.output
     lines = read_results(folder / "ladder.jsonl")
     assert len(lines) == 24
-    assert {seat.bot for line in lines for seat in line.seats} == {"stay", "random", "calm", "wild", "mine"}
     page = (folder / "ladder.html").read_text()
     assert "ladder of bots" in page
     assert 'http-equiv="refresh"' not in page, "the ladder has ended"
     known = tomllib.loads(table.read_text())
     assert known["command"].startswith("vindibot ladder")
-    assert set(known["bots"]) == {"stay", "random", "calm", "wild", "mine"}
+    assert {seat.bot for line in lines for seat in line.seats} == set(known["bots"]) == {"stay", "random", "calm", "wild", "mine"}
     assert run(folder, *WEAK, *QUICK, "--games", "24", "--table", str(table)).exit_code == 0  # nothing is left to play
     assert tomllib.loads(table.read_text())["bots"] == known["bots"]
     assert (folder / "ladder.html").read_text() == page
     again = run(folder, *WEAK, *QUICK, "--games", "28")
     assert again.exit_code == 0, again.output
-    assert [line.key for line in read_results(folder / "ladder.jsonl")][:24] == [line.key for line in lines]
-    assert len({line.key for line in read_results(folder / "ladder.jsonl")}) == 28
+    keys = [line.key for line in read_results(folder / "ladder.jsonl")]
+    assert keys[:24] == [line.key for line in lines]
+    assert len(set(keys)) == 28
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def test_the_command_plays_writes_one_file_a_page_and_a_table_and_goes_on(tmp_pa
     ],
 )
 def test_a_changed_setting_is_refused_by_name(tmp_path: Path, arguments: tuple[str, str], difference: str) -> None:
-    ladder_of(tmp_path, 4).play()
+    ladder_of(tmp_path, 4)[0].play()
     settings = ("--rounds", "3", "--seed", "5", "--workers", "1", "--maps", "random", "--games", "4")
     sizes = () if "--positions" in arguments else ("--size", "8")
     result = run(tmp_path, *WEAK, *settings, *sizes, *arguments)
@@ -89,7 +92,7 @@ def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("")
     programs = (f"stdio:{sys.executable} {tmp_path / name}" for name in ("cid/main.py", "dan/src/main.py"))
-    ladder = ladder_of(tmp_path, None, *programs)
+    ladder, _ = ladder_of(tmp_path, None, *programs)
     ladder.read_bots()
     ladder.store.close()
     assert {*ladder.bots} == {"ann", "bob", "cid", "dan", "eve"}
@@ -97,8 +100,7 @@ def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_
 
 @pytest.mark.slow
 def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
-    ladder, notes, seen = ladder_of(tmp_path, 40), list[str](), list[set[str]]()
-    ladder.note = notes.append  # type: ignore[assignment, method-assign]
+    (ladder, notes), seen = ladder_of(tmp_path, 40), list[set[str]]()
 
     def finished() -> None:
         count = len(ladder.lines)
@@ -129,7 +131,7 @@ def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
     source = "from behaviours import Behaviour\n\n\nclass Mine(Behaviour):\n    def vote(self, view):\n        return {}\n"
     (tmp_path / "own.py").write_text(source.format(0))
     (tmp_path / "mine.toml").write_text('[traits.mine]\nuse = "own:Mine"\n')
-    ladder = ladder_of(tmp_path, 12)
+    ladder, notes = ladder_of(tmp_path, 12)
 
     def finished() -> None:
         if len(ladder.lines) == 4:
@@ -137,16 +139,13 @@ def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
         elif len(ladder.lines) == 8:
             (tmp_path / "own.py").write_text(source.replace("{}", "1") + "# changed\n")
 
-    notes: list[str] = []
-    ladder.note = notes.append  # type: ignore[assignment, method-assign]
     ladder.play(finished)
     assert "mine-2" in ladder.bots
     assert any("own.py" in text or "own:Mine" in text for text in notes if text.startswith("left out")), notes
 
 
 def test_an_interrupted_ladder_goes_on_with_new_blocks(tmp_path: Path) -> None:
-    ladder, notes = ladder_of(tmp_path), list[str]()
-    ladder.note = notes.append  # type: ignore[assignment, method-assign]
+    ladder, notes = ladder_of(tmp_path)
 
     def finished() -> None:
         if len(ladder.lines) == 6:
@@ -155,21 +154,19 @@ def test_an_interrupted_ladder_goes_on_with_new_blocks(tmp_path: Path) -> None:
     ladder.play(finished)
     assert re.fullmatch(r"4 games, \d+ a minute; .*", notes[0]), "a line per block"
     before = [line.key for line in ladder.lines]
-    later = ladder_of(tmp_path, len(before) + 4)
+    later, _ = ladder_of(tmp_path, len(before) + 4)
     later.play()
     keys = [line.key for line in later.lines]
     assert keys[: len(before)] == before
-    assert all(block > max(block for block, _ in before) for block, _ in keys[len(before) :])
-    assert {block for block, _ in keys} == set(range(max(block for block, _ in keys) + 1))
+    last = max(block for block, _ in before)
+    assert all(block > last for block, _ in keys[len(before) :])
     assert len({line.tournament for line in later.lines}) == 1
 
 
 def test_a_bot_that_cannot_be_started_is_left_out(tmp_path: Path) -> None:
     program = tmp_path / "ends.sh"
     program.write_text("echo no settings >&2; exit 3\n")
-    ladder = ladder_of(tmp_path, 24, *WEAK, f"stdio:sh {program}")
-    notes: list[str] = []
-    ladder.note = notes.append  # type: ignore[assignment, method-assign]
+    ladder, notes = ladder_of(tmp_path, 24, *WEAK, f"stdio:sh {program}")
     ladder.play()
     assert any(text.startswith("left out: ends forfeited each of its first 3 games") for text in notes)
     assert "ends" not in ladder.bots

@@ -41,13 +41,12 @@ def test_a_plan_from_the_results_of_the_same_bots(tmp_path: Path) -> None:
     assert run.count("±") == 3
 
 
-def test_a_plan_from_named_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("plan", "points"), [((), 20), (("40",), 40)])
+def test_a_plan_from_named_results(tmp_path: Path, plan: tuple[str, ...], points: int) -> None:
     write(tmp_path / "old.jsonl", old_games())
-    code, short = invoke(tmp_path, "arena", "--results", "old.jsonl", "--plan")
-    assert code == 0, short
-    assert "sequential test of +20 points rather than +0" in short
-    code, wide = invoke(tmp_path, "arena", "--results", "old.jsonl", "--plan", "40")
-    assert "sequential test of +40 points rather than +0" in wide
+    code, run = invoke(tmp_path, "arena", "--results", "old.jsonl", "--plan", *plan)
+    assert code == 0, run
+    assert f"sequential test of +{points} points rather than +0" in run
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.board import parse
-from sim.game import EAST, NORTH, SOUTH, STAY, WEST
+from sim.game import STAY
 from sim.rules import step
 from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from tests.support.documents import blocks
@@ -18,12 +17,10 @@ from vindibot.arena.seats.bots import InProcessSeat
 from vindibot.arena.seats.entrants import Limits, read_entrants
 from vindibot.arena.seats.hosting import environment
 from vindibot.arena.settings import ArenaSettings
-from vindibot.base.errors import UsageError
 from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped
 from vindibot.config.load import load_config
 from vindibot.games import game_record as gamerecord
-from vindibot.games.line_protocol import read_answer, towards
 
 QUIET = ("stay", "random", "random")
 
@@ -31,46 +28,11 @@ QUIET = ("stay", "random", "random")
 # ---- Lines ----
 
 
-@pytest.mark.parametrize(
-    ("answer", "direction", "message"),
-    [("north", NORTH, ""), (" EAST;a;b ", EAST, "a;b "), ("WEST\r", WEST, ""), ("move 2 0 EXPERT_INPUT", EAST, "EXPERT_INPUT")],
-)
-def test_answers(answer: str, direction: int, message: str) -> None:
-    assert read_answer(answer, parse("@1  $-\n##  []\n  @2  "), 0) == (direction, message)
-
-
-@pytest.mark.parametrize("answer", ["", "NORTHWEST", "MOVE 1", "MOVE a b", "MOVE 1 2000000000", "\x00"])
-def test_answers_that_cannot_be_read(answer: str) -> None:
-    with pytest.raises(UsageError, match=r"^answered "):
-        read_answer(answer, parse("@1  $-\n##  []\n  @2  "), 0)
-
-
-def test_move_walks_a_shortest_way_or_near() -> None:
-    games = parse(
-        """
-        @1  ######
-          ##    $-
-            ##  []
-        ####    ##
-              ##@2
-        """
-    )
-    assert towards(games, 0, 0, 0) == STAY
-    assert towards(games, 0, 2, 1) == SOUTH
-    assert towards(games, 0, 2, 4) == SOUTH  # the tavern is cut off: row 2, column 1 is the square nearest to it
-    assert towards(games, 0, 99, 1) == SOUTH
-    assert towards(games, 0, -5, 0) == STAY
-
-
-def test_a_program_of_the_line_protocol_plays(tmp_path: Path) -> None:
+def test_a_program_of_the_line_protocol_plays() -> None:
     with nobody_left():
         line = first_game(f"me={line_bot('miner')}", *QUIET, rounds=30)
-    assert line.seats[0].bot == "me"
-    assert line.seats[0].outcome.reason == "finished"
-    assert line.seats[0].moves == 30
-    assert line.seats[0].gold > 0
-    assert line.winner == "me"
-    assert line.plies == 120
+    assert (line.winner, line.plies) == ("me", 120)
+    assert (line.seats[0].outcome.reason, line.seats[0].moves) == ("finished", 30)
 
 
 @pytest.mark.slow
@@ -99,13 +61,10 @@ def test_our_own_bot_plays_the_same_moves_by_lines() -> None:
 
 def test_expert_input_has_the_targets_of_the_others(tmp_path: Path) -> None:
     notes = tmp_path / "lines"
-    task = first_task(line_bot("expert", notes), "stay", "stay", "stay")
-    play_task(task)
-    lines = notes.read_text().splitlines()
-    spawns = gamerecord.loads(play_task(task).record).game_map().starts
+    played = play_task(first_task(line_bot("expert", notes), "stay", "stay", "stay"))
+    spawns = gamerecord.loads(played.record).game_map().starts
     # five states after the first, with three other heroes each, which all stay
-    expected = [f"{hero} {spawns[hero][1]} {spawns[hero][0]}" for hero in (1, 2, 3)]
-    assert lines == expected * 5
+    assert notes.read_text().splitlines() == [f"{hero} {spawns[hero][1]} {spawns[hero][0]}" for hero in (1, 2, 3)] * 5
 
 
 @pytest.mark.parametrize(
@@ -116,14 +75,18 @@ def test_expert_input_has_the_targets_of_the_others(tmp_path: Path) -> None:
         ("stalls", "timeout", "no answer in 500 ms"),
         ("rubbish", "illegal", "answered 'HELLO you'"),
         ("floods", "flood", "a line of more than 65536 bytes"),
+        ("hungry", "memory", "it ended with exit code 1: "),
     ],
 )
 def test_bad_programs_of_the_line_protocol_forfeit(mode: str, termination: str, note: str) -> None:
+    limits = {"move_ms": 500, "grace_ms": 0, "start_s": 0.5 if mode == "silent" else 20.0}
+    if mode == "hungry":
+        limits |= {"move_ms": 20_000, "memory_mb": 200}
     with nobody_left():
-        start = 0.5 if mode == "silent" else 20.0
-        line = first_game(line_bot(mode), *QUIET, limits__move_ms=500, limits__grace_ms=0, limits__start_s=start)
+        line = first_game(line_bot(mode), *QUIET, **{f"limits__{name}": value for name, value in limits.items()})
     bad, moves = line.seats[0], 0 if mode == "silent" else 3
-    assert (bad.outcome.reason, bad.outcome.message, bad.moves, bad.crashed) == (termination, note, moves, True)
+    assert (bad.outcome.reason, bad.moves, bad.crashed) == (termination, moves, True)
+    assert bad.outcome.message.startswith(note)
     assert all(seat.outcome.reason == "finished" and seat.moves == 12 for seat in line.seats[1:])
     assert line.plies == 48
 
@@ -138,38 +101,24 @@ def test_the_log_has_the_beginning_and_the_end_of_the_output(tmp_path: Path) -> 
     assert log.endswith("\nended\n")
 
 
-def test_memory_is_limited() -> None:
-    line = first_game(line_bot("hungry"), *QUIET, limits__memory_mb=200, limits__move_ms=20_000)
-    assert line.seats[0].outcome.reason == "memory"
-    assert "MemoryError" in line.seats[0].outcome.message
-
-
 # ---- HTTP ----
 
 
-@pytest.mark.parametrize("mode", ["good", "training", "lingers", "floods"])
+@pytest.mark.parametrize("mode", ["training", "lingers", "floods"])
 def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -> None:
     with nobody_left():
         line = first_game(f"web={web_bot(mode)}", "seed", line_bot("chatters"), line_bot("miner"), logs=tmp_path)
-    assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
-    assert [seat.moves for seat in line.seats] == [12] * 4
+    assert [(seat.outcome.reason, seat.moves) for seat in line.seats] == [("finished", 12)] * 4
     assert line.seats[0].ms_median > 0
-    assert line.plies == 48
     if mode == "floods":
         assert (tmp_path / "b00000g000-1-web.log").stat().st_size < 300_000
 
 
-@pytest.mark.parametrize("name", ["no_proxy", "NO_PROXY"])
-def test_a_program_reaches_the_server_without_a_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_get_address_and_key_and_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv(name, "example.com")
+    monkeypatch.setenv("NO_PROXY", "example.com")
     variables = environment("http://127.0.0.1:9000", "key")
     assert variables["no_proxy"] == variables["NO_PROXY"] == "127.0.0.1,localhost,example.com"
-    line = first_game(f"web={web_bot()}", *QUIET)
-    assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
-
-
-def test_address_and_key_replace_placeholders() -> None:
     line = first_game(web_bot("given", "{server}", "{key}"), web_bot(), web_bot(), web_bot())
     assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
 
@@ -193,13 +142,6 @@ def test_bad_http_programs_forfeit(mode: str, termination: str, note: str, moves
     assert line.plies == 48
 
 
-def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
-    task = first_task(web_bot("rubbish"), *QUIET)
-    played = play_task(task)
-    assert played.line.seats[0].outcome.reason == "finished"
-    assert set(gamerecord.loads(played.record).moves[12::4]) == {STAY}
-
-
 @pytest.mark.slow
 def test_no_seat_is_at_fault_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker kills a game whose bot hangs. A bot that waits for the start of the game does not hang."""
@@ -215,15 +157,14 @@ def test_the_bots_of_the_tournament_that_ships_play() -> None:
     schedule = Schedule(config.settings, tuple(read_entrants(config)), read_map_set(config.settings.maps, 1), 1)
     assert len(schedule) == 280
     entrants = {entrant.label: entrant for entrant in schedule.entrants}
-    assert len(entrants) == 8
     assert {entrant.kind for entrant in entrants.values()} == {"bot", "random", "stay", "http", "stdio"}
-    assert entrants["deep"].limits.nodes == 5000
-    assert entrants["greedy"].limits.first_ms == 5000
+    assert (entrants["deep"].limits.nodes, entrants["greedy"].limits.first_ms) == (5000, 5000)
     tasks = list(schedule.tasks())
-    for task in (tasks[0], tasks[-1]):
+    played = [tasks[0], tasks[-1]]
+    for task in played:
         line = play_task(task).line
         assert [(seat.outcome.reason, seat.moves) for seat in line.seats] == [("finished", 10)] * 4, line
-    assert {seat.entrant.label for task in (tasks[0], tasks[-1]) for seat in task.seats} == set(entrants)
+    assert {seat.entrant.label for task in played for seat in task.seats} == set(entrants)
 
 
 def test_the_program_of_the_line_protocol_that_ships_is_the_one_of_the_documents() -> None:
@@ -232,8 +173,11 @@ def test_the_program_of_the_line_protocol_that_ships_is_the_one_of_the_documents
     assert shipped_miner in [block.text for block in blocks(text, "sh")]
 
 
-def test_a_hosted_game_ends_when_it_is_decided() -> None:
+def test_a_hosted_game_ends_when_it_is_decided_and_unknown_directions_are_stay() -> None:
+    """As on the original server."""
     bots = (web_bot("rubbish"), "seed", "malvert", "sparring/miner")  # its words mean Stay, so each run is the same game
-    line = first_game(*bots, adjudicate="decided", rounds=60, seed=2)
+    played = play_task(first_task(*bots, adjudicate="decided", rounds=60, seed=2))
+    line = played.line
     assert (line.ending, {seat.outcome.reason for seat in line.seats}) == ("adjudicated", {"finished"})
+    assert set(gamerecord.loads(played.record).moves[12::4]) == {STAY}
     assert line.plies < 240

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from pydantic import TypeAdapter
 
 from tests.support.arenagames import game_line
 from tests.support.paths import TOP
@@ -18,12 +17,7 @@ from vindibot.base.errors import VindibotError
 
 
 def line(block: int = 0, game: int = 0, golds: tuple[int, int, int, int] = (10, 40, 20, 20), **changes: object) -> GameLine:
-    """A game of a, b, c, d with this much gold."""
-    seats = tuple(
-        SeatLine(bot=bot, gold=gold, place=place) for bot, gold, place in zip("abcd", golds, places(golds), strict=True)
-    )
-    data = {"tournament": "t", "block": block, "game": game, "games": 4, "rounds": 30, "map": MapLine(name="m", size=10)}
-    return TypeAdapter(GameLine).validate_python(data | {"seats": seats} | changes)
+    return game_line("abcd", golds, block=block, game=game, games=4, **changes)
 
 
 def write(path: Path, *games: GameLine, tail: bytes = b"") -> Path:
@@ -66,11 +60,7 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("{", "line 2: this is no JSON"),
-        (
-            line(1).encode().replace('"version":3', '"version":7'),
-            "version is 7, this program reads 3: use the vindibot that wrote it",
-        ),
-        (line(1).encode().replace('"version":3', '"version":1'), r"version is 1, .* use the vindibot that wrote it"),
+        (line(1).encode().replace('"version":3', '"version":7'), "version is 7, this program reads 3: use the vindibot that"),
         (line(1).encode().replace('"gold":40', '"gold":"much"'), "seats.1.gold: Input should be a valid integer"),
         (line(1, tournament="u").encode(), "another tournament"),
         (line(0).encode(), "this game is already in line 1"),

@@ -46,13 +46,13 @@ def test_a_gauntlet_has_the_first_in_every_game(count: int) -> None:
 
 @given(st.integers(2, 8))
 def test_a_rotation_plays_the_games_of_a_gauntlet_one_group_per_block(count: int) -> None:
-    groups = len(seatings("gauntlet", count)) // SEATS
+    gauntlet = sorted(tuple(sorted(seating)) for seating in seatings("gauntlet", count))
+    groups = len(gauntlet) // SEATS
     for begin in (0, groups):
         blocks = [seatings("rotation", count, begin + block) for block in range(groups)]
         assert {len(block) for block in blocks} == {SEATS}
         assert all(len({tuple(sorted(seating)) for seating in block}) == 1 for block in blocks)
-        games = sorted(tuple(sorted(seating)) for block in blocks for seating in block)
-        assert games == sorted(tuple(sorted(seating)) for seating in seatings("gauntlet", count))
+        assert sorted(tuple(sorted(seating)) for block in blocks for seating in block) == gauntlet
     if groups > 1:
         assert seatings("rotation", count, 0) != seatings("rotation", count, groups), "the second pass begins with another group"
 
@@ -83,42 +83,42 @@ def test_a_match_has_six_seatings() -> None:
 # ---- Games and seeds ----
 
 
+BOTS = ("seed", "malvert", "random", "stay")
+
+
 def test_a_schedule_is_the_same_every_time() -> None:
-    one, other = (list(schedule("seed", "malvert", "random", "stay", blocks=3).tasks()) for _ in range(2))
+    one, other = (list(schedule(*BOTS, blocks=3).tasks()) for _ in range(2))
     assert one == other
-    assert len(one) == 12
-    assert len({task.name for task in one}) == 12
+    assert len({task.name for task in one}) == len(one) == 12
     assert [task.map_text for task in one[:4]] == [one[0].map_text] * 4
     assert one[0].map_text != one[4].map_text
-    few, more = (schedule("seed", "malvert", "random", "stay", blocks=blocks) for blocks in (2, 3))
+    few, more = (schedule(*BOTS, blocks=blocks) for blocks in (2, 3))
     assert few.digest() == more.digest()
     assert list(few.tasks()) == one[:8], "more blocks begin with the same games"
 
 
-def test_every_bot_has_its_own_stream_in_every_game() -> None:
-    tasks = list(schedule("seed", "seed", format="ab", blocks=2).tasks())
+def test_every_bot_has_its_own_stream_in_every_game_also_against_itself() -> None:
+    tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14, blocks=2).tasks())
     seeds = [seat.seed for task in tasks for seat in task.seats]
     assert len(set(seeds)) == len(seeds) == 48
     assert {seat.entrant.label for task in tasks for seat in task.seats} == {"seed", "seed-2"}
+    assert len({gamerecord.loads(play_task(task).record).moves for task in tasks[:3]}) == 3
 
 
-@pytest.mark.slow
-def test_a_bot_against_itself_plays_different_games() -> None:
-    tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14).tasks())
-    assert len({gamerecord.loads(play_task(task).record).moves for task in tasks}) == 6
-
-
-@pytest.mark.parametrize("change", [{"seed": 6}, {"rounds": 13}, {"limits__nodes": 5}, {"size": 12}, {"adjudicate": "decided"}])
-def test_other_settings_make_another_tournament(change: dict[str, Any]) -> None:
-    bots = ("seed", "malvert", "random", "stay")
-    assert schedule(*bots).digest() != schedule(*bots, **change).digest()
-
-
-def test_a_changed_bot_changes_its_digest_and_not_that_of_the_tournament(tmp_path: Path) -> None:
+def test_other_settings_make_another_tournament_and_a_changed_bot_does_not(tmp_path: Path) -> None:
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"seed": 6},
+        {"rounds": 13},
+        {"limits__nodes": 5},
+        {"size": 12},
+        {"adjudicate": "decided"},
+    )
+    assert len({schedule(*BOTS, **change).digest() for change in changes}) == len(changes)
     bot = tmp_path / "mine.toml"
-    bot.write_text('[traits.own]\nuse = "behaviours.classic.stay:Stay"\n')
+    bot.write_text("[traits.stay]\n")
     first = schedule(str(bot), "stay")
-    bot.write_text('[traits.own]\nuse = "behaviours.classic.stay:Stay"\nweight = 2\n')
+    bot.write_text("[traits.stay]\nweight = 2\n")
     changed = schedule(str(bot), "stay")
     assert changed.digest() == first.digest()
     assert changed.entrants[0].digest != first.entrants[0].digest
@@ -167,12 +167,14 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    mine, theirs, fast, stay = read_entrants(config)
-    assert (mine.label, theirs.label, fast.label, stay.label) == ("mine", "theirs", "fast", "stay")
-    assert mine.bot is not None
-    assert (theirs.kind, theirs.limits.first_ms, theirs.limits.move_ms, theirs.limits.memory_mb) == ("stdio", 3000, 200, 512)
-    assert mine.limits.move_ms == 200
-    assert stay.kind == "stay"
+    entrants = read_entrants(config)
+    assert [(one.label, one.kind, one.limits.move_ms) for one in entrants] == [
+        ("mine", "bot", 200),
+        ("theirs", "stdio", 200),
+        ("fast", "bot", 200),
+        ("stay", "stay", 200),
+    ]
+    assert (entrants[1].limits.first_ms, entrants[1].limits.memory_mb) == (3000, 512)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_configurations_that_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
         prepare(read(text, tmp_path)).store.close()
-    assert words.replace('"', "").replace("'", "") in caught.value.message.replace('"', "").replace("'", "")
+    assert words in caught.value.message
     assert not (tmp_path / "results").exists()
 
 

@@ -54,16 +54,15 @@ def test_the_figures_of_a_bot_count_its_games_and_seats() -> None:
 
 
 def test_stalled_rounds_are_a_mean_over_the_seats_that_have_them() -> None:
-    def line(block: int, *stalled: int | None) -> GameLine:
-        whole = game_line("aabb", (10, 20, 20, 5), block=block)
-        seats = tuple(replace(seat, stalled=one) for seat, one in zip(whole.seats, stalled, strict=True))
-        return replace(whole, seats=seats)
-
-    found = {one.bot: one for one in summarise([line(0, 50, 40, None, None), line(1, 0, None, None, None)]).standings}
-    assert found["a"].stalled == 30
-    assert found["b"].stalled is None
-    (seen, _) = summarise([line(0, 50, 10, None, None)]).standings
-    assert figures(seen)["stalled"] == "30.0"
+    rows = [(50, 40, None, None), (0, None, None, None)]
+    lines = [game_line("aabb", (10, 20, 20, 5), block=block) for block in (0, 1)]
+    games = [
+        replace(line, seats=tuple(replace(seat, stalled=rounds) for seat, rounds in zip(line.seats, row, strict=True)))
+        for line, row in zip(lines, rows, strict=True)
+    ]
+    found = {one.bot: one for one in summarise(games).standings}
+    assert (found["a"].stalled, found["b"].stalled) == (30, None)
+    assert figures(found["a"])["stalled"] == "30.0"
 
 
 @pytest.mark.parametrize("bots", [4, 12])
@@ -81,18 +80,12 @@ def test_every_line_fits_80_columns(bots: int) -> None:
     assert ("ahead of" in text) == (bots <= 10)
 
 
-def test_labels_are_cut_where_figures_need_their_place() -> None:
-    names = ["a-sixteen-letter", "b-sixteen-letter", "c-sixteen-letter", "d-sixteen-letter"]
+def test_labels_are_cut_where_figures_need_their_place_and_markup_is_text() -> None:
+    names = ["[red]sixteen-let", "[/]", "\x1b[31m", "d"]
     games = [game_line(names, (9_000_000, 8_000_000, 3, 2), block=block) for block in range(20)]
-    rows = shown(summarise(games, resamples=200)).splitlines()
-    assert max(map(len, rows)) <= 80
-    assert any(row.startswith("a-sixteen-let…") and "9000000" in row for row in rows)
-
-
-def test_labels_with_markup_are_text() -> None:
-    games = [game_line(("[red]x", "[/]", "\x1b[31m", "d"), (1, 2, 3, 4))]
-    text = shown(summarise(games))
-    assert "[red]x" in text
+    text = shown(summarise(games, resamples=200))
+    assert max(map(len, text.splitlines())) <= 80
+    assert any(row.startswith("[red]sixteen-…") and "9000000" in row for row in text.splitlines()), text
     assert "[/]" in text
     assert "\x1b" not in text
 
@@ -103,14 +96,12 @@ def ab(games: Sequence[GameLine]) -> list[GameLine]:
 
 @pytest.mark.slow
 def test_a_against_a_of_fixed_play_has_no_verdict_and_a_wide_margin_has_one() -> None:
-    games = ab(
-        [
-            game_line(bots, (4, 3, 2, 1), block=n, game=m, games=6, played=str(n))
-            for n in range(50)
-            for m, bots in enumerate(SEATINGS)
-        ]
-    )
-    assert "no verdict: too few of the games are distinct" in shown(summarise(games, "ab", planned=50))
+    same = [
+        game_line(bots, (4, 3, 2, 1), block=n, game=m, games=6, played=str(n))
+        for n in range(50)
+        for m, bots in enumerate(SEATINGS)
+    ]
+    assert "no verdict: too few of the games are distinct" in shown(summarise(ab(same), "ab", planned=50))
     games = ab(made_up(SEATINGS, {"a": -300.0, "b": 0.0}, 40, np.random.default_rng(3)))
     assert "a is not stronger than b" in shown(summarise(games, "ab", planned=40))
     assert "five standard errors beyond both" in shown(summarise(games, "ab", planned=40))
@@ -151,86 +142,74 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 # ---- While it runs ----
 
 
-def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0, bots: str = "abcd", **more: Any) -> None:
+def run(games: Sequence[GameLine], before: int = 0, bots: str = "abcd", file: io.StringIO | None = None, **more: Any) -> str:
+    """Report the games but the first `before` to a terminal or a file, and return what is printed. `more`: the tournament's."""
+    out = file or io.StringIO()
+    reporter = Reporter(Console(file=out, width=60, height=30, force_terminal=more.pop("terminal", False)))
     reporter.begin(TournamentInfo("a test", tuple(bots), len(games), 20, games[:before], **more))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
     reporter.end()
+    return out.getvalue()
 
 
 def test_plain_lines_have_the_progress() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
     games[30] = forfeited(games[30], 2, Reason.TIMEOUT)
-    out = io.StringIO()
-    run(Reporter(Console(file=out, width=60)), games, before=10, anchor="d")
-    lines = out.getvalue().splitlines()
+    text = run(games, before=10, anchor="d")
+    lines = text.splitlines()
     assert lines[0] == "a test: 80 games in 20 blocks; 10 of them are there already"
     assert "a worker was started anew [red]" in lines
     assert any(line.startswith("block 7, game 2: @3 ") and line.endswith("timeout") for line in lines)
     assert lines[-1].startswith("80/80 games")
     assert " · a +" in lines[-1]
     assert lines[-1].endswith(", d +0"), "the zero of the final ratings"
-    assert "\x1b" not in out.getvalue()
+    assert "\x1b" not in text
 
 
-def test_a_match_shows_its_test_while_it_runs() -> None:
-    games = ab(made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 30, np.random.default_rng(2)))
-    for games_so_far, verdict in ((games[:60], False), (games, True)):
-        out = io.StringIO()
-        run(Reporter(Console(file=out, width=60)), games_so_far, bots="ab", sprt=SprtSettings())
-        text = out.getvalue()
-        assert re.search(
-            r"^  LLR \+\d\.\d\d in -\d\.\d\d \.\. \+\d\.\d\d after \d+ blocks · LOS of a >?\d+%$", text, re.MULTILINE
-        )
-        assert ("a is stronger than b" in text) == verdict
-        drawn = io.StringIO()
-        console = Console(file=drawn, force_terminal=True, width=80, height=30)
-        run(Reporter(console), games_so_far, len(games_so_far), bots="ab", sprt=SprtSettings())
-        assert "LLR +" in drawn.getvalue()
-        assert "LOS of a" in drawn.getvalue()
+@pytest.mark.parametrize("count", [60, 180])
+def test_a_match_shows_its_test_while_it_runs(count: int) -> None:
+    games = ab(made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 30, np.random.default_rng(2)))[:count]
+    text = run(games, bots="ab", sprt=SprtSettings())
+    assert re.search(r"^  LLR \+\d\.\d\d in -\d\.\d\d \.\. \+\d\.\d\d after \d+ blocks · LOS of a >?\d+%$", text, re.MULTILINE)
+    assert ("a is stronger than b" in text) == (count == 180)
+    drawn = run(games, count, bots="ab", sprt=SprtSettings(), terminal=True)
+    assert "LLR +" in drawn
+    assert "LOS of a" in drawn
 
 
 def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(3))
-    out = io.StringIO()
-    run(Reporter(Console(file=out, force_terminal=True, width=100, height=30)), games)
-    text = out.getvalue()
-    assert "40/40 games" in text
-    assert "rating" in text
-    assert "a worker was started anew [red]" in text
+    text = run(games, terminal=True)
+    for part in ("40/40 games", "rating", "a worker was started anew [red]"):
+        assert part in text
     assert text.rstrip().endswith("\x1b[2K")  # the picture is taken away: the final table follows
 
 
 def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
-    games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)]
-    out = io.StringIO()
-    run(Reporter(Console(file=out, width=60)), games)
-    notes = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
-    assert len(notes) == 5
-    assert "100 forfeits" in out.getvalue()
+    text = run([forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)])
+    assert text.count("@1 a crash") == 5
+    assert "100 forfeits" in text
 
 
-def test_a_terminal_that_is_gone_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_terminal_that_is_gone_or_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    free = threading.Event()
+
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
-
-    with (tmp_path / "out").open("w") as out:  # rich turns standard output off when a terminal is gone: not pytest's
-        monkeypatch.setattr("sys.stdout", out)
-        for terminal in (False, True):
-            run(Reporter(Console(file=Gone(), width=60, force_terminal=terminal)), [game_line("abcd", (1, 2, 3, 4))])
-        monkeypatch.undo()
-
-
-def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.report.live.TIMEOUT", 0.1)
-    free = threading.Event()
 
     class Stopped(io.StringIO):
         def write(self, text: str) -> int:
             free.wait()
             return len(text)
 
-    run(Reporter(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
+    with (tmp_path / "out").open("w") as out:  # rich turns standard output off when a terminal is gone: not pytest's
+        monkeypatch.setattr("sys.stdout", out)
+        for terminal in (False, True):
+            run([game_line("abcd", (1, 2, 3, 4))], file=Gone(), terminal=terminal)
+        monkeypatch.undo()
+    monkeypatch.setattr("vindibot.arena.report.live.TIMEOUT", 0.1)
+    run([game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)], file=Stopped())
     free.set()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
-from sim.game import CRASH, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, Game, copy_of, row_column
+from sim.game import CRASH, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, WEST, Game, copy_of, row_column
 from sim.generator import generate
 from sim.rules import step
 from vindibot.base.errors import UsageError
@@ -180,11 +180,17 @@ def test_a_hero_that_crashes_is_not_told() -> None:
         ("MOVE 0 0", (STAY, "")),
         ("MOVE 1 1", (EAST, "")),  # a wall: to the first of the squares beside it
         ("MOVE -9 9", (SOUTH, "")),  # beyond the board: to the nearest square
+        (" WEST;a;b", (WEST, "a;b")),
+        ("west\r", (WEST, "")),
     ],
 )
 def test_an_answer_is_a_direction_and_a_message(answer: str, expected: tuple[int, str]) -> None:
     games = parse("@1  $-\n  ##[]\n  @2@3")
     assert read_answer(answer, games, 0) == expected
     assert read_answer(write_answer(*expected).rstrip("\n"), games, 0) == expected
-    with pytest.raises(UsageError, match="answered 'jump'"):
-        read_answer("jump\n", games, 0)
+
+
+@pytest.mark.parametrize("answer", ["jump\n", "", "NORTHWEST", "MOVE 1", "MOVE a b", "MOVE 1 2000000000", "\x00"])
+def test_an_answer_that_cannot_be_read(answer: str) -> None:
+    with pytest.raises(UsageError, match=r"^answered '"):
+        read_answer(answer, parse("@1@2"), 0)
