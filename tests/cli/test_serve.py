@@ -175,6 +175,9 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
         ("spring", BARE, ["--maps", "m1,m77"], "no map named 'm77'"),
         ("spring", BARE, ["--system", "cup"], "option --system"),
         ("spring", BARE, ["--start", "25:00"], "option --start: start must be a time (14:30)"),
+        ("spring", BARE, ["--final", "8"], "a final of 8 needs 8 bots; the roster has 3"),
+        ("spring", BARE, ["--final", "6"], "option --final: final must be 4, 8, 16, 32 or 64, not 6"),
+        ("spring", BARE, ["--fillers", "seed,../seed"], "must be names of bots that come with vindibot"),
     ],
 )
 def test_invalid_leagues(tmp_path: Path, name: str, content: str, options: list[str], says: str) -> None:
@@ -182,7 +185,7 @@ def test_invalid_leagues(tmp_path: Path, name: str, content: str, options: list[
     roster.write_text(content)
     result = run("league", "new", name, roster, "--folder", tmp_path, *options)
     assert result.exit_code == 2
-    assert says in result.output
+    assert says in result.output.replace("\n", " ")
     assert [file.name for file in tmp_path.iterdir()] == ["class.csv"]
 
 

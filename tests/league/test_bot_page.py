@@ -43,20 +43,14 @@ async def test_a_review_is_made_when_a_visitor_asks(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("vindibot.server.site.reviews.NODES", 2000)
     async with league_of(tmp_path, "ann", "bob", seatings=1, rounds=12) as (director, bots):
         await play_all(bots)
-        result = only_result(director)
-        client, game = bots[0].client, result.game_id
-        assert (await client.post(PAGE, data={"game": game})).headers["location"] == PAGE
-        assert (await client.post(PAGE, data={"game": game})).status_code == 303, "a second wish changes nothing"
+        client, game = bots[0].client, only_result(director).game_id
+        for _ in range(2):  # a second wish changes nothing
+            assert (await client.post(PAGE, data={"game": game})).headers["location"] == PAGE
         assert re.search(r"<td>(waiting|running)</td>", (await client.get(PAGE)).text)
-        hero = director.league.fixtures[0].seats.index(0)
-        review = bots[0].server.reviews.find(game, hero)
-        assert review is not None
-        await until(lambda: review.state in ("ready", "failed"), 240)  # it has the lowest priority
-        assert review.state == "ready"
+        review = bots[0].server.reviews.find(game, director.league.fixtures[0].seats.index(0))
+        await until(lambda: review.review or review.state == "failed", 240)  # it has the lowest priority
         page = (await client.get(PAGE)).text
         assert "12 moves are reviewed" in page
-        assert "Gold lost per move" in page
-        assert review.review is not None
         assert page.count(f'<a href="/{game}#turn=') == len(review.review.worst(10))
         assert "Profile" not in (await client.get("/leagues/cup/bots/2")).text
 

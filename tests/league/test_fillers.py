@@ -15,7 +15,6 @@ from tests.league.test_league import by_name, clients, league_of, only_result, p
 from tests.support.serving import Bot
 from tests.support.waiting import until
 from vindibot.league.director import Director
-from vindibot.league.server import filling
 
 WITH_FILLERS = {"fillers": ("seed",), "seatings": 1}
 
@@ -98,15 +97,3 @@ async def test_without_any_filler_random_bots_play(tmp_path: Path, monkeypatch: 
         assert await play_all(bots) == [1, 1]
         result = only_result(director)
         assert (await names_of(bots[0], result.game_id)).count("random") == 2
-
-
-@pytest.mark.slow
-async def test_bots_of_the_library_fill_games(tmp_path: Path) -> None:
-    wanted: dict[str, Any] = {"fillers": ("seed", "sparring/miner"), "seatings": 1, "start": None}
-    async with league_of(tmp_path, "ann", "bob", **wanted) as (director, bots), filling(bots[0].server, bots[0].server.leagues):
-        await until(lambda: len(director.fillers.claims) == 4, 60)
-        director.set_state("running")
-        assert await play_all(bots) == [1, 1]
-        result = only_result(director)
-        assert sorted(await names_of(bots[0], result.game_id)) == ["ann", "bob", "miner", "seed"]
-        assert result.crashed == (False,) * 4

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from tests.league.test_league import league_of, play_all, roster
+from tests.league.test_league import roster
 from vindibot.base.errors import UsageError
-from vindibot.cli.main import main
 from vindibot.league.finals import bracket, heat_size, number_of_rounds
 from vindibot.league.league import League
 from vindibot.league.settings import LeagueSettings
@@ -90,43 +87,3 @@ def test_an_absence_can_be_undone_until_the_final_has_begun() -> None:
     decide_day(cup)
     with pytest.raises(UsageError, match="no absence to undo: only until"):
         cup.undo_absences()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--final", "8"), "a final of 8 needs 8 bots; the roster has 2"),
-        (("--final", "6"), "option --final: final must be 4, 8, 16, 32 or 64, not 6"),
-        (("--fillers", "seed,nosuch"), "must be names of bots that come with vindibot"),
-        (("--fillers", "../seed"), "must be names of bots that come with vindibot"),
-    ],
-)
-def test_settings_that_are_refused(tmp_path: Path, options: tuple[str, str], words: str) -> None:
-    (tmp_path / "class.csv").write_text("ann\nbob\n")
-    done = CliRunner().invoke(main, ["league", "new", "cup", f"{tmp_path}/class.csv", "--folder", str(tmp_path), *options])
-    assert (done.exit_code, words in done.output.replace("\n", " ")) == (2, True), done.output
-    assert not (tmp_path / "cup.league.json").exists()
-
-
-@pytest.mark.slow
-async def test_a_league_is_played_to_the_winner_of_its_final(tmp_path: Path) -> None:
-    names = ("ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal")
-    wanted = {"system": "swiss", "days": 1, "seatings": 1, "final": 8, "rounds": 3}
-    async with league_of(tmp_path, *names, **wanted) as (director, bots):
-        assert sum(await play_all(bots)) == 8 + 8 + 4
-        winner = director.league.winner()
-        client = bots[0].client
-        state = (await client.get("/leagues/cup/standings.json")).json()
-        assert state["winner"] == winner
-        assert [(one["name"], [len(heat) for heat in one["heats"]]) for one in state["final"]] == [
-            ("semi-final", [4, 4]),
-            ("final", [4]),
-        ]
-        page = (await client.get("/leagues/cup/projector")).text
-        assert f"The winner is <strong><bdi>{winner}</bdi></strong>" in page
-        assert f"The winner is <strong><bdi>{winner}</bdi></strong>" in (await client.get("/leagues/cup")).text
-        games = (await client.get("/leagues/cup/games")).text
-        assert games.index("<h2>Final</h2>") < games.index("<h2>Semi-final</h2>") < games.index("<h2>Day 1 of 1</h2>")
-        assert games.count('<td><a href="/') == 2 + 2 + 1
-    kept = League.load(tmp_path / "cup.league.json")
-    assert (kept.winner(), kept.state) == (winner, "over")

@@ -100,18 +100,6 @@ async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path
         assert first.gold > 0
 
 
-async def test_a_swiss_duel_pairs_the_winners_and_gives_byes(tmp_path: Path) -> None:
-    settings = {"table": "duel", "system": "swiss", "seatings": 1, "days": 3}
-    async with league_of(tmp_path, "ann", "bob", "cid", **settings) as (director, bots):
-        await play_all(clients(bots, 2))
-        fixtures = director.league.fixtures
-        assert [fixture.day for fixture in fixtures] == [1, 1, 2, 2, 3, 3]
-        byes = [fixture.entrants[0] for fixture in fixtures if fixture.result and fixture.result.kind == "bye"]
-        assert sorted(byes) == [0, 1, 2]
-        assert len({frozenset(fixture.entrants) for fixture in fixtures if len(fixture.entrants) == 2}) == 3
-        assert [row.points for row in director.league.table()] == [2.0, 2.0, 2.0]  # a bye and two draws each
-
-
 async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path) -> None:
     async with (
         league_of(tmp_path, "ann", "bob", "cid", "dot", table="duel", seatings=1) as (director, bots),

@@ -36,13 +36,13 @@ async def starter(address: str, key: str) -> asyncio.subprocess.Process:
 
 
 @asynccontextmanager
-async def server_of(folder: Path, *options: str) -> AsyncIterator[str]:
-    """Run ``vindibot serve`` with the league in a folder, and yield its address."""
+async def server_of(folder: Path, *options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Run ``vindibot serve`` with the league in a folder, and yield its process and its address."""
     process = await begin(folder, "serve", "--port", "0", "--league", "spring.league.json", *options)
     try:
         found = re.search(r"http://\S+", await line_with(process, "serving on"))
         assert found is not None
-        yield found[0]
+        yield process, found[0]
         process.terminate()
         assert "rror" not in await ended(process)
         assert process.returncode == 0
@@ -75,19 +75,23 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     clients: list[asyncio.subprocess.Process] = []
     async with (
-        server_of(tmp_path, "--db", "spring.sqlite") as address,
+        server_of(tmp_path, "--lan", "--db", "spring.sqlite") as (server, address),
         httpx.AsyncClient(base_url=address, timeout=60) as client,
     ):
+        assert "in this network: http://" in await line_with(server, "in this network")
+        assert "/leagues/spring/organiser (the key is in spring-organiser.key)" in await line_with(server, "organiser: ")
+        typed = (await line_with(server, "VINDIBOT_KEY=YOUR-KEY vindibot play")).split()[2:]
         assert run(tmp_path, "league", "slips", "spring.league.json", "--server", address).returncode == 0
         slips = html.unescape((tmp_path / "spring-slips.html").read_text())
         keys = dict(zip(PUPILS, re.findall(r"VINDIBOT_KEY=(\w{8}) ", slips), strict=True))
         try:
             # joe has a program of vindibot, kim types a wrong key, lea is late.
             clients += [await starter(address, keys[name]) for name in PUPILS[:9]]
-            words = ("play", "--config", "arena", "--server", address, "--games", "1000", "--bot", "seed", "--no-recording")
+            words = (*typed, "--bot", "seed", "--no-recording")
             clients.append(await begin(tmp_path, *words, VINDIBOT_KEY=keys["joe"]))
-            kim = await starter(address, "wrongkey")
-            assert "the server says: Vindinium - Key not found: check your slip" in await ended(kim)
+            await line_with(clients[-1], "the league spring has not started; ")
+            kim = await begin(tmp_path, *words, VINDIBOT_KEY="wrongkey")
+            assert "does not know this key; check your slip (Vindinium - Key not found)" in await ended(kim)
             waiting = await shown(client, f"{PAGE}/projector", lambda page: "10 of 12 bots are here" in page)
             assert re.findall(r'class="absent"><th scope="row"><bdi>(\w+)<', waiting) == ["kim", "lea"]
             assert f'aria-label="QR code: {address}{PAGE}"' in waiting
@@ -119,7 +123,9 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
         }
         assert rows["ann"]["timeouts"] == 1
         assert rows["lea"]["games"] == 2
+        assert [(heats["name"], [len(heat) for heat in heats["heats"]]) for heats in state["final"]] == [("final", [4])]
         games = (await client.get(f"{PAGE}/games")).text
+        assert games.index("<h2>Final</h2>") < games.index("<h2>Day 2 of 2</h2>") < games.index("<h2>Day 1 of 2</h2>")
         links = re.findall(r'<td><a href="/(\w+)">', games)
         assert len(links) == 3 + 3 + 1
         records = [(await client.get(f"/records/{game}")).json() for game in links]
@@ -131,6 +137,6 @@ async def test_a_lesson_from_the_slips_to_the_final(tmp_path: Path) -> None:
         assert (await client.post(page, data={"game": last})).status_code == 303
         assert "12 moves are reviewed" in await shown(client, page, lambda text: "Profile" in text or "failed" in text)
     # The page of a game is still there after a restart.
-    async with server_of(tmp_path, "--db", "spring.sqlite") as address, httpx.AsyncClient(base_url=address) as client:
+    async with server_of(tmp_path, "--db", "spring.sqlite") as (_, address), httpx.AsyncClient(base_url=address) as client:
         assert (await client.get(f"/{last}")).status_code == 200
         assert f"The winner is <strong><bdi>{winner[1]}" in (await client.get(PAGE)).text

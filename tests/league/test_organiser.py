@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.league.test_fillers import fillers
 from tests.league.test_league import (
     ORGANISER_KEY,
     by_name,
@@ -27,6 +25,7 @@ from tests.league.test_league import (
     play_until_over,
     roster,
 )
+from tests.support.commands import printed
 from tests.support.serving import Bot, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
@@ -128,12 +127,6 @@ def test_values_that_are_no_start(value: Any) -> None:
 # ---- Absence ----
 
 
-async def test_no_bot_loses_before_the_first_has_come(tmp_path: Path) -> None:
-    async with league_of(tmp_path, "ann", "bob") as (director, _):
-        pass_time(director, 9000)
-        assert len(director.league.pending()) == 2
-
-
 async def test_each_match_day_counts_absence_anew(tmp_path: Path) -> None:
     names = [f"bot{number}" for number in range(8)]
     async with league_of(tmp_path, *names, absence_timeout_s=500, table="duel", seatings=2) as (director, bots):
@@ -177,12 +170,8 @@ async def test_a_bot_with_one_of_two_clients_is_missing(tmp_path: Path) -> None:
         assert "--parallel 2" in page
 
 
-@pytest.mark.parametrize("fill", [False, True])
-async def test_the_day_goes_on_without_the_bots_that_are_awaited(tmp_path: Path, fill: bool) -> None:
-    wanted: dict[str, Any] = {"seatings": 1, "fillers": ("seed",) if fill else ()}
-    async with league_of(tmp_path, "ann", "bob", "cid", **wanted) as (director, bots), contextlib.AsyncExitStack() as stack:
-        if fill:
-            await stack.enter_async_context(fillers(director, bots[0], 2))
+async def test_the_day_goes_on_without_the_bots_that_are_awaited(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", "cid", seatings=1) as (director, bots):
         playing = [asyncio.create_task(play_until_over(bot)) for bot in bots[:2]]
         await until(lambda: len(director.present()) == 2)
         client = bots[0].client
@@ -193,9 +182,9 @@ async def test_the_day_goes_on_without_the_bots_that_are_awaited(tmp_path: Path,
         assert "Go on without them" in page
         answer = await client.post(PAGE, data={"form": form_of(page), "action": "skip"})
         assert answer.status_code == 303, answer.text
-        assert await asyncio.gather(*playing) == [int(fill)] * 2
+        assert await asyncio.gather(*playing) == [0, 0]
         result = only_result(director)
-        assert (result.kind, result.absent) == ("played" if fill else "absent", (2,))
+        assert (result.kind, result.absent) == ("absent", (2,))
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -265,20 +254,6 @@ async def test_an_absence_is_undone_and_its_games_are_played(tmp_path: Path) -> 
         assert {fixture.result.kind for fixture in league.fixtures if fixture.result} == {"played"}
         assert by_name(league.table())[league.names[others]].games == 2
         assert director.reversible() == {}
-
-
-async def test_a_league_that_is_over_goes_on_after_an_undo(tmp_path: Path) -> None:
-    async with league_of(tmp_path, "ann", "bob", seatings=1, absence_timeout_s=500) as (director, bots):
-        async with joined(bots[0]) as [waiting]:
-            await until(director.waiting)
-            pass_time(director, 900)
-            assert (await waiting).text == "Vindinium - The league is over"
-        assert director.reversible() == {"bob": 1}
-        director.undo_absences()
-        assert director.league.state == "paused"  # its clients have ended, and come back
-        director.set_state("running")
-        assert await play_all(bots) == [1, 1]
-        assert by_name(director.league.table())["bob"].absences == 0
 
 
 async def test_the_organisers_end_is_not_undone(tmp_path: Path) -> None:
@@ -407,6 +382,29 @@ async def test_without_any_key_the_page_says_what_to_do(tmp_path: Path) -> None:
         page = await client.get(PAGE)
         assert "--admin-key-file" in page.text
         assert (await client.post(PAGE, data={"key": "None", "action": "start"})).status_code == 401
+
+
+async def test_the_commands_of_the_organiser(tmp_path: Path) -> None:
+    for name, key in (("cup-organiser.key", ORGANISER_KEY), ("other.key", "wrong-key-of-somebody")):
+        (tmp_path / name).write_text(key)
+        (tmp_path / name).chmod(0o600)
+    async with organised(tmp_path, seatings=1) as (director, client):
+
+        async def typed(action: str, *words: object, code: int = 0) -> str:
+            command = ("league", action, tmp_path / "cup.league.json", *words, "--server", client.base_url)
+            return " ".join((await asyncio.to_thread(printed, *command, code=code)).split())
+
+        refused = await typed("start", "--key-file", tmp_path / "other.key", code=1)
+        assert ("not the organiser's key" in refused, "somebody" in refused) == (True, False)
+        begun = await typed("start")
+        assert "cup: running, day 1 of 1, 0 of 1 game decided; 0 of 2 bots are here not connected: ann, <b>" in begun
+        pass_time(director, 9000)
+        assert director.league.pending(), "no bot loses before the first has come"
+        director.league.decide(director.league.fixtures[0], FixtureResult(kind="absent", absent=(1,)))
+        assert "cup: paused" in await typed("undo", "<b>"), "it was over, and its clients have ended"
+        assert "no absence of a bot named '<b>' to undo" in await typed("undo", "<b>", code=1)
+        assert "cup: running" in await typed("resume")
+        assert "cup: paused" in await typed("pause")
 
 
 async def test_the_administrator_starts_and_undoes(tmp_path: Path) -> None:

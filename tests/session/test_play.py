@@ -326,6 +326,17 @@ async def test_a_line_while_a_client_waits_for_a_game() -> None:
 
 
 @pytest.mark.slow
+async def test_the_summary_has_the_name_of_the_standings(tmp_path: Path) -> None:
+    async with serving() as server:
+        server.register("ann", SECRET)
+        words = ("play", "--server", server.url, "--bot", "stay", "--rounds", "2", "--games", "2", "--no-recording")
+        out = await ended(await begin(tmp_path, *words, "--in-process", VINDIBOT_KEY=f" {SECRET} "))
+    assert re.findall(r"game (\d) of 2: finished: (\w+) (?:came|tied)", out) == [("1", "ann"), ("2", "ann")]
+    assert re.search(r"^ann: 2 games", out, re.MULTILINE)
+    assert "stay" not in out
+
+
+@pytest.mark.slow
 async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None:
     async with serving() as server:
         done = await begin(tmp_path, "play", "--server", server.url, "--games", "9", VINDIBOT_KEY=SECRET)
