@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.clientkit import settings_for
-from tests.support.commands import SECRET, begin, ended, line_with, play, recorded, recordings, run
+from tests.support.commands import SECRET, begin, ended, invoke, line_with, play, recorded, recordings, run
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import playing, serving
@@ -75,7 +75,8 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
 
 
 def test_several_games_print_their_numbers_and_no_turns(tmp_path: Path) -> None:
-    out = play(tmp_path, "--bot", "stay", "--games", "2", "--rounds", "2", "--map", "m1", "--in-process")
+    code, out = invoke(tmp_path, "play", "--bot", "stay", "--games", "2", "--rounds", "2", "--map", "m1", "--in-process")
+    assert code == 0, out
     assert "game 1 of 2: finished" in out
     assert "game 2 of 2: finished" in out
     assert "round 1/2" not in out
@@ -336,10 +337,10 @@ async def test_the_summary_has_the_name_of_the_standings(tmp_path: Path) -> None
     assert "stay" not in out
 
 
-@pytest.mark.slow
 async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None:
     async with serving() as server:
-        done = await begin(tmp_path, "play", "--server", server.url, "--games", "9", VINDIBOT_KEY=SECRET)
+        words = ("--server", server.url, "--games", "9", "--bot", "stay", "--in-process")
+        done = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
         out = await ended(done)
     assert done.returncode == 1
     assert out.count("Key not found") == 1, "what is refused once is not asked for eight times more"

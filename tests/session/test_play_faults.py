@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -33,6 +34,24 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert [turn.turn for turn in turns] == list(range(0, 720, 4)), "a turn was lost"
     assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
     assert not turns[-1].ballot.fallback
+
+
+@pytest.mark.slow_long
+async def test_a_worker_with_a_split_trait_is_killed_in_the_middle(tmp_path: Path) -> None:
+    """No turn of a split trait on two workers is late."""
+    (tmp_path / "bot.toml").write_text('extends = "strong"\n[traits.rollout]\nnodes = 1000000000000\n')
+    words = ("--bot", "bot.toml", "--seed", "3", "--display", "lines", "--rounds", "60", "--limit-ms", "400", "--workers", "2")
+    process = await begin(tmp_path, "play", *words, VINDIBOT_POOL__GRACE_MS="1000")
+    await line_with(process, "round 5/60")
+    for pause in (0.0, 0.7):
+        await asyncio.sleep(pause)
+        family(process.pid)[WORKER][0].kill()
+    out = await ended(process)
+    assert process.returncode == 0, out
+    assert "worker replaced" in out
+    turns = recorded(tmp_path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 240, 4)), "a turn was lost"
+    assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
 
 
 @pytest.mark.slow_faults

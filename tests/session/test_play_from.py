@@ -7,12 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from sim.generator import generate
-from tests.support.commands import play, recorded, recordings
+from tests.support.commands import invoke, printed, recorded, recordings
 from tests.support.recorded import raw, record, record_of, states_of
-from vindibot.cli.main import main
 from vindibot.games import game_record
 from vindibot.games.files.recorded_turn import Continuation
 from vindibot.games.files.recording import read_recording
@@ -30,12 +28,17 @@ class Memory(Behaviour):
     def vote(self, view: View) -> Votes:
         return [float(len(view.recent)), 0.0, 0.0, 0.0, 0.0]
 """
-QUIET = ("--display", "none", "--log-level", "error")
+QUIET = ("--display", "none", "--log-level", "error", "--in-process")
 
 
-@pytest.mark.slow
+def played(folder: Path, *words: str) -> str:
+    code, output = invoke(folder, "play", *words, *QUIET)
+    assert code == 0, output
+    return output
+
+
 def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
-    out = play(tmp_path, "--rounds", "12", "--map", "m1", "--seed", "3", "--against", "sparring/hunter", *QUIET)
+    out = played(tmp_path, "--rounds", "12", "--map", "m1", "--seed", "3", "--against", "sparring/hunter")
     (path,) = recordings(tmp_path)
     earlier = read_recording(path)
     assert earlier.last is not None
@@ -43,7 +46,7 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "memory.py").write_text(MEMORY)
     words = ("--from", "last", "--turn", "20", "--bot", "mine.toml", "--games", "2", "--nodes", "2000", "--seed", "5")
-    out = play(tmp_path, *words, *QUIET)
+    out = played(tmp_path, *words)
     assert f"from turn 20 of game {earlier.header.game} to the end, 2 games" in out
     later = [read_recording(one) for one in recordings(tmp_path) if one != path]
     assert len(later) == 2
@@ -69,21 +72,18 @@ def test_games_go_on_from_a_turn_of_a_recording(tmp_path: Path) -> None:
     assert f"mine as hero 1: {mean:+.1f} gold compared with the earlier game (95 % " in out
 
 
-@pytest.mark.slow
 def test_one_game_from_a_saved_answer(tmp_path: Path) -> None:
     """The rivals are named, for nobody knows the players of this game. Its end is not known."""
     game = raw(states_of(5, plies=40)[26])
     (tmp_path / "state.json").write_text(json.dumps({"game": game, "hero": game["heroes"][2]}, indent=1))
-    out = play(tmp_path, "--from", "state.json", "--against", "stay", *QUIET)
+    out = played(tmp_path, "--from", "state.json", "--against", "stay")
     assert "how the earlier game ended is not known" in out
     recording = recorded(tmp_path)
     assert (recording.header.hero, recording.turns[0].turn) == (3, 26)
 
 
 def refused(*words: str) -> str:
-    result = CliRunner().invoke(main, ["play", *words, *QUIET])
-    assert result.exit_code == 2, result.output
-    return result.output
+    return printed("play", *words, *QUIET, code=2)
 
 
 def test_wrong_requests_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
