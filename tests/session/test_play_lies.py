@@ -36,7 +36,9 @@ NESTED = Fault("text", body='{"x":' + "[" * 5000 + "]" * 5000 + "}")
 
 @pytest.mark.slow_faults
 async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_path: Path) -> None:
-    joins, moves, requests = {10: NESTED}, {}, 0
+    joins: dict[int, Fault] = {10: NESTED}
+    moves: dict[int, Fault] = {}
+    requests = 0
     for number in range(1, 11):
         answer, fault, _ = LIES.get(number, (5, None, ""))
         requests += answer
