@@ -187,8 +187,9 @@ class WorkerSeat(Seat):
     def _ask(self, request: bytes, seconds: float, reason_if_late: Reason) -> bytes:
         """Return the answer to a request, at least one byte. Raises `Forfeit` or `SeatKilledError`."""
         self._worker.send(request)
+        seconds = max(0.0, min(seconds, self.deadline - time.monotonic()))
         try:
-            answer = self._worker.receive(max(0.0, min(seconds, self.deadline - time.monotonic())))
+            answer = self._worker.receive(seconds)
         except WorkerLate:
             self._worker.kill()
             raise Forfeit(reason_if_late, f"it did not come back in {seconds:.1f} s and had to be killed") from None
