@@ -1,12 +1,24 @@
-"""The quota of control groups."""
+"""What the system grants: the limit of memory, the quota of control groups."""
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from vindibot.base.system import cpu_quota
+
+
+@pytest.mark.parametrize(("hard", "limit"), [(resource.RLIM_INFINITY, 1 << 31), (1 << 32, 1 << 31), (1 << 30, 1 << 30)])
+def test_memory_is_limited_within_the_limit_of_the_system(hard: int, limit: int) -> None:
+    code = (
+        "from resource import *; from vindibot.base.system import limit_memory\n"
+        f"setrlimit(RLIMIT_AS, ({hard}, {hard})); limit_memory(1 << 31); print(getrlimit(RLIMIT_AS))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == f"{(limit, limit)}\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import runpy
 from pathlib import Path
@@ -55,7 +56,10 @@ def test_a_recording_is_reviewed_beside_the_file(recording: Path, console: Conso
 
 
 def test_a_second_call_reviews_nothing_again(recording: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    review(console, recording)
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=80, record=True)
+    review(terminal, recording)
+    shown = terminal.file.getvalue()
+    assert 0 < shown.index(f"{TURNS}/{TURNS}") < shown.index("\x1b[1A\x1b[2K"), "the bar is removed at the end"
     output = recording.with_name("game.review.jsonl")
     before = output.read_bytes()
     monkeypatch.setattr(review_run, "review_turn", lambda *_: pytest.fail("reviewed again"))
@@ -158,7 +162,9 @@ def test_the_worst_moves_become_tests_that_fail(records: Path, console: Console,
         with pytest.raises(AssertionError, match=r"loses [0-9.]+ gold against"):
             test()
     states = tmp_path / "test_worst.states.jsonl"
-    game = json.loads(states.read_text().splitlines()[0])["id"]
+    record = json.loads(states.read_text().splitlines()[0])
+    assert record["names"] == ["a", "b", "a", "c"]
+    game = record["id"]
     turn = int(game.rpartition("-")[2])
     here = view(states, turn=turn, game=game)
     assert here.turn == turn

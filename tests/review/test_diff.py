@@ -108,6 +108,11 @@ def test_tests_of_the_moves_that_lose_gold_against_the_other_bot(games: Path) ->
             one()
 
 
+def test_three_games_are_enough_for_an_interval(records: Path, console: Console) -> None:
+    run_diff(console, "stay", "seed", records, reviewer=REVIEWER, nodes=200, value_nodes=500, worst=1)
+    assert re.search(r"all +72 +\d+ +[\d.]+% +[\d.]+% \.\. [\d.]+%", console.export_text())
+
+
 @pytest.mark.slow
 def test_a_recording_is_compared_on_the_turns_of_its_hero(recording: Path, console: Console) -> None:
     run_diff(console, "seed", "seed", recording, reviewer=REVIEWER, nodes=1000, value_nodes=3000)
