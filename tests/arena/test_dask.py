@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from traceback import format_exception
 from typing import Any
@@ -30,6 +30,7 @@ from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main
 from vindibot.config.signature import build
+from vindibot.games.files.game_files import read_records, records_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -100,8 +101,7 @@ def test_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path) ->
     assert {line.machine.name for line in watch.lines if line.machine} == {"alpha", "beta"}
     assert len({line.machine.signature for line in watch.lines if line.machine}) == 1
     assert all(seat.outcome.finished for line in watch.lines for seat in line.seats)
-    records = [path.with_name(f"{path.stem}.games.jsonl").read_text().splitlines() for path in (local.path, remote.path)]
-    moves = [{record["id"]: record["moves"] for record in map(json.loads, lines)} for lines in records]
+    moves = [{record.id: record.moves for record in read_records(records_path(path))} for path in (local.path, remote.path)]
     assert moves[0] == moves[1]
     assert sum(machine.games for machine in watch.info.machines()) == 12
     logs = [{path.name for path in path.with_suffix(".logs").iterdir()} for path in (local.path, remote.path)]
@@ -149,23 +149,14 @@ def test_a_machine_that_differs_is_left_out(shared: Cluster, tmp_path: Path) -> 
     assert caught.value.exit_code == 2
 
 
-def after(count: int, act: Callable[[], object]) -> Watch:
-    """Return a reporter that calls `act` in a thread when this number of games has ended."""
-    return Watch(lambda games: threading.Thread(target=act).start() if games == count else None)
-
-
-def test_a_killed_worker_loses_no_game(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
+def test_killed_workers_and_a_restarted_scheduler_lose_no_game(
+    cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]
+) -> None:
     def kill() -> None:
         for name in ("alpha", "beta"):
             cluster.kill(name)
         cluster.join("beta")
 
-    watch = play(tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS, dask=cluster.address), after(5, kill))
-    assert same_games(tmp_path / "cup.jsonl") == undisturbed
-    assert {"machine alpha is gone", "machine beta is gone"} <= {*watch.notes}
-
-
-def test_a_restarted_scheduler_loses_no_game(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
     def restart() -> None:
         cluster.scheduler.kill()
         cluster.scheduler.wait()
@@ -175,9 +166,12 @@ def test_a_restarted_scheduler_loses_no_game(cluster: Cluster, tmp_path: Path, u
         cluster.join("alpha")
         cluster.join("beta")
 
+    acts = {5: kill, 15: restart}
+    watch = Watch(lambda games: threading.Thread(target=acts[games]).start() if games in acts else None)
     with dask.config.set({"distributed.comm.timeouts.connect": "120s"}):  # a busy machine starts slowly
-        play(tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS, dask=cluster.address), after(5, restart))
+        play(tournament(tmp_path / "cup.jsonl", *BOTS, **SETTINGS, dask=cluster.address), watch)
     assert same_games(tmp_path / "cup.jsonl") == undisturbed
+    assert {"machine alpha is gone", "machine beta is gone"} <= {*watch.notes}
 
 
 def command(cluster: Cluster, path: Path, *, resume: bool = False) -> list[str]:
@@ -201,19 +195,9 @@ def test_interrupts_kills_and_resume(cluster: Cluster, tmp_path: Path, undisturb
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130, output
     assert "finishing the games that are running" in output
-    once = len(read_results(path))
-    process = started(command(cluster, path, resume=True), path, once + 3)
+    process = started(command(cluster, path, resume=True), path, len(read_results(path)) + 3)
     process.kill()
     process.communicate()
-    process = started(command(cluster, path, resume=True), path, once + 6)
-    process.send_signal(signal.SIGINT)
-    assert process.stdout is not None
-    for line in process.stdout:  # until it says so, or has ended
-        if "finishing the games" in line:
-            break
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
-    assert process.returncode == 130, output
     assert len(read_results(path)) < 24
     done = subprocess.run(command(cluster, path, resume=True), capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr

@@ -48,9 +48,8 @@ def test_the_line_and_the_record_agree_with_the_moves() -> None:
     played = play_task(task)
     line, record = played.line, gamerecord.loads(played.record)
     last = GameHistory.of(record).last
-    assert [seat.gold for seat in line.seats] == last["hero"]["gold"][0].tolist()
-    assert [seat.mines for seat in line.seats] == last["hero"]["mines"][0].tolist()
-    assert [seat.life for seat in line.seats] == last["hero"]["life"][0].tolist()
+    for name in ("gold", "mines", "life"):
+        assert [getattr(seat, name) for seat in line.seats] == last["hero"][name][0].tolist()
     assert line.bots == ("seed", "malvert", "random", "stay") == record.names
     assert (line.plies, line.ending, line.record) == (200, "finished", record.id)
     assert (line.map.size, line.map.digest) == (10, map_of_task(task).digest)
@@ -58,6 +57,7 @@ def test_the_line_and_the_record_agree_with_the_moves() -> None:
     seed = line.seats[0]
     assert 0 < seed.ms_median <= seed.ms_p99 <= seed.ms_max
     assert seed.mines_taken >= seed.mines
+    assert line.seats[3].stalled == 50
 
 
 def test_deaths_and_kills_are_counted_from_the_moves() -> None:
@@ -81,12 +81,6 @@ def test_deaths_and_kills_are_counted_from_the_moves() -> None:
     assert sum(stats["mines_taken"]) > 0
 
 
-def test_a_hero_that_stays_in_one_area_is_stalled() -> None:
-    line = first_game("seed", "stay", "stay", "random", rounds=60, size=28)
-    assert [seat.stalled for seat in line.seats if seat.bot.startswith("stay")] == [60, 60]
-    assert line.seats[0].stalled == 0
-
-
 def test_the_game_ends_when_all_bots_die(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(*(f"{label}={bot}" for label in "abcd"))
@@ -94,56 +88,29 @@ def test_the_game_ends_when_all_bots_die(tmp_path: Path) -> None:
     assert (line.ending, line.plies) == ("all-crashed", 4)
 
 
-@pytest.mark.parametrize(("trait", "parameters"), [("Exits", {}), ("Prints", {}), ("Answers", {"what": "nan"})])
-def test_faults_that_cost_a_vote_only(tmp_path: Path, trait: str, parameters: dict[str, object]) -> None:
-    bot = bad_trait(tmp_path, trait, **parameters)
-    logs = tmp_path / "logs"
-    line = first_game(f"bad={bot}", *QUIET, rounds=2, logs=logs)
+def test_what_a_trait_prints_is_kept_up_to_a_limit(tmp_path: Path) -> None:
+    line = first_game(f"bad={bad_trait(tmp_path, 'Prints')}", *QUIET, rounds=2, logs=tmp_path / "logs")
     assert line.seats[0].outcome.reason == "finished", line.seats[0].outcome.message
-    if trait == "Prints":
-        output = (logs / "b00000g000-1-bad.log").read_bytes()
-        assert output.startswith(b"x" * 1000)
-        assert b"\n[...]\n" in output
-        assert len(output) < 80_000
-
-
-def test_children_of_traits_die_with_the_game(tmp_path: Path) -> None:
-    notes = tmp_path / "numbers"
-    bot = bad_trait(tmp_path, "HasChildren", notes=notes)
-    with nobody_left(notes):
-        line = first_game(f"bad={bot}", *QUIET, rounds=2)
-    assert line.seats[0].outcome.reason == "finished"
-    assert notes.exists()
-
-
-def test_memory_is_limited(tmp_path: Path) -> None:
-    (tmp_path / "hoarder.py").write_text(
-        "from behaviours import Behaviour\n\n\nclass Hoarder(Behaviour):\n"
-        "    def vote(self, view):\n        return len(bytearray(600 << 20)) and 0\n"
-    )
-    bot = tmp_path / "bot.toml"
-    bot.write_text('[traits.hoarder]\nuse = "hoarder:Hoarder"\n')
-    line = first_game(str(bot), *QUIET, limits__memory_mb=200)
-    assert line.seats[0].outcome.reason == "memory"
-    assert [seat.outcome.reason for seat in line.seats[1:]] == ["finished"] * 3
+    output = (tmp_path / "logs" / "b00000g000-1-bad.log").read_bytes()
+    assert output.startswith(b"x" * 1000)
+    assert b"\n[...]\n" in output
+    assert len(output) < 80_000
 
 
 @pytest.mark.slow_faults
 def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
-    bot = bad_trait(tmp_path, "Sleeps", seconds=0.3)
-    line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=1.0)
+    bot = bad_trait(tmp_path, "Sleeps", seconds=1.0)
+    line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=8.0)
     assert line.ending == "timeout"
-    assert line.seats[1].outcome.reason == "timeout"
+    assert line.seats[1].outcome.reason == "timeout", line.seats[1].outcome.message
     assert "wall limit" in line.seats[1].outcome.message
     assert 0 < line.plies < 48
-    assert line.seconds < 5
 
 
 @pytest.mark.slow_faults
-@pytest.mark.parametrize("limits", [{"move_ms": 30}, {"nodes": 40}])
+@pytest.mark.parametrize("limits", [{"limits__move_ms": 30}, {"limits__nodes": 40}])
 def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> None:
-    bot = bad_trait(tmp_path, "Improves", pause=0.0005)
-    line = first_game(f"any={bot}", *QUIET, rounds=5, **{f"limits__{key}": value for key, value in limits.items()})
+    line = first_game(f"any={bad_trait(tmp_path, 'Improves', pause=0.0005)}", *QUIET, rounds=5, **limits)
     assert line.seats[0].outcome.reason == "finished"
     assert line.seats[0].ms_median >= 20
 
@@ -166,30 +133,25 @@ def own_bot(folder: Path, votes: str = "0") -> str:
     return str(folder / "bot.toml")
 
 
-@pytest.mark.parametrize("limits", [{"move_ms": 10_000}, {"nodes": 40}])
+@pytest.mark.parametrize("limits", [{"limits__move_ms": 10_000}, {"limits__nodes": 40}])
 def test_bots_whose_modules_have_the_same_names_never_share_a_process(tmp_path: Path, limits: dict[str, int]) -> None:
-    moving = "{1: 1, 2: 1, 3: 1, 4: 1}"
-    one, two = own_bot(tmp_path / "one"), own_bot(tmp_path / "two", moving)
+    one, two = own_bot(tmp_path / "one"), own_bot(tmp_path / "two", "{1: 1, 2: 1, 3: 1, 4: 1}")
     with nobody_left():
-        task = first_task(
-            one, two, f"again={one}", "seed", rounds=3, **{f"limits__{key}": value for key, value in limits.items()}
-        )
-        assert [seat.entrant.label for seat in task.seats] == ["one", "two", "again", "seed"]
-        played = play_task(task)
-    assert all(seat.outcome.finished for seat in played.line.seats), played.line.seats
+        played = play_task(first_task(one, two, f"again={one}", "seed", rounds=3, **limits))
+    assert [(seat.bot, seat.outcome.finished) for seat in played.line.seats] == [
+        (bot, True) for bot in ("one", "two", "again", "seed")
+    ]
     moves = gamerecord.loads(played.record).moves
     assert (set(moves[0::4]), set(moves[2::4])) == ({0}, {0})
     assert 0 not in moves[1::4]
-    processes = [line.split() for line in (tmp_path / "processes").read_text().splitlines()]
-    assert len(processes) == 9
-    assert len({number for number, _ in processes}) == 3, "not even two seats of one bot share a process"
+    processes = [line.split()[0] for line in (tmp_path / "processes").read_text().splitlines()]
+    assert (len(processes), len(set(processes))) == (9, 3), "not even two seats of one bot share a process"
 
 
-@pytest.mark.parametrize("last_words", ["x\udce9", "a\0b", "\x1b[31mred"])
-def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path, last_words: str) -> None:
+def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "from behaviours import Behaviour\n\n\nclass Own(Behaviour):\n"
-        f"    def vote(self, view):\n        raise ValueError({last_words!a})\n"
+        "    def vote(self, view):\n        raise ValueError('\\udce9 \\0 \\x1b[31m')\n"
     )
     (tmp_path / "bot.toml").write_text('[traits.own]\nuse = "own:Own"\n')
     line = first_game(str(tmp_path / "bot.toml"), *QUIET, rounds=5)
@@ -198,26 +160,33 @@ def test_an_error_of_a_trait_may_have_any_text(tmp_path: Path, last_words: str) 
 
 
 @pytest.mark.parametrize(
-    ("trait", "termination", "note"),
+    ("trait", "parameters", "reason", "note"),
     [
-        ("Raises", "crash", "every trait failed"),
-        ("Sleeps", "timeout", "had to be killed"),
-        ("LoopsInKernel", "timeout", "had to be killed"),
-        ("Segfaults", "crash", "SIGSEGV"),
-        ("Dies", "crash", "exit code 1"),
+        ("Raises", {}, "crash", "every trait failed"),
+        ("Sleeps", {}, "timeout", "had to be killed"),
+        ("LoopsInKernel", {}, "timeout", "had to be killed"),
+        ("Segfaults", {}, "crash", "SIGSEGV"),
+        ("Dies", {}, "crash", "exit code 1"),
+        ("Hoards", {}, "memory", "MemoryError"),
+        ("Exits", {}, "crash", "every trait failed"),
+        ("Answers", {"what": "nan"}, "finished", ""),
+        ("HasChildren", {"notes": "children"}, "finished", ""),
     ],
 )
-def test_bad_traits_in_a_process_of_their_own_forfeit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trait: str, termination: str, note: str
+def test_bad_traits_forfeit_or_lose_their_votes_and_nobody_else_does(
+    here: Path, monkeypatch: pytest.MonkeyPatch, trait: str, parameters: dict[str, str], reason: str, note: str
 ) -> None:
     monkeypatch.setattr("vindibot.arena.seats.bots.HANG_MARGIN", 0.5)
-    (tmp_path / "bad").mkdir()
-    bad, good = bad_trait(tmp_path / "bad", trait), own_bot(tmp_path / "good")
-    with nobody_left():
-        move_ms = 200 if termination == "timeout" else 10_000
-        line = first_game(good, "stay", f"bad={bad}", "random", limits__move_ms=move_ms, limits__grace_ms=200)
-    assert (line.seats[2].outcome.reason, line.seats[2].crashed) == (termination, True), line.seats[2].outcome.message
-    assert note in line.seats[2].outcome.message
+    (here / "bad").mkdir()
+    bad, good = bad_trait(here / "bad", trait, **parameters), own_bot(here / "good")
+    limits = {"limits__move_ms": 200 if reason == "timeout" else 10_000, "limits__grace_ms": 200}
+    if reason == "memory":
+        limits["limits__memory_mb"] = 200
+    with nobody_left(here / "children"):
+        line = first_game(good, "stay", f"bad={bad}", "random", **limits)
+    outcome = line.seats[2].outcome
+    assert (outcome.reason, line.seats[2].crashed) == (reason, reason != "finished"), outcome.message
+    assert note in outcome.message
     assert [line.seats[number].outcome.reason for number in (0, 1, 3)] == ["finished"] * 3
     assert line.plies == 48
 
@@ -230,14 +199,13 @@ def test_decided_is_sound() -> None:
     for task, early in zip(schedule(*bots, blocks=2, rounds=60).tasks(), ended_early, strict=True):
         moves = gamerecord.loads(play_task(task).record).moves
         games, mines = map_of_task(task).new_game(240), len(map_of(map_of_task(task).new_game(240)).mines)
-        for ply, move in enumerate(moves):
+        for ply, move in enumerate(moves[:-1], start=1):
             step(games, 0, move)
-            if ply % 4 == 3 and ply < 239 and decided(games, mines):
-                if not found:
-                    line = play_task(early).line
-                    assert (line.ending, line.plies) == ("adjudicated", ply + 1)
+            if ply % 4 == 0 and decided(games, mines):
+                line = play_task(early).line
+                assert (line.ending, line.plies) == ("adjudicated", ply)
                 before = np.argsort(games["hero"]["gold"][0], kind="stable").tolist()
-                for _ in range(len(moves) - ply - 1):
+                for _ in moves[ply:]:
                     step(games, 0, int(rng.integers(5)))
                 assert np.argsort(games["hero"]["gold"][0], kind="stable").tolist() == before
                 found += 1

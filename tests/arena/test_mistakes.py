@@ -16,7 +16,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from tests.support.commands import command, environment, recorded
+from tests.support.commands import command, environment, recorded, run as run_command
 from tests.support.paths import BOTS
 from tests.support.waiting import wait_until
 from vindibot.arena.results import read_results
@@ -27,37 +27,25 @@ pytestmark = [pytest.mark.slow_faults, pytest.mark.timeout(300)]
 
 #: The variable by which the processes of a test are found.
 MARKER = "TESTS_MISTAKES"
-#: Each mistake, and how a bot ends in an arena whose only trait makes it on each turn.
+#: Each mistake, how a bot ends in an arena whose only trait makes it on each turn, and the status of the trait in a game of ours.
 MISTAKES = {
-    "raise": "crash",
-    "nan": "finished",
-    "hang": "timeout",
-    "hang in compiled code": "timeout",
-    "hang without signals": "timeout",
-    "exit": "crash",
-    "leave": "crash",
-    "crash": "crash",
-    "memory": "memory",
-    "recursion": "crash",
-    "print": "finished",
-    "child": "finished",
-    "child in a session of its own": "finished",
-    "thread": "finished",
-    "signals": "finished",
-    "folder": "finished",
-    "random": "finished",
-}
-#: The status of a trait that makes a mistake on each turn of a game of ours. Otherwise its vote counts.
-PLAY = {
-    "raise": "error",
-    "nan": "void",
-    "hang": "late",
-    "hang in compiled code": "late",
-    "hang without signals": "late",
-    "exit": "killed",
-    "leave": "error",
-    "crash": "killed",
-    "recursion": "error",
+    "raise": ("crash", "error"),
+    "nan": ("finished", "void"),
+    "hang": ("timeout", "late"),
+    "hang in compiled code": ("timeout", "late"),
+    "hang without signals": ("timeout", "late"),
+    "exit": ("crash", "killed"),
+    "leave": ("crash", "error"),
+    "crash": ("crash", "killed"),
+    "memory": ("memory", ""),
+    "recursion": ("crash", "error"),
+    "print": ("finished", "ok"),
+    "child": ("finished", "ok"),
+    "child in a session of its own": ("finished", "ok"),
+    "thread": ("finished", "ok"),
+    "signals": ("finished", "ok"),
+    "folder": ("finished", "ok"),
+    "random": ("finished", "ok"),
 }
 GOOD = """
 from behaviours import Behaviour
@@ -80,12 +68,8 @@ def run(tmp_path: Path, word: str) -> Iterator[Run]:
     """Yield a function that runs vindibot in `tmp_path`. At the end, none of its processes may be left."""
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        variables = environment(**{MARKER: word})
-        pipe, same = subprocess.PIPE, subprocess.STDOUT
-        done = subprocess.run(
-            command(*words), cwd=tmp_path, env=variables, stdout=pipe, stderr=same, text=True, timeout=200, check=False
-        )
-        assert "Traceback" not in done.stdout, done.stdout
+        done = run_command(tmp_path, *words, timeout=200, **{MARKER: word})
+        assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
         return done
 
     yield run
@@ -105,34 +89,36 @@ def processes_of(word: str, name: str = "") -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_in_an_arena_only_the_bot_with_the_mistake_forfeits(tmp_path: Path, run: Run, mistake: str) -> None:
+def write_bot(folder: Path, mistake: str, before: str = "") -> None:
+    """Write a bot bad.toml whose trait makes a mistake on each turn."""
+    (folder / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
+    (folder / "bad.toml").write_text(f'{before}[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "{mistake}"\n')
+
+
+@pytest.mark.parametrize(("mistake", "reason"), [(mistake, reason) for mistake, (reason, _) in MISTAKES.items()])
+def test_in_an_arena_only_the_bot_with_the_mistake_forfeits(tmp_path: Path, run: Run, mistake: str, reason: str) -> None:
     for bot in ("bad", "good"):
         (tmp_path / bot).mkdir()
-    (tmp_path / "bad" / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
-    (tmp_path / "bad" / "bad.toml").write_text(f'[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "{mistake}"\n')
+    write_bot(tmp_path / "bad", mistake)
     (tmp_path / "good" / "goodtrait.py").write_text(GOOD)
     (tmp_path / "good" / "good.toml").write_text('[traits.good]\nuse = "goodtrait:Good"\n')
     # Generous limits: a busy machine must not look like a forfeit.
-    limit = 500 if MISTAKES[mistake] == "timeout" else 30_000
-    entrant = f'[entrants.bad]\nbot = "bad/bad.toml"\nmove_ms = {limit}\nmemory_mb = 500\n'
+    entrant = f'[entrants.bad]\nbot = "bad/bad.toml"\nmove_ms = {500 if reason == "timeout" else 30_000}\nmemory_mb = 500\n'
     (tmp_path / "cup.toml").write_text(f"max_forfeits = 1.0\n{entrant}[limits]\nmove_ms = 30000\n")
     words = ["--map", "m1", "--rounds", "6", "--seed", "3", "--blocks", "1", "--workers", "2", "--config", "cup.toml"]
     done = run("arena", "bad", "good/good.toml", "malvert", "seed", *words, "--results", "cup.jsonl")
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
     lines = read_results(tmp_path / "cup.jsonl")
     assert len(lines) == 4
     ends = {(seat.bot, seat.outcome.reason, seat.moves == 6 or seat.bot == "bad") for line in lines for seat in line.seats}
-    assert ends == {("bad", MISTAKES[mistake], True), *((bot, "finished", True) for bot in ("good", "malvert", "seed"))}
+    assert ends == {("bad", reason, True), *((bot, "finished", True) for bot in ("good", "malvert", "seed"))}
 
 
-@pytest.mark.parametrize("mistake", [mistake for mistake in MISTAKES if mistake != "memory"])
-def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mistake: str) -> None:
-    (tmp_path / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
-    text = f'extends = "seed"\n[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "{mistake}"\n'
-    (tmp_path / "among.toml").write_text(text)
-    done = run("play", "--bot", "among.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")
-    assert done.returncode == 0, done.stdout
+@pytest.mark.parametrize(("mistake", "status"), [(mistake, status) for mistake, (_, status) in MISTAKES.items() if status])
+def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mistake: str, status: str) -> None:
+    write_bot(tmp_path, mistake, 'extends = "seed"\n')
+    done = run("play", "--bot", "bad.toml", "--rounds", "12", "--display", "none", "--seed", "1", "--workers", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
     recording = recorded(tmp_path)
     assert recording.outcome is not None
     assert recording.outcome.finished, recording.outcome
@@ -140,15 +126,13 @@ def test_in_a_game_of_ours_the_other_traits_play(tmp_path: Path, run: Run, mista
     assert all(turn.ballot.margin_ms > 0 for turn in recording.turns), "a move was late"
     entries = [entry for turn in recording.turns for entry in turn.ballot.entries]
     guilty, innocent = ({entry.status for entry in entries if (entry.label == "bad") == bad} for bad in (True, False))
-    assert guilty <= {PLAY.get(mistake, "ok"), "benched"}
-    assert PLAY.get(mistake, "ok") in guilty
+    assert status in guilty <= {status, "benched"}
     assert innocent <= {"ok", "late"}, "another trait is charged"  # on a busy machine, a new worker may be late
 
 
 def test_nothing_is_left_of_a_killed_game_or_a_killed_arena(tmp_path: Path, word: str) -> None:
     """Although a trait hangs in compiled code, and ignores all signals."""
-    (tmp_path / "mistakes.py").write_text((BOTS / "mistakes.py").read_text())
-    (tmp_path / "bad.toml").write_text('[traits.bad]\nuse = "mistakes:Mistaken"\nmistake = "hang without signals"\n')
+    write_bot(tmp_path, "hang without signals")
     words = command("arena", "bad.toml", "seed", "malvert", "stay", "--workers", "1", "--move-ms", "600000", "--map", "m1")
     variables, nothing = environment(**{MARKER: word}), subprocess.DEVNULL
     arena = subprocess.Popen(words, cwd=tmp_path, env=variables, stdout=nothing, stderr=nothing)

@@ -44,7 +44,7 @@ def test_a_program_that_speaks_the_line_protocol(tmp_path: Path) -> None:
     path = tmp_path / "speaks.py"
     path.write_text(PROGRAM)
     record = played(f"stdio:'{sys.executable}' '{path}'", "random", "random", "random")
-    hero = next(number for number, name in enumerate(record.names, start=1) if name == "speaks")
+    hero = record.names.index("speaks") + 1
     turns = [hero - 1, hero + 3, hero + 7]
     assert [(note.turn, note.source, note.text) for note in record.notes] == [
         (turns[0], "message", "says 0"),
@@ -63,34 +63,21 @@ def test_a_program_that_speaks_the_line_protocol(tmp_path: Path) -> None:
 def test_a_program_that_speaks_http() -> None:
     record = played(web_bot("floods"), "random", "random", "random")
     (note,) = record.notes
-    hero = next(number for number, name in enumerate(record.names, start=1) if name == "web_bot")
+    hero = record.names.index("web_bot") + 1
     assert (note.source, note.hero, note.text[:3], note.turn % 4) == ("stderr", hero, "zzz", hero - 1)
 
 
-def speaker(folder: Path, **parameters: object) -> str:
-    """Write a bot with a trait of its own, which plays in a child process. Return its path."""
-    (folder / "speaking_traits.py").write_text((BOTS / "speaking_traits.py").read_text())
-    lines = ["[traits.loud]", 'use = "speaking_traits:Speaks"', *(f"{key} = {value!r}" for key, value in parameters.items())]
-    (folder / "speaker.toml").write_text("\n".join(lines) + "\n")
-    return str(folder / "speaker.toml")
-
-
 def test_a_trait_of_a_bot(tmp_path: Path) -> None:
-    record = played(speaker(tmp_path), "stay", "stay", "stay", rounds=3)
-    hero = next(number for number, name in enumerate(record.names, start=1) if name == "speaker")
-    row, column = record.game_map().starts[hero - 1]
+    (tmp_path / "speaking_traits.py").write_text((BOTS / "speaking_traits.py").read_text())
+    (tmp_path / "speaker.toml").write_text('[traits.loud]\nuse = "speaking_traits:Speaks"\n')
+    record = played(str(tmp_path / "speaker.toml"), "stay", "stay", "stay", rounds=3)
+    hero, square = record.names.index("speaker") + 1, record.game_map().starts[record.names.index("speaker")]
+    lives = [GameHistory.of(record).state(turn)["hero"]["life"].item(hero - 1) for turn in range(hero - 1, 12, 4)]
     assert record.notes == tuple(
         note
-        for turn in range(hero - 1, 12, 4)
-        for note in (
-            GameNote(turn, hero, "loud", SCRIPT),
-            GameNote(turn, hero, "loud", f"life {100 if turn < 4 else record_life(record, turn, hero)}", (row, column)),
-        )
+        for turn, life in zip(range(hero - 1, 12, 4), lives, strict=True)
+        for note in (GameNote(turn, hero, "loud", SCRIPT), GameNote(turn, hero, "loud", f"life {life}", square))
     )
-
-
-def record_life(record: GameRecord, turn: int, hero: int) -> int:
-    return int(GameHistory.of(record).state(turn)["hero"]["life"].item(hero - 1))
 
 
 @pytest.mark.parametrize("note", [{"turn": -1}, {"hero": 5}, {"square": [0, 28]}, {"text": None}])

@@ -7,18 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from sim.board import draw
 from sim.game import equal
 from tests.support.arenabots import line_bot, schedule, web_bot
+from tests.support.commands import invoke
 from tests.support.recorded import states_of
 from vindibot.arena.games import play_task
 from vindibot.arena.results import read_results
 from vindibot.arena.schedule import Schedule
 from vindibot.arena.suites import SuitePosition, read_suite, write_suite
 from vindibot.base.errors import UsageError
-from vindibot.cli.main import main
 from vindibot.games import game_record
 from vindibot.games.files.game_files import read_records
 from vindibot.games.history import GameHistory
@@ -74,18 +73,16 @@ def test_programs_play_from_a_position(suite: Path, bot: str) -> None:
 
 
 def test_the_command_plays_and_resumes(suite: Path) -> None:
-    words = ["arena", "--match", "stay", "random", "--positions", suite.name, "--rounds", "5", "--seed", "1"]
-    words += ["--results", "cup.jsonl", "--no-report"]
-    done = CliRunner().invoke(main, [*words, "--blocks", "1"])
-    assert done.exit_code == 0, done.output
+    words = ["--match", "stay", "random", "--positions", suite.name, "--rounds", "5", "--seed", "1"]
     elsewhere = suite.parent / "elsewhere"
     elsewhere.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(elsewhere)
-        done = CliRunner().invoke(main, ["arena", "--resume", "../cup.jsonl"])
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(main, [*words[:-3], "--resume", "cup.jsonl", "--no-report", "--blocks", "2"])
-    assert done.exit_code == 0, done.output
+    for folder, command in (
+        (suite.parent, [*words, "--results", "cup.jsonl", "--no-report", "--blocks", "1"]),
+        (elsewhere, ["--resume", "../cup.jsonl"]),
+        (suite.parent, [*words, "--resume", "cup.jsonl", "--no-report", "--blocks", "2"]),
+    ):
+        code, printed = invoke(folder, "arena", *command)
+        assert code == 0, printed
     lines = read_results(suite.parent / "cup.jsonl")
     assert Counter(line.map.name for line in lines) == {"p1": 6, "p2": 6}
     assert {record.max_turns for record in read_records(suite.parent / "cup.games.jsonl")} == {32}
@@ -93,21 +90,21 @@ def test_the_command_plays_and_resumes(suite: Path) -> None:
 
 def test_suites_that_cannot_be_used_are_refused(suite: Path) -> None:
     def refused(*words: str) -> str:
-        done = CliRunner().invoke(main, ["arena", "--match", "stay", "random", "--blocks", "1", "--no-report", *words])
-        assert done.exit_code == 2, done.output
-        return done.output
+        code, printed = invoke(suite.parent, "arena", "--match", "stay", "random", "--blocks", "1", "--no-report", *words)
+        assert code == 2, printed
+        return printed
 
     assert "a suite that comes with vindibot: standard, standard-end" in refused("--positions", "nowhere")
-    assert "does not go with a suite of positions" in refused("--positions", suite.name, "--map", "m1")
-    assert "does not go with a suite of positions" in refused("--positions", suite.name, "--size", "10")
+    for option, value in (("--map", "m1"), ("--size", "10")):
+        assert "does not go with a suite of positions" in refused("--positions", suite.name, option, value)
     for content, message in (
         ("{}\n", "line 1: this is no position of a suite"),
         ("", "there is no position in it"),
-        (position(1).model_dump_json() + "\n" + position(1).model_dump_json() + "\n", "line 2: the position p1 is there twice"),
-        (position(1, turn=13).model_dump_json() + "\n", "is at the start of a round, and turn 13 is not"),
-        (position(1, turn=60).model_dump_json() + "\n", "the game is over"),
-        (position(1, start="@1  \n    ").model_dump_json() + "\n", "a hero is missing"),
-        (position(1, start="what").model_dump_json() + "\n", "start: "),
+        (2 * (position(1).model_dump_json() + "\n"), "line 2: the position p1 is there twice"),
+        (position(1, turn=13).model_dump_json(), "is at the start of a round, and turn 13 is not"),
+        (position(1, turn=60).model_dump_json(), "the game is over"),
+        (position(1, start="@1  \n    ").model_dump_json(), "a hero is missing"),
+        (position(1, start="what").model_dump_json(), "start: "),
     ):
         suite.write_text(content)
         assert message in refused("--positions", suite.name)

@@ -112,6 +112,13 @@ class Dies(Behaviour):
         os._exit(1)
 
 
+class Hoards(Behaviour):
+    """Asks for 600 MiB."""
+
+    def vote(self, view: View) -> Votes:
+        return len(bytearray(600 << 20)) and 1
+
+
 class Prints(Behaviour):
     """Prints megabytes, to the interpreter's streams and to the file descriptors below them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 
@@ -56,15 +55,3 @@ def test_a_turn_that_is_over_does_not_stop_the_next(stop: StopWord) -> None:
     assert stop.word[0] == 0
     stop.set()
     assert stop.word[0] == 1
-
-
-def test_there_is_no_thread_before_a_timed_turn_and_long_after_it() -> None:
-    before = threading.active_count()
-    stop = StopWord()
-    stop.clear()
-    assert threading.active_count() == before
-    stop.set_at(time.monotonic())
-    wait_for(stop)
-    wait_until(lambda: threading.active_count() <= before, 30.0)
-    stop.set_at(time.monotonic())
-    wait_for(stop)

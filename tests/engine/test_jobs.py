@@ -9,9 +9,8 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -151,15 +150,11 @@ async def test_long_name_of_the_temporary_folder_is_a_clear_error(tmp_path: Path
 def test_processes_started_by_several_threads_leave_the_environment_as_it_was() -> None:
     before = dict(os.environ)
 
-    def start_processes() -> None:
-        for _ in range(10):
-            process = forkserver.CONTEXT.Process(target=square, args=(2,))
-            process.start()
-            process.join()
+    def start_process(number: int) -> None:
+        process = forkserver.CONTEXT.Process(target=square, args=(number,))
+        process.start()
+        process.join()
 
-    threads = [threading.Thread(target=start_processes) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(start_process, range(40)))
     assert dict(os.environ) == before
