@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 
 from sim.board import tile_text
 from tests.support.challenges import NASTY, Visitor, alone, hosting, request_of
-from tests.support.commands import begin, ended, line_with, recordings
+from tests.support.commands import begin, ended, invoke, line_with, recordings
 from tests.support.recorded import record, states_of
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
@@ -25,6 +26,7 @@ from vindibot.games.files.recording import read_recording
 from vindibot.games.history import GameHistory
 from vindibot.games.position import LETTERS
 from vindibot.games.protocol import Player
+from vindibot.server.embedded import EmbeddedServer
 
 
 async def test_a_person_plays_to_the_end_and_gets_the_votes(tmp_path: Path) -> None:
@@ -147,8 +149,9 @@ async def test_a_page_that_is_loaded_again_goes_on_and_a_closed_one_ends_the_gam
 
 
 async def test_a_person_gets_nothing_of_the_game_of_another_one(tmp_path: Path) -> None:
-    async with hosting(tmp_path) as (_, _, client):
+    async with hosting(tmp_path, games=2) as (_, _, client):
         (ann, _), (bob, _) = await alone(client), await alone(client, name="bob")
+        assert (await client.post("/challenge/games", json=await request_of(client))).status_code == 400, "a third game"
         assert (await ann.game())["players"][0]["name"] == "ann"
         assert (await bob.game())["players"][0]["name"] == "bob"
         for method, path in (("GET", ""), ("GET", "/bundle"), ("GET", "/votes"), ("DELETE", ""), ("POST", "/start")):
@@ -204,13 +207,6 @@ async def test_wrong_requests_are_refused(tmp_path: Path) -> None:
         assert not host._tasks
 
 
-async def test_the_number_of_games_is_limited(tmp_path: Path) -> None:
-    async with hosting(tmp_path, games=1) as (_, _, client):
-        person, _ = await alone(client)
-        assert (await client.post("/challenge/games", json=await request_of(client))).status_code == 400
-        await person.ask("DELETE", "")
-
-
 async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> None:
     tried: list[tuple[dict[str, str], int]] = [
         ({}, 201),
@@ -249,7 +245,28 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
     assert process.returncode == 0, out
     assert "Traceback" not in out
     assert not psutil.wait_procs(workers, timeout=10)[1]
-    assert not any(person.token in text for text in (out, url, *(path.read_text() for path in recordings(tmp_path))))
+
+
+@pytest.mark.parametrize(
+    ("words", "start", "reach"),
+    [
+        ([], r"play at http://127\.0\.0\.1:\d+/challenge \(", ""),
+        (["--lan"], "play at http://", "in this network: .* may play, and see the votes of your bots"),
+        (["--people", "2"], r"start page: http://127\.0\.0\.1:\d+/challenge#\S+ ", "work on this machine only"),
+        (["--people", "2", "--lan"], "start page: .*keep this address secret", "in this network: .* may watch the game"),
+    ],
+)
+def test_the_command_says_who_can_play(
+    here: Path, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], start: str, reach: str
+) -> None:
+    async def end_at_once(server: EmbeddedServer, ready: Callable[[EmbeddedServer], None]) -> None:
+        ready(server)
+
+    monkeypatch.setattr(EmbeddedServer, "until_signal", end_at_once)
+    code, output = invoke(here, "challenge", "stay", "--port", "0", *words)
+    shown = " ".join(output.split())
+    assert (code, bool(re.search(start, shown)), bool(re.search(reach, shown))) == (0, True, True), output
+    assert ("network" in shown) == ("network" in reach or "machine" in reach), output
 
 
 @pytest.mark.parametrize(

@@ -264,8 +264,7 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow_pages
 async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_path: Path) -> None:
-    states = states_of(5, plies=60)
-    history = GameHistory.of(record(tmp_path, states, 2))
+    history = GameHistory.of(record(tmp_path, states_of(5, plies=60), 2))
     start = Continuation(history, history.at_turn(29), 1)
     async with opened(browser, tmp_path, start=start) as (host, page):
         await page.get_by_text("8 rounds left").wait_for()
@@ -274,10 +273,4 @@ async def test_a_game_goes_on_from_a_turn_of_an_earlier_game(browser: Any, tmp_p
         assert await page.get_by_label("Rounds").is_disabled()
         await play(page)
         await our_turn(page, 8)
-        heroes = states[29]["hero"][0]
-        values = "game.heroes(game.last).map(({ life, gold, mines }) => [life, gold, mines])"
-        shown = f"(({{ game }}) => {values})(vindibotChallenge.shown.view)"
-        assert await page.evaluate(shown) == [list(hero) for hero in heroes[["life", "gold", "mines"]].tolist()]
-        await page.keyboard.press("Space")
-        await our_turn(page, 9)
         assert only_game(host).room.history.turn(0) == 29
