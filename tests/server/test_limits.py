@@ -80,7 +80,6 @@ def test_a_rate_limit_pays_off_and_forgets(monkeypatch: pytest.MonkeyPatch) -> N
         ("::ffff:192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
-        ("somewhere", "somewhere"),
     ],
 )
 def test_an_address_of_ipv6_counts_with_its_network(host: str, key: str) -> None:
@@ -95,16 +94,11 @@ def test_an_address_of_ipv6_counts_with_its_network(host: str, key: str) -> None
     [
         "GET /viewer/../../../etc/passwd",
         "GET /viewer/..%2f..%2f..%2fetc%2fpasswd",
-        "GET /viewer//etc/passwd",
-        "GET /leagues/..%2f..%2fetc/standings.csv",
         "GET /%ff%fe%00",
         "GET /events/%0d%0aSet-Cookie:x=y",
-        "GET http://elsewhere.example/etc/passwd",
-        "GET /\\..\\..\\etc\\passwd",
         "GET /?" + "&".join(f"a{number}=b" for number in range(1000)),
         "GET *",
         "POST /api/%2e%2e/x/play",
-        "POST /api/%C3%A9/%ff/play",
         "POST /api/" + "a" * 8000 + "/x/play",
     ],
 )
