@@ -18,8 +18,6 @@ STRONG, WEAK = (1500, 1500, 1500, 1500), (1200, 1200, 1200, 1200)
     [
         ((STRONG, (0, 0, 0, 900)), (WEAK, (0, 0, 5, 5))),  # the higher rating, whatever the gold is
         ((WEAK, (0, 7, 5, 1)), (WEAK, (3, 7, 4, 0))),  # the closer game
-        ((WEAK, (3, 5, 5, 0)), (WEAK, (4, 5, 4, 4))),
-        (((1510, 1500, 1490, 1500), (1, 2, 3, 4)), (STRONG, (4, 0, 2, 1))),
         (((1505, 1500, 1495, 1495), (1, 2, 3, 4)), ((1510, 1510, 1500, 1500), (4, 0, 2, 1))),  # the ratings are about equal
         ((WEAK, (0, 0, 0, 9)), ((1900, 1900, None, None), (0, 0, 0, 0))),  # a random bot counts as 0
     ],

@@ -41,8 +41,7 @@ async def test_an_svg_shows_a_turn_of_a_game_that_runs_or_is_over() -> None:
         assert label(await bot.client.get(address, params={"turn": 7})).startswith("The board at turn 7.")
         for turn, words in (("21", "this game has the turns 0 to 20"), ("x", "'x' is no turn"), ("-1", "there is no turn -1")):
             refused = await bot.client.get(address, params={"turn": turn})
-            assert refused.status_code == 400
-            assert words in refused.text
+            assert (refused.status_code, words in refused.text) == (400, True)
         assert (await bot.client.get("/nobody.svg")).status_code == 404
 
 
