@@ -7,8 +7,8 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -49,18 +49,18 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
 
 async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path, digests = tmp_path / "league.db", set()
+    digests = set()
     for name in (":memory:", "league.db"):  # both are names of files
         store = Database(Path(name))
         users = Users(UserTable(store))
         keys = [await users.sign_up("made"), users.add("chosen", "ch0senk3")]
         await store.close()
-        await store.close()
         digests |= {digest for _, digest, _ in rows(tmp_path / name, "SELECT id, key, name FROM bots")}
     assert len(digests) == 4, "a key has another digest in another file"
-    everything = path.read_bytes()
-    assert b"chosen" in everything
-    assert not any(key.encode() in everything for key in keys)
+    path = tmp_path / "league.db"
+    assert not any(key.encode() in path.read_bytes() for key in keys)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
     store = Database(path)
     users = Users(UserTable(store))
     assert [user.name for key in keys if (user := users.find(key)) is not None] == ["made", "chosen"]
@@ -68,9 +68,6 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
     assert users.find(keys[0].upper()) is users.find(keys[0])
     assert users.find(keys[1].upper()) is None, "only a key that was made may be written with capitals"
     await store.close()
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert rows(path, "PRAGMA journal_mode") == [("wal",)]
-    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
 
 
 async def test_a_database_with_bots_needs_its_own_secret(tmp_path: Path) -> None:
@@ -82,21 +79,16 @@ async def test_a_database_with_bots_needs_its_own_secret(tmp_path: Path) -> None
     key = await Users(UserTable(store)).sign_up("seed")
     await store.close()
     content = secret.read_text()
-    for changed, message in (
-        (None, r"league\.db\.secret is missing"),
-        ("x", "no secret"),
-        ("0" * 64, "secret of another database"),
-    ):
-        secret.unlink()
-        if changed is not None:
-            secret.write_text(changed)
-        for _ in range(2):
-            with pytest.raises(UsageError, match=message):
-                Database(path)
-        assert secret.exists() == (changed is not None)
-        secret.write_text(content)
-    shutil.copy(path, tmp_path / "copy.db")
-    shutil.copy(secret, tmp_path / "copy.db.secret")
+    for changed, message in (("x", "no secret"), ("0" * 64, "secret of another database")):
+        secret.write_text(changed)
+        with pytest.raises(UsageError, match=message):
+            Database(path)
+    secret.unlink()
+    with pytest.raises(UsageError, match=r"league\.db\.secret is missing"):
+        Database(path)
+    assert not secret.exists()
+    path.rename(tmp_path / "copy.db")
+    (tmp_path / "copy.db.secret").write_text(content)
     copy = Database(tmp_path / "copy.db")
     assert Users(UserTable(copy)).find(key) is not None
     await copy.close()
@@ -135,13 +127,7 @@ def damage(path: Path) -> None:
         (lambda path: rows(path, "CREATE TABLE bots (id)"), "belongs to another program"),
         (lambda path: path.write_text("to do: buy milk\n" * 1000), r"other\.db: this is not a database; replace it by a copy"),
         (damage, r"other\.db: the database is damaged"),
-        (lambda path: path.mkdir(), "this is a folder"),
         (lambda path: path.parent.rmdir(), "there is no folder"),
-        (
-            lambda path: path.symlink_to(path.name),
-            "this cannot be the path of a database: Symlink loop|Too many levels of symbolic links",
-        ),
-        (os.mkfifo, "this is not a regular file"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_and_left_alone(tmp_path: Path, make: Callable[[Path], object], message: str) -> None:
@@ -156,18 +142,13 @@ def test_a_file_that_cannot_be_used_is_named_and_left_alone(tmp_path: Path, make
 
 
 def test_a_file_has_one_server_under_all_its_names(tmp_path: Path) -> None:
-    path = tmp_path / "league.db"
     (tmp_path / "symbolic.db").symlink_to("league.db")
     first = Database(tmp_path / "symbolic.db")  # the file that is missing is made
-    (tmp_path / "folder").symlink_to(tmp_path)
-    for name in ("league.db", "symbolic.db", "folder/league.db"):
-        with pytest.raises(UsageError, match="another vindibot server uses this file"):
-            Database(tmp_path / name)
-    assert asyncio.run(first.read(load_bots)) == []
+    with pytest.raises(UsageError, match="another vindibot server uses this file"):
+        Database(tmp_path / "league.db")
     asyncio.run(first.close())
-    asyncio.run(Database(path).close())
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(tmp_path)) == ["folder", "league.db", "league.db.secret", "symbolic.db"]
+    asyncio.run(Database(tmp_path / "league.db").close())
+    assert sorted(os.listdir(tmp_path)) == ["league.db", "league.db.secret", "symbolic.db"]
 
 
 def test_another_program_locks_the_file(tmp_path: Path) -> None:
@@ -179,29 +160,20 @@ def test_another_program_locks_the_file(tmp_path: Path) -> None:
             Database(path, locked_seconds=0.05)
 
 
-@contextmanager
-def nobody() -> Iterator[None]:
-    """Without the superuser's right to write everywhere, if the tests run with it."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
-
-
 def test_a_read_only_file_and_a_read_only_folder() -> None:
     folder = Path(tempfile.mkdtemp())
+    user = os.geteuid()
     try:
         path = folder / "league.db"
         asyncio.run(Database(path).close())
         path.chmod(0o444)
-        for mode, name in ((0o755, "league.db"), (0o777, "league.db"), (0o755, "new.db")):
-            folder.chmod(mode)
-            with nobody(), pytest.raises(UsageError, match="read-only; make the file and its folder writable"):
+        folder.chmod(0o555)
+        os.seteuid(user or 65534)  # the superuser may write everywhere
+        for name in ("league.db", "new.db"):
+            with pytest.raises(UsageError, match="read-only; make the file and its folder writable"):
                 Database(folder / name)
     finally:
+        os.seteuid(user)
         shutil.rmtree(folder)
 
 
