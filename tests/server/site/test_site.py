@@ -162,19 +162,30 @@ async def test_the_page_for_a_projector_fits_the_screen(
 
 
 @pytest.mark.slow_pages
-async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_path: Path) -> None:
+async def test_the_page_for_a_projector_refreshes_itself_or_says_how_old_it_is(browser: Browser, tmp_path: Path) -> None:
     path = league_file(tmp_path / "cup.league.json", 2)
+    expected = ["net::ERR_", "404 (Not Found)"]
     async with (
         serving(league=path) as server,
-        visiting(browser, f"{server.url}/leagues/cup/projector") as page,
+        visiting(browser, f"{server.url}/leagues/cup/projector", expected=expected) as page,
     ):
-        await page.get_by_text("not started, 0 of 2 bots are here").wait_for()
         director = server.leagues.directors["cup"]
+        await page.get_by_text("not started, 0 of 2 bots are here").wait_for()
         director.set_state("running")
         await page.get_by_text("day 1 of 2, 1 game left on this day, 0 running").wait_for()
-        director.set_state("paused")
-        await page.get_by_text("paused").wait_for()
+        await page.clock.install()
+        await page.reload()
+        old = page.get_by_role("status").filter(has_text="This is the state of")
+        del server.leagues.directors["cup"]
+        await page.clock.run_for(13_000)
+        await old.filter(has_text="The server does not know this page any more").wait_for()
+        await page.route("**/projector", lambda route: route.abort())
+        await page.clock.run_for(3_000)
+        await old.filter(has_text="The server does not answer").wait_for()
+        await page.unroute("**/projector")
+        server.leagues.directors["cup"] = director
         director.set_state("over")
+        await page.clock.run_for(13_000)
         await page.get_by_text("final standings").wait_for()
         assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
 
@@ -201,26 +212,6 @@ async def test_a_refresh_does_not_change_the_button_that_the_organiser_aims_at(b
         director.undo_absences(other)
         await until(page, f"{undo} === ''")
         assert await page.evaluate("document.activeElement === document.body"), "its button is gone"
-
-
-@pytest.mark.slow_pages
-async def test_a_page_that_cannot_be_refreshed_says_how_old_it_is(browser: Browser, tmp_path: Path) -> None:
-    path = league_file(tmp_path / "cup.league.json", 2)
-    expected = ["net::ERR_", "404 (Not Found)"]
-    async with (
-        serving(league=path) as server,
-        visiting(browser, f"{server.url}/leagues/cup/projector", expected=expected) as page,
-    ):
-        await page.clock.install()
-        await page.reload()
-        await page.get_by_text("not started, 0 of 2 bots are here").wait_for()
-        old = page.get_by_role("status").filter(has_text="This is the state of")
-        del server.leagues.directors["cup"]
-        await page.clock.run_for(13_000)
-        await old.filter(has_text="The server does not know this page any more").wait_for()
-        await page.route("**/projector", lambda route: route.abort())
-        await page.clock.run_for(3_000)
-        await old.filter(has_text="The server does not answer").wait_for()
 
 
 @pytest.mark.slow_pages
