@@ -210,6 +210,7 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     _load_or_compile(progress, _entries)
     if not complete:
         _warn_if_not_stored()
+    importlib.import_module("numpy.ma")  # numba's first call with an array would import it, in the middle of a game
     for entry in _entries:
         entry.dispatcher.disable_compile()
     if not _warm:
