@@ -206,8 +206,8 @@ async def test_standings_for_people_and_programs(tmp_path: Path) -> None:
         rows = list(csv.DictReader(io.StringIO(answer.text)))
         assert {row["name"] for row in rows} == {"'=<b>", "bob"}
         assert "cup" in (await client.get("/leagues")).text
-        for missing in ("/leagues/other", "/leagues/other/standings.json", "/leagues/other/standings.csv"):
-            assert (await client.get(missing)).status_code == 404
+        for page in ("", "/standings.json", "/standings.csv", "/projector"):
+            assert (await client.get(f"/leagues/other{page}")).status_code == 404
 
 
 async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path) -> None:
@@ -217,9 +217,7 @@ async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path)
 
         async def shown() -> str:
             answer = await client.get("/leagues/cup/projector")
-            assert answer.status_code == 200
-            assert "script-src 'self';" in answer.headers["content-security-policy"]
-            assert "key-" not in answer.text
+            assert (answer.status_code, "key-" in answer.text) == (200, False)
             return answer.text
 
         empty = await shown()
@@ -242,7 +240,6 @@ async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path)
         assert "final standings" in over
         assert "data-refresh" not in over
         assert over.count('<span class="gold">7</span>') == len(director.league.fixtures)
-        assert (await client.get("/leagues/other/projector")).status_code == 404
 
 
 async def test_a_league_that_cannot_be_stored_goes_on_and_is_stored_later(tmp_path: Path) -> None:

@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import environment, run
+from tests.support.commands import environment, printed
 from tests.support.documents import follow
 from tests.support.installed import shims
 from tests.support.paths import TOP
 
-pytestmark = pytest.mark.slow
 SERVER = "http://192.0.2.7:9000"
 
 
 @pytest.fixture
-def spring(tmp_path: Path) -> Path:
-    """A folder with a league of two bots. The bot bob has brought its own key."""
-    (tmp_path / "class.csv").write_text("name,key\n<ann>,\nbob,b$b o'bs\n")
-    assert run(tmp_path, "league", "new", "spring", "class.csv").returncode == 0
-    return tmp_path
+def spring(here: Path) -> Path:
+    """The current folder, with a league of two bots. The bot bob has brought its own key."""
+    (here / "class.csv").write_text("name,key\n<ann>,\nbob,b$b o'bs\n")
+    printed("league", "new", "spring", "class.csv")
+    return here
+
+
+def make_slips(*words: str, code: int = 0) -> str:
+    return " ".join(printed("league", "slips", "spring.league.json", *words, code=code).split())
 
 
 def slips(page: str) -> list[str]:
@@ -30,10 +33,8 @@ def slips(page: str) -> list[str]:
 
 
 def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> None:
-    done = run(spring, "league", "slips", "spring.league.json", "--server", SERVER)
-    assert done.returncode == 0, done.stderr
     key = (spring / "spring-keys.csv").read_text(encoding="utf-8-sig").splitlines()[1].partition(",")[2]
-    assert key not in done.stdout
+    assert key not in make_slips("--server", SERVER)
     path = spring / "spring-slips.html"
     assert path.stat().st_mode & 0o777 == 0o600, "it has keys"
     page = path.read_text()
@@ -48,9 +49,8 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
     assert """VINDIBOT_KEY='b$b o'"'"'bs' vindibot play""" in bob
     assert f"""python3 bot.py {SERVER} 'b$b o'"'"'bs'""" in bob
     (spring / "bobs.csv").write_text("name,key\nbob,b$b o'bs\n")
-    again = run(spring, "league", "slips", "spring.league.json", "--keys", "bobs.csv", "--server", "https://host.example/vin")
-    assert again.returncode == 0, again.stderr
-    assert "for the server https://host.example/vin;" in again.stdout
+    again = make_slips("--keys", "bobs.csv", "--server", "https://host.example/vin")
+    assert "for the server https://host.example/vin;" in again
     ann, bob = slips(path.read_text())
     assert key not in ann
     assert "VINDIBOT_KEY=YOUR-KEY" in ann
@@ -59,9 +59,7 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
     assert "<dd>https://host.example/vin</dd>" in bob
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text("my own page")
-    refused = run(spring, "league", "slips", "spring.league.json")
-    assert refused.returncode == 2
-    assert "was not made by vindibot league slips spring" in refused.stderr
+    assert "was not made by vindibot league slips spring" in make_slips(code=2)
     assert path.read_text() == "my own page"
 
 
@@ -70,13 +68,12 @@ def test_each_bot_has_a_slip_with_all_that_its_author_needs(spring: Path) -> Non
 )
 def test_keys_of_another_league_are_refused(spring: Path, line: str, words: str) -> None:
     (spring / "other.csv").write_text(f"name,key\n{line}\n")
-    done = run(spring, "league", "slips", "spring.league.json", "--keys", "other.csv")
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "abcdabcd" not in done.stderr
+    refused = make_slips("--keys", "other.csv", code=2)
+    assert (words in refused, "abcdabcd" in refused) == (True, False)
     assert not (spring / "spring-slips.html").exists()
 
 
+@pytest.mark.slow
 def test_the_sample_of_a_lesson(tmp_path: Path) -> None:
     text = (TOP / "docs" / "league.md").read_text().partition("## A lesson\n")[2].partition("\n## ")[0]
     (tmp_path / "class.csv").write_text("\n".join(f"pupil{number}" for number in range(12)))

@@ -29,7 +29,6 @@ BRIGHTNESS = (
 # ---- The board ----
 
 
-@pytest.mark.slow_pages
 async def test_the_board_looks_as_in_pictures(page: Any) -> None:
     """The viewer and `vindibot.viewer.painting` draw the same land and the same mines."""
     data = await page.evaluate("document.querySelector('.layer-land').toDataURL()")
