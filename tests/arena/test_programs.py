@@ -159,6 +159,7 @@ def test_the_bots_of_the_tournament_that_ships_play() -> None:
     entrants = {entrant.label: entrant for entrant in schedule.entrants}
     assert {entrant.kind for entrant in entrants.values()} == {"bot", "random", "stay", "http", "stdio"}
     assert (entrants["deep"].limits.nodes, entrants["greedy"].limits.first_ms) == (5000, 5000)
+    assert (entrants["miner"].limits.move_ms, entrants["seed"].limits.move_ms) == (1000, 20_000)
     tasks = list(schedule.tasks())
     played = [tasks[0], tasks[-1]]
     for task in played:

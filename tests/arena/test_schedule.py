@@ -14,7 +14,6 @@ from sim.game import SEATS
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.games import play_task
 from vindibot.arena.schedule import read_map_set, seatings
-from vindibot.arena.seats.entrants import read_entrants
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
 from vindibot.base.errors import UsageError
@@ -146,37 +145,6 @@ def test_map_sets(tmp_path: Path) -> None:
 # ---- Entrants and configuration ----
 
 
-def read(text: str, folder: Path) -> Any:
-    path = folder / "cup.toml"
-    path.write_text(text)
-    return load_config(ArenaSettings, path, environ={})
-
-
-def test_a_configuration_with_everything(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('extends = "seed"\nname = "mine"\n')
-    config = read(
-        """
-        bots = ["mine", "theirs", "fast=seed", "stay"]
-        [limits]
-        move_ms = 200
-        [entrants.theirs]
-        command = ["cat", "-u"]
-        protocol = "stdio"
-        first_ms = 3000
-        memory_mb = 512
-        """,
-        tmp_path,
-    )
-    entrants = read_entrants(config)
-    assert [(one.label, one.kind, one.limits.move_ms) for one in entrants] == [
-        ("mine", "bot", 200),
-        ("theirs", "stdio", 200),
-        ("fast", "bot", 200),
-        ("stay", "stay", 200),
-    ]
-    assert (entrants[1].limits.first_ms, entrants[1].limits.memory_mb) == (3000, 512)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -199,8 +167,9 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
 )
 def test_configurations_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "cup.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
-        prepare(read(text, tmp_path)).store.close()
+        prepare(load_config(ArenaSettings, tmp_path / "cup.toml", environ={})).store.close()
     assert words in caught.value.message
     assert not (tmp_path / "results").exists()
 

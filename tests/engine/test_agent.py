@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import pytest
@@ -92,8 +91,7 @@ async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -
 
 
 async def test_the_history_is_kept_by_the_agent() -> None:
-    agent = Agent(inline(bad("Remembers")), 0, 1, Deadline(0.0))
-    seen = []
+    agent, seen = Agent(inline(bad("Remembers")), 0, 1, Deadline(0.0)), []
     turns = range(0, 4 * (5 * RECENT_TURNS + 4), 4)  # longer than the array that keeps them
     for turn in turns:
         games = parse("@1  \n    ")
@@ -119,42 +117,30 @@ def test_the_fallback_drinks_when_weak_and_mines_else(board: str, expected: int)
     assert fallback(View(parse(board), 0)) == expected
 
 
-class Busy:
+class Busy(Inline):
     """Voters who come back so many seconds after the deadline, as on a machine that is busy with something else."""
 
-    def __init__(self, late: Sequence[float]) -> None:
-        self.health_records: list[TraitHealth] = []
-        self.late = list(late)
-        self.deadlines: list[float] = []
-
-    async def start(self) -> None: ...
-
-    def begin_game(self) -> None: ...
-
-    async def close(self) -> None: ...
+    def __init__(self, *late: float) -> None:
+        super().__init__([], [])
+        self.late, self.deadlines = list(late), list[float]()
 
     async def ask(self, view: View, *, deadline: float, nodes: int | None = None) -> list[BallotEntry]:
         self.deadlines.append(deadline)
-        lateness = self.late.pop(0)
-        while time.monotonic() < deadline + lateness:
+        until = deadline + self.late.pop(0)
+        while time.monotonic() < until:
             time.sleep(0.001)  # noqa: ASYNC251 - the whole process stands still, as when its processor is taken away
         return []
 
 
 @pytest.mark.slow_faults
 async def test_the_margin_learns_from_stolen_time() -> None:
-    busy = Busy([0.03, 0.0, 0.0])
+    busy = Busy(0.03, 0.0)
     agent = Agent(busy, 0, 1, Deadline(0.05))
-    left = []
-    for _ in range(3):
-        began = time.monotonic()
-        ballot = await agent.decide(parse("@1  \n    "), began, 0.3)
-        left.append(ballot.margin_ms)
-        assert ballot.fallback
-    first, second, _ = (deadline for deadline in busy.deadlines)
-    assert left[0] < 50
-    assert left[1] > left[0], "more is kept back after a turn that was late"
-    assert second - first > 0
+    first, second = [await agent.decide(parse("@1  \n    "), time.monotonic(), 0.3) for _ in range(2)]
+    assert first.fallback
+    assert first.margin_ms < 50
+    assert second.margin_ms > first.margin_ms, "more is kept back after a turn that was late"
+    assert busy.deadlines[1] > busy.deadlines[0]
 
 
 @given(

@@ -8,13 +8,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+from tests.support.commands import invoke
 from tests.support.paths import TOP
-from vindibot.cli.main import main
 
 LINE_BOT = TOP / "tests" / "bots" / "line_bot.py"
 SHOW = """
@@ -71,40 +69,35 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def seen(folder: Path) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads((folder.parent / "seen.json").read_text())
-    return facts
-
-
 # The current folder
 
 DECOYS = ("random.py", "json.py", "socket.py", "signal.py", "pickle.py", "behaviours/__init__.py", "sim/__init__.py")
+SCRIPT = "from vindibot.cli.main import main\nif __name__ == '__main__':\n    main()\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [("play", "--bot", "bot.toml", "--display", "none"), ("arena", "bot.toml", "stay", "--blocks", "1")]
+    ("words", "decoys"),
+    [
+        (("play", "--bot", "bot.toml", "--display", "none"), DECOYS),
+        (("arena", "bot.toml", "stay", "--blocks", "1"), (*DECOYS, "vindibot/__init__.py")),
+    ],
 )
-def test_the_imports_and_the_environment_are_the_users(folder: Path, words: tuple[str, ...]) -> None:
+def test_the_imports_and_the_environment_are_the_users(folder: Path, words: tuple[str, ...], decoys: tuple[str, ...]) -> None:
     """No module of the current folder hides one of ours or of Python, whether the command is a module or a script."""
-    decoys: tuple[str, ...] = DECOYS
-    start: tuple[str, ...] = ("-m", "vindibot")
-    if words[0] == "arena":
-        script = folder.parent / "vindibot"
-        script.write_text("from vindibot.cli.main import main\nif __name__ == '__main__':\n    main()\n")
-        decoys, start = (*DECOYS, "vindibot/__init__.py"), (str(script),)
+    script = folder.parent / "vindibot"
+    script.write_text(SCRIPT)
     for name in decoys:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"open('imported', 'a').write({name!r})\nraise RuntimeError({name!r})\n")
+    start = ("-m", "vindibot") if words[0] == "play" else (str(script),)
     done = run(folder, *words, "--rounds", "2", start=start, VINDIBOT_LOG__LEVEL="error")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (folder / "imported").exists()
-    assert seen(folder)["environment"] == user_environment(VINDIBOT_LOG__LEVEL="error"), (
-        "what a trait starts has that of the user"
-    )
-    assert seen(folder)["behaviours"] == str(TOP / "behaviours" / "__init__.py")
-    path = seen(folder)["path"]
-    assert path.index(str(folder)) >= len(path) - 2, "the bot's folder comes last, but for that of the bot it extends"
+    seen = json.loads((folder.parent / "seen.json").read_text())
+    assert seen["environment"] == user_environment(VINDIBOT_LOG__LEVEL="error"), "what a trait starts has that of the user"
+    assert seen["behaviours"] == str(TOP / "behaviours" / "__init__.py")
+    assert str(folder) in seen["path"][-2:], "the bot's folder comes last, but for that of the bot it extends"
 
 
 # The environment
@@ -134,16 +127,14 @@ def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(
 
 
 @pytest.mark.parametrize(
-    "words", [("play", "--bot", "bot.toml"), ("arena", "bot.toml", "stay"), ("doctor", "bot.toml")], ids=" ".join
+    ("words", "code"), [(("play", "--bot", "bot.toml"), 2), (("arena", "bot.toml", "stay"), 2), (("doctor", "bot.toml"), 1)]
 )
-def test_a_module_that_ends_the_process_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+def test_a_module_that_ends_the_process_is_named(folder: Path, words: tuple[str, ...], code: int) -> None:
     (folder / "quits.py").write_text("import sys\n\nsys.exit(0)\n")
     (folder / "bot.toml").write_text('[traits.quick]\nuse = "quits:Quits"\n')
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "200")
-    done = CliRunner().invoke(main, words)  # if it did end the process, this one would end
-    assert done.exit_code == (1 if words[0] == "doctor" else 2)
-    output = " ".join(done.output.split())
+    seen, printed = invoke(folder, *words)  # if it did end the process, this one would end
+    assert seen == code
+    output = " ".join(printed.split())
     assert "bot.toml, line 2: the trait 'quits:Quits': its module quits cannot be imported: " in output
     assert f"it ends the program: SystemExit(0) in {folder / 'quits.py'}, line 3" in output
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from behaviours import View
+from behaviours import Behaviour, View, VoteError
 from behaviours.notes import LONGEST_NOTE, MOST_NOTES, Note, Notes
 from sim.game import square
 from tests.bots.speaking_traits import SCRIPT, MarksOutside, Speaks, SpeaksThenRaises, ThinksAloud
@@ -47,20 +45,18 @@ async def test_the_notes_of_a_trait_that_hangs_at_the_deadline_are_those_of_its_
     assert entry.notes[-1] == Note("step 2")
 
 
+def agent_of(*traits: Behaviour) -> Agent:
+    return Agent(Inline(traits, [TraitHealth.of(type(one).__name__, 1.0, one) for one in traits]), 0, 1)
+
+
 def test_traits_in_this_process_say_the_same() -> None:
-    traits = [Speaks(), SpeaksThenRaises(), MarksOutside(), ThinksAloud()]
-    voters = Inline(traits, [TraitHealth.of(type(one).__name__, 1.0, one) for one in traits])
-    ballot = Agent(voters, 0, 1).decide_now(game())
-    voters.let_go()
+    ballot = agent_of(Speaks(), SpeaksThenRaises(), MarksOutside(), ThinksAloud()).decide_now(game())
     assert [entry.notes[:1] for entry in ballot.entries] == [SAID[:1], (Note("about to fail"),), (), (Note("step 0"),)]
 
 
 def test_an_agent_keeps_the_notes_of_a_whole_game_only_up_to_the_limit() -> None:
-    trait = Speaks(count=8)
-    voters = Inline([trait], [TraitHealth.of("one", 1.0, trait)])
-    agent = Agent(voters, 0, 1)
+    agent = agent_of(Speaks(count=8))
     said = [agent.decide_now(game(4 * turn)).entries[0].notes for turn in range(MOST_IN_GAME // 16 + 3)]
-    voters.let_go()
     assert sum(len(notes) for notes in said) == MOST_IN_GAME + 1
     assert [notes[-1:] for notes in said[-3:]] == [(Note(NO_MORE),), (), ()]
 
@@ -80,20 +76,14 @@ def test_the_limits_of_a_turn() -> None:
 
 @pytest.mark.parametrize("where", [-1, 0, square(0, 6), square(5, 0), 10**9, 1.5, "a"])
 def test_a_mark_off_the_board_is_an_error(where: object) -> None:
-    from behaviours import VoteError
-
     view = View(game(), 0)
     with pytest.raises(VoteError):
         view.mark(where)
     assert view.notes.taken() == ()
 
 
-def test_the_longest_notes_fit_into_the_memory_of_a_worker() -> None:
-    trait = Speaks(text="\N{SNOWMAN WITHOUT SNOW}\N{WOLF FACE}" * 200, count=MOST_NOTES)
-
-    async def play() -> tuple[Note, ...]:
-        async with pool_of(plan("Speaks", text=trait.text, count=trait.count)) as pool:
-            (entry,) = await ask(pool, seconds=20.0)
-            return entry.notes
-
-    assert len(asyncio.run(play())) == MOST_NOTES + 1
+async def test_the_longest_notes_fit_into_the_memory_of_a_worker() -> None:
+    text = "\N{SNOWMAN WITHOUT SNOW}\N{WOLF FACE}" * 200
+    async with pool_of(plan("Speaks", text=text, count=MOST_NOTES)) as pool:
+        (entry,) = await ask(pool, seconds=20.0)
+    assert len(entry.notes) == MOST_NOTES + 1

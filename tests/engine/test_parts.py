@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import mmap
 import os
 import signal
@@ -73,17 +74,13 @@ def test_all_statistics_pass_through_the_memory(written: list[Any]) -> None:
 
 def test_half_written_statistics_are_never_read() -> None:
     """Another process writes all the time: long arrays of equal numbers, whose shapes differ."""
-    layout = PartsLayout((0,), 2)
-    shared = mmap.mmap(-1, layout.size)
+    parts = memory(PartsLayout((0,), 2))
     pid = os.fork()
     if not pid:
-        parts, count = Parts(shared, layout), 0
-        while True:
-            count += 1
+        for count in itertools.count(1):
             parts.put(4, 1, 0, np.full((100 + count % 3, 1000), float(count)))
     try:
-        parts, limit = Parts(shared, layout), time.monotonic() + 20.0
-        seen: set[float] = set()
+        limit, seen = time.monotonic() + 20.0, set[float]()
         while len(seen) < 50 and time.monotonic() < limit:
             for part in parts.get(4, 0):
                 (value,) = np.unique(part.statistics)
@@ -123,15 +120,11 @@ def part(number: int, steps: int, *, final: bool = True) -> HelperPart:
     return HelperPart(np.array([float(number), float(steps)]), final)
 
 
-def test_without_helpers_the_answers_are_those_of_the_trait() -> None:
-    split, view = splits(steps=4, pause=0.0), View(game(), 0)
-    assert list(lead(split, view, list)) == list(split.vote(view))
-    assert len(list(split.vote(view))) == 4
-
-
 def test_the_leader_adds_up_what_the_helpers_have_published() -> None:
+    split, view = splits(steps=3, pause=0.0), View(game(), 0)
+    assert list(lead(split, view, list)) == list(split.vote(view)), "without helpers the answers are those of the trait"
     published: list[list[HelperPart]] = [[], [part(2, 7)], [part(2, 8), part(3, 1)], [part(2, 9), part(3, 4)]]
-    answers = list(lead(splits(steps=3, pause=0.0), View(game(), 0), iter(published).__next__))
+    answers = list(lead(split, view, iter(published).__next__))
     assert [answer.votes[:3] for answer in answers] == [[1, 1, 0], [2, 2, 7], [3, 3, 9], [3, 3, 13]]
     assert [answer.nodes for answer in answers] == [1, 9, 12, 16]
 
