@@ -15,15 +15,15 @@ import sys
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from traceback import format_exception
 from typing import Any
 
 import dask
 import pytest
-from click.testing import CliRunner
 
 from tests.support.arenabots import line_bot
+from tests.support.commands import invoke
 from tests.support.paths import TOP
 from tests.support.waiting import wait_until
 from vindibot.arena.dask import MAX_BYTES, packed
@@ -32,7 +32,6 @@ from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.tournament import Tournament, prepare
 from vindibot.base.errors import UsageError, VindibotError
-from vindibot.cli.main import main
 from vindibot.config.load import load_config
 from vindibot.config.signature import build
 from vindibot.games.files.game_files import read_records, records_path
@@ -44,9 +43,6 @@ DAEMON = "its worker may start no processes: use dask worker --no-nanny, or set 
 #: A tournament whose games take about half a second each.
 BOTS = ("seed", "malvert", "searcher", "random")
 SETTINGS: dict[str, Any] = {"blocks": 6, "rounds": 100, "limits__nodes": 300, "maps__sizes": [12]}
-#: Fields of a line that may differ between two runs of the same game.
-MEASURED = {"machine", "started", "seconds"}
-MEASURED_OF_SEATS = {"ms_median", "ms_p99", "ms_max"}
 
 
 def free_port() -> int:
@@ -69,7 +65,13 @@ class Cluster:
         """Start the scheduler, and wait until it listens."""
         words = ["scheduler", "--host", self.address.rpartition(":")[0], "--port", str(self.port), "--no-dashboard"]
         self.scheduler = self._start("scheduler", *words, "--dashboard-address", "127.0.0.1:0")
-        wait_until(lambda: _listens(self.port), 30)
+
+        def listens() -> bool:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return True
+            return False
+
+        wait_until(listens, 30)
 
     def join(self, name: str, *options: str, **variables: str) -> None:
         """Start a worker that plays one game at a time, without a nanny unless `options` say something else."""
@@ -94,24 +96,9 @@ class Cluster:
             process.wait()
 
     def _start(self, log: str, *words: str, **variables: str) -> subprocess.Popen[bytes]:
+        command, variables = [sys.executable, "-m", "dask", *words], {**os.environ, **self.variables, **variables}
         with (self.folder / f"{log}.log").open("ab") as output:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words],
-                cwd=TOP,
-                env={**os.environ, **self.variables, **variables},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
+            return subprocess.Popen(command, cwd=TOP, env=variables, stdout=output, stderr=output, start_new_session=True)
 
 
 class Watch(Reporter):
@@ -154,16 +141,11 @@ def play(found: Tournament, watch: Watch | None = None) -> Watch:
     return watch
 
 
-def same_games(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a results file in the order of the schedule, without what is measured."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        for name in MEASURED:
-            del line[name]
-        for seat in line["seats"]:
-            for name in MEASURED_OF_SEATS:
-                del seat[name]
-    return sorted(lines, key=lambda line: (line["block"], line["game"]))
+def same_games(path: Path) -> list[GameLine]:
+    """Return the lines of a results file in the order of the schedule, without what may differ between two runs of a game."""
+    own: dict[str, Any] = {"ms_median": 0.0, "ms_p99": 0.0, "ms_max": 0.0}
+    lines = [replace(line, seats=tuple(replace(seat, **own) for seat in line.seats)) for line in read_results(path)]
+    return sorted((replace(line, machine=None, started="", seconds=0.0) for line in lines), key=lambda line: line.key)
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +170,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[GameLine]:
     """The games of the tournament, as one machine plays them alone."""
     found = tournament(tmp_path_factory.mktemp("undisturbed") / "local.jsonl", *BOTS, **SETTINGS)
     play(found)
@@ -240,8 +222,8 @@ def test_a_study_is_the_same_on_every_machine(shared: Cluster, tmp_path: Path) -
     blocks = {}
     for name, more in (("local", ["--workers", "1"]), ("remote", ["--dask", shared.address])):
         paths = ["--study", str(tmp_path / f"{name}.jsonl"), "--out", str(tmp_path / f"{name}.toml")]
-        result = CliRunner().invoke(main, ["tune", "play", bot, *words, *more, *paths])
-        assert result.exit_code == 0, "".join(format_exception(result.exception))
+        code, printed = invoke(tmp_path, "tune", "play", bot, *words, *more, *paths)
+        assert code == 0, printed
         lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
         entries = [line for line in lines if "intermediate_value" in line]
         blocks[name] = {(entry["trial_id"], entry["step"]): entry["intermediate_value"] for entry in entries}
@@ -275,7 +257,7 @@ def test_a_machine_that_differs_is_left_out(shared: Cluster, tmp_path: Path) -> 
 
 
 def test_killed_workers_and_a_restarted_scheduler_lose_no_game(
-    cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]
+    cluster: Cluster, tmp_path: Path, undisturbed: list[GameLine]
 ) -> None:
     def kill() -> None:
         for name in ("alpha", "beta"):
@@ -313,7 +295,7 @@ def started(words: list[str], path: Path, games: int) -> subprocess.Popen[str]:
     return process
 
 
-def test_interrupts_kills_and_resume(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
+def test_interrupts_kills_and_resume(cluster: Cluster, tmp_path: Path, undisturbed: list[GameLine]) -> None:
     path = tmp_path / "cup.jsonl"
     process = started(command(cluster, path), path, 3)
     process.send_signal(signal.SIGINT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 from dataclasses import fields
 from pathlib import Path
 
@@ -79,14 +78,3 @@ def test_every_field_is_described() -> None:
     described = set(re.findall(r"`(\w+)`", text.partition("## The results, field by field")[2]))
     for model in (GameLine, MapLine, SeatLine):
         assert not {field.name for field in fields(model)} - described
-
-
-def test_a_finished_game_takes_little_memory() -> None:
-    """20,000 games take less than 150 MB."""
-    lines = [game_line(("one", "two", "three", "four"), (4, 3, 2, 1), block=block).encode() for block in range(200)]
-    decode(lines[0])
-    tracemalloc.start()
-    games = [decode(line) for line in lines]
-    size, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert size / len(games) < 5000
