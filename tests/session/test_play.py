@@ -11,14 +11,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from tests.support.clientkit import settings_for
-from tests.support.commands import SECRET, begin, ended, invoke, line_with, play, recorded, recordings, run
+from tests.support.commands import SECRET, begin, ended, invoke, line_with, play, printed, recorded, recordings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import playing, serving
-from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import in_process_voters
 from vindibot.games.files.recording import read_recording
@@ -209,10 +207,7 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
         (["--config", "key.toml", "--server", "http://127.0.0.1:9"], "missing.key"),
     ],
 )
-def test_invalid_settings_give_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_invalid_settings_give_one_message(here: Path, words: Sequence[str], said: str) -> None:
     Path("broken.toml").write_text("[traits.combat\n")
     Path("unknown.toml").write_text("[traits.mine-findr]\nweight = 1\n")
     Path("parameter.toml").write_text("[traits.tavern-finder]\nlife_treshold = 3\n")
@@ -220,24 +215,16 @@ def test_invalid_settings_give_one_message(
     Path("bad.txt").write_text("@1    @4\n  $?#?  \n@2    @3\n")
     Path("key.toml").write_text('key_file = "missing.key"\n')
     key = {} if "key.toml" in words else {"VINDIBOT_KEY": SECRET}
-    done = CliRunner().invoke(main, ["play", "--rounds", "3", *words], env=key)
-    assert done.exit_code == 2, done.output
-    assert isinstance(done.exception, SystemExit), "no traceback"
-    assert said in done.output
-    assert SECRET not in done.output
-    assert not recordings(tmp_path)
+    output = printed("play", "--rounds", "3", *words, code=2, **key)
+    assert (said in output, SECRET in output) == (True, False), output
+    assert not recordings(here)
 
 
-@pytest.mark.slow
-def test_an_unreachable_server(tmp_path: Path) -> None:
+def test_an_unreachable_server(here: Path) -> None:
     more = {"VINDIBOT_KEY": SECRET, "VINDIBOT_CONNECT_TIMEOUT_S": "0"}
-    done = run(tmp_path, "play", "--rounds", "3", "--server", "http://127.0.0.1:9", **more)
-    text = done.stdout + done.stderr
-    assert done.returncode == 1, text
-    assert "unreachable" in text
-    assert "Traceback" not in text
-    assert SECRET not in text
-    assert not recordings(tmp_path)
+    output = printed("play", "--server", "http://127.0.0.1:9", "--bot", "stay", "--in-process", code=1, **more)
+    assert ("unreachable" in output, SECRET in output) == (True, False)
+    assert not recordings(here)
 
 
 @pytest.mark.slow
