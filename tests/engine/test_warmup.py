@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 from sim import generator, kernels
 from sim.board import picture
@@ -16,7 +16,7 @@ from vindibot.config.load import load_play
 from vindibot.engine import warmup
 from vindibot.engine.warmup import Preview, warm
 from vindibot.games.files.recording import read_recording
-from vindibot.session.play import Session, play_games
+from vindibot.session.play import play_games
 
 
 @pytest.fixture
@@ -54,26 +54,14 @@ def test_compiled_kernels_need_no_preview() -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_the_first_board_is_that_of_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[RenderableType] = []
-    draw_first = Session._draw_first
-
-    def noted(session: Session) -> RenderableType:
-        drawn.append(draw_first(session))
-        return drawn[-1]
-
-    monkeypatch.setattr(Session, "_draw_first", noted)
+def test_the_first_board_is_that_of_the_first_game(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.chdir(tmp_path)
-    options = {"rounds": 2, "seed": 8, "pace": "none", "pool.in_process": True}
     shown = console()
-    assert play_games(load_play(None, options), shown) == 0
-    assert "the board of the first game" in printed(shown)
-    board = console()
-    board.print(drawn[0])
-    (path,) = tmp_path.glob("recordings/*.jsonl")
-    first = picture(read_recording(path).turns[0].games)
-    assert all(row[1:-1] in printed(board) for row in first.splitlines()[1:-1])
+    assert play_games(load_play(None, {"rounds": 2, "seed": 8, "pace": "none", "pool.in_process": True}), shown) == 0
+    (path,) = here.glob("recordings/*.jsonl")
+    rows = [row[1:-1] for row in picture(read_recording(path).turns[0].games).splitlines()[1:-1]]
+    preview = printed(shown).partition("the board of the first game, which begins when all is compiled:\n")[2].splitlines()
+    assert all(row in "\n".join(preview[: len(rows) + 2]) for row in rows)
 
 
 def test_an_interrupt_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
