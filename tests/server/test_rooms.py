@@ -242,13 +242,6 @@ async def test_the_first_move_of_each_hero_may_have_more_time() -> None:
         assert (await bots[3].move()).text in (TIME_OUT, FINISHED)
 
 
-async def test_a_first_limit_that_is_shorter_has_no_effect() -> None:
-    async with serving(time_limit_ms=20_000, first_limit_ms=1) as server, playing(server, "client") as [bot]:
-        await bot.join(turns=2, map=MAP)
-        await asyncio.sleep(0.1)
-        await bot.play_on()
-
-
 async def test_an_arena_game_is_over_when_all_have_crashed_at_their_own_limits() -> None:
     async with serving() as server, playing(server, "one", "two", "three", "four") as bots:
         for limits in ((40,) * 4, (40, 40, 40, None)):

@@ -9,8 +9,10 @@ import signal
 import sqlite3
 import subprocess
 import time
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -57,44 +59,46 @@ async def short_game(client: httpx.AsyncClient, key: str) -> str:
     return str(answer["game"]["id"])
 
 
+@asynccontextmanager
+async def killed_server(db: Path, library: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of a server on a slow disk, with the key of its administrator. At the end the server is killed at once."""
+    settings |= {"admin_key": "a long secret"}
+    async with server_process(db, settings, LD_PRELOAD=str(library), SLOW_DISK_MS="100") as (process, client):
+        client.headers["Authorization"] = "Bearer a long secret"
+        yield client
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+
+
 @pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db = tmp_path / "league.db"
-    store = Database(db)
-    key = await Users(UserTable(store)).sign_up("seed")
-    await store.close()
-    async with server_process(db, {"heroes_per_key": 60}, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):
+    async with killed_server(db, slow_disk, heroes_per_key=60) as client:
+        [bot] = (await client.post("/api/admin/bots", json=["seed"])).json()
         began = time.monotonic()
-        told = await asyncio.gather(*(short_game(client, key) for _ in range(52)))
+        told = await asyncio.gather(*(short_game(client, bot["key"]) for _ in range(52)))
         took = time.monotonic() - began
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
     assert took >= 0.1, "the disk was not slow"
     with closing(sqlite3.connect(db)) as connection:
-        kept = {game for (game,) in connection.execute("SELECT id FROM games WHERE state = 'finished'")}
-    assert not set(told) - kept
+        stored = {game for (game,) in connection.execute("SELECT id FROM games WHERE state = 'finished'")}
+    assert not set(told) - stored
 
 
 @pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_bot_that_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db, names = tmp_path / "server.db", [f"bot {number}" for number in range(40)]
-    settings = {"admin_key": "a long secret", "keys": "any"}
-    headers = {"Authorization": "Bearer a long secret"}
     told: dict[str, str] = {}
-    for ask in ("admin", "register", "guest"):
-        async with server_process(db, settings, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):
-            if ask == "admin":
-                answer = await client.post("/api/admin/bots", json=names, headers=headers)
+    for way in ("admin", "register", "guest"):
+        async with killed_server(db, slow_disk, keys="any") as client:
+            if way == "admin":
+                answer = await client.post("/api/admin/bots", json=names)
                 told |= {bot["key"]: bot["name"] for bot in answer.json()}
-            elif ask == "register":
+            elif way == "register":
                 page = (await client.post("/register", data={"name": "signed up"})).text
                 told[re.findall(r'id="user-key"[^>]*>(\w{8})<', page)[0]] = "signed up"
             else:
                 state = (await client.post("/api/training", data={"key": "anykey12"})).json()
                 told["anykey12"] = state["hero"]["name"]
-                assert state["hero"]["userId"]
-            process.send_signal(signal.SIGKILL)
-            await process.wait()
     assert len(told) == 42
     store = Database(db)
     users = Users(UserTable(store))
@@ -105,16 +109,11 @@ async def test_kill_9_on_a_slow_disk_loses_no_bot_that_was_told(tmp_path: Path, 
 
 @pytest.mark.slow_faults
 async def test_kill_9_on_a_slow_disk_loses_no_state_of_a_league_that_was_told(tmp_path: Path, slow_disk: Path) -> None:
-    settings = {"admin_key": "a long secret", "league": str(tmp_path)}
-    headers = {"Authorization": "Bearer a long secret"}
     for action, state in (("pause", "paused"), ("end", "over")):
-        slow = {"LD_PRELOAD": str(slow_disk), "SLOW_DISK_MS": "100"}
-        async with server_process(tmp_path / "server.db", settings, **slow) as (process, client):
+        async with killed_server(tmp_path / "server.db", slow_disk, league=str(tmp_path)) as client:
             if action == "pause":
-                made = await client.post("/api/admin/leagues", json={"name": "cup", "roster": ["ann", "bob"]}, headers=headers)
+                made = await client.post("/api/admin/leagues", json={"name": "cup", "roster": ["ann", "bob"]})
                 assert made.status_code == 201
-            answer = await client.post(f"/api/admin/leagues/cup/{action}", headers=headers)
+            answer = await client.post(f"/api/admin/leagues/cup/{action}")
             assert answer.json()["state"] == state
-            process.send_signal(signal.SIGKILL)
-            await process.wait()
         assert League.load(tmp_path / "cup.league.json").state == state
