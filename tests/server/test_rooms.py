@@ -54,7 +54,8 @@ class Watcher:
 
 
 async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
-    async with serving() as server, match_of_four(server) as (bots, joins):
+    # A limit of the first move that is shorter than the usual one has no effect.
+    async with serving(first_limit_ms=1) as server, match_of_four(server) as (bots, joins):
         assert [join.done() for join in joins] == [True, False, False, False]
         assert bots[0].game["turn"] == 0
         moves: dict[int, asyncio.Task[httpx.Response]] = {}
