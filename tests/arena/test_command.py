@@ -239,8 +239,10 @@ def command_lines(pid: int) -> Iterator[str]:
 @pytest.mark.slow
 def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
     with nobody_left():
-        process = started(tmp_path, line_bot("stalls"), "seed", "random", "stay", "--blocks", 9, *GAMES, "--move-ms", 60_000)
-        wait_until(lambda: any("line_bot.py" in words for words in command_lines(process.pid)))
+        words = [line_bot("stalls"), "seed", "random", "stay", "--blocks", 9, *GAMES, "--move-ms", 60_000, "--workers", 2]
+        process = started(tmp_path, *words)
+        # When the second game has begun, the first one is known to run.
+        wait_until(lambda: sum("line_bot.py" in words for words in command_lines(process.pid)) == 2)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         assert process.poll() is None
