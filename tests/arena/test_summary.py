@@ -48,8 +48,10 @@ def test_the_figures_of_a_bot_count_its_games_and_seats() -> None:
     assert a.sizes == {8: (4.0, 1), 20: (2.0, 3)}
     assert a.reasons == {"finished": 3, "timeout": 1}
     assert (c.games, c.seats, c.wins) == (2, 3, 0)
-    assert Pair("a", "d", ahead=0, behind=1, level=0) in summarise(games).pairs
-    assert Pair("a", "b", ahead=2, behind=2, level=2) in summarise(games).pairs
+    pairs = {(pair.bot, pair.other): pair for pair in summarise(games).pairs}
+    assert pairs["a", "d"] == Pair("a", "d", ahead=0, behind=1, level=0)
+    assert pairs["a", "b"] == Pair("a", "b", ahead=2, behind=2, level=2)
+    assert pairs["a", "b"].score == 0.5
     assert a.ms_median is None  # it never moved by itself
 
 
