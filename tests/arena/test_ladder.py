@@ -98,6 +98,9 @@ def test_a_bot_without_a_name_is_named_after_its_folder_and_hidden_files_do_not_
     assert {*ladder.bots} == {"ann", "bob", "cid", "dan", "eve"}
 
 
+TRAIT = "from behaviours import Behaviour\n\n\nclass Mine(Behaviour):\n    def vote(self, view):\n        return {}\n"
+
+
 @pytest.mark.slow
 def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
     (ladder, notes), seen = ladder_of(tmp_path, 40), list[set[str]]()
@@ -106,42 +109,28 @@ def test_bots_come_change_and_go_while_it_plays(tmp_path: Path) -> None:
         count = len(ladder.lines)
         seen.append(set(ladder.lines[-1].bots))
         if count == 4:
-            bot(tmp_path, "mine")
+            (tmp_path / "own.py").write_text(TRAIT.format(0))
+            (tmp_path / "mine.toml").write_text('[traits.mine]\nuse = "own:Mine"\n')
+        elif count == 12:
+            (tmp_path / "own.py").write_text("def broken(:\n")
         elif count == 16:
-            bot(tmp_path, "mine", "random")
-            (tmp_path / "broken.toml").write_text("[traits.no-such-trait]\n")
+            (tmp_path / "own.py").write_text(TRAIT.format(1) + "# changed\n")
+            bot(tmp_path, "broken", "no-such-trait")
         elif count == 28:
             (tmp_path / "mine.toml").unlink()
 
     ladder.play(finished)
     assert not ladder.error
     assert not any("mine" in bots or "mine-2" in bots for bots in seen[:4])
-    assert any("mine" in bots for bots in seen[4:16]), "a new bot has the widest interval, so it plays at once"
+    assert any("mine" in bots for bots in seen[4:12]), "a new bot has the widest interval, so it plays at once"
     assert any("mine-2" in bots for bots in seen[17:28])
     assert not any("mine" in bots for bots in seen[17:])
     assert not any("mine-2" in bots for bots in seen[29:])
     assert [text for text in notes if text[0] in "+-"] == ["+ mine", "- mine", "+ mine-2", "- mine-2"]
-    assert any("no-such-trait" in text for text in notes)
+    for fault in ("own:Mine", "no-such-trait"):
+        assert any(fault in text for text in notes if text.startswith("left out")), notes
     assert set(ladder.bots) == {"stay", "random", "calm", "wild"}
     assert {one.bot for one in ladder.summary(0).standings} == set(ladder.bots), "the table has the bots that play"
-
-
-@pytest.mark.slow
-def test_a_changed_trait_of_a_bot_plays_at_once(tmp_path: Path) -> None:
-    source = "from behaviours import Behaviour\n\n\nclass Mine(Behaviour):\n    def vote(self, view):\n        return {}\n"
-    (tmp_path / "own.py").write_text(source.format(0))
-    (tmp_path / "mine.toml").write_text('[traits.mine]\nuse = "own:Mine"\n')
-    ladder, notes = ladder_of(tmp_path, 12)
-
-    def finished() -> None:
-        if len(ladder.lines) == 4:
-            (tmp_path / "own.py").write_text("def broken(:\n")
-        elif len(ladder.lines) == 8:
-            (tmp_path / "own.py").write_text(source.replace("{}", "1") + "# changed\n")
-
-    ladder.play(finished)
-    assert "mine-2" in ladder.bots
-    assert any("own.py" in text or "own:Mine" in text for text in notes if text.startswith("left out")), notes
 
 
 def test_an_interrupted_ladder_goes_on_with_new_blocks(tmp_path: Path) -> None:
