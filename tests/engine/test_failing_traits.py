@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from behaviours import Behaviour, View, Votes
 from tests.support.commands import recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
-from vindibot.engine.runner import OutOfTime, location, own_traceback
 from vindibot.games.files.recording import read_recording
 
 TRAITS = """\
@@ -210,13 +208,3 @@ def test_a_breakpoint_starts_the_debugger_without_an_option(folder: Path) -> Non
     done = turn(folder, "breaks", keys="p 'counted', count + 1\nc\n")
     assert "('counted', 7)" in done.stdout, done.stdout + done.stderr
     assert re.search(r"^breaks +now ", done.stdout, re.MULTILINE)
-
-
-def test_an_exception_that_no_line_of_a_trait_raised() -> None:
-    class Calm(Behaviour):
-        def vote(self, view: View) -> Votes:
-            return 2
-
-    problem = OutOfTime("late")
-    assert own_traceback(problem, Calm()) is None
-    assert location(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"

@@ -67,12 +67,6 @@ def print_much(requests: Requests, _: Any) -> None:
     requests.receive()
 
 
-def have_child(requests: Requests, _: Any) -> None:
-    child = subprocess.Popen(["sleep", "1000"])
-    requests.send(str(child.pid).encode())
-    requests.receive()
-
-
 def await_end(pid: int) -> None:
     wait_until(lambda: not is_alive(pid), 5.0)
 
@@ -144,15 +138,6 @@ def test_long_output_is_cut(start: Callable[..., WorkerProcess]) -> None:
     assert len(worker.output) < 5000
     assert worker.ending is not None
     assert worker.ending.kind == "stopped"
-
-
-def test_children_of_a_worker_end_with_it(start: Callable[..., WorkerProcess]) -> None:
-    worker = start(have_child)
-    child = int(worker.receive(SECONDS))
-    assert is_alive(child)
-    worker.close()
-    await_end(worker.pid)
-    await_end(child)
 
 
 def run_parent(method: str) -> None:
