@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import mmap
 import os
@@ -189,23 +188,6 @@ async def test_a_helper_stops_if_a_trait_waits_for_a_worker() -> None:
         parts, own, others = counts(entries[0])
         assert parts == 2, "its own part, and the one that it played before"
         assert own > others > 0
-
-
-@pytest.mark.slow_faults
-async def test_a_helper_that_is_killed_leaves_its_statistics() -> None:
-    async with pool_of(trait("Splits"), workers=2) as pool:
-        asked = asyncio.ensure_future(ask(pool, seconds=3.0))
-        await until(lambda: any(one.helps for one in pool.workers))
-        (helper,) = [one for one in pool.workers if one.helps]
-        await asyncio.sleep(0.5)
-        os.kill(helper.pid, signal.SIGKILL)
-        await until(lambda: helper.dead)
-        (entry,) = await asked
-        parts, own, others = counts(entry)
-        assert entry.status == "ok"
-        assert parts == 2
-        assert 0 < others < own
-        assert len(pool.replacements) == 1
 
 
 @pytest.mark.slow_faults
