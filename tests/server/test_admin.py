@@ -90,8 +90,7 @@ async def test_a_private_match_from_beginning_to_end() -> None:
         await asyncio.gather(*(play(bot) for bot in (*bots, other)))
         await until(lambda: not server.lobby._running)
         ended = (await admin.get(f"/matches/{made['id']}")).json()
-        assert ended["state"] == "finished"
-        assert ended["game"] == bots[1].game["id"]
+        assert (ended["state"], ended["game"]) == ("finished", bots[1].game["id"])
         assert ended["result"]["names"] == ["ann", "random", "bob", "ann"]
         assert (ended["result"]["turn"], ended["result"]["ending"]) == (8, "finished")
         assert [one["id"] for one in (await admin.get("/matches")).json()] == [made["id"]]

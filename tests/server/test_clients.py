@@ -125,10 +125,10 @@ async def raw_client(server: EmbeddedServer, shape: Shape) -> AsyncIterator[RawC
         await client.close()
 
 
-async def play(client: RawClient, key: str, mode: str) -> list[dict[str, Any]]:
-    """A whole game, or ten moves of it; all answers."""
+async def play(client: RawClient, key: str) -> list[dict[str, Any]]:
+    """A whole training game, or ten moves of it; all answers."""
     shape = client.shape
-    status, headers, body = await client.post(f"/api/{mode}", {"key": key} | (shape.join if mode == "training" else {}))
+    status, headers, body = await client.post("/api/training", {"key": key} | shape.join)
     assert status == 200, body
     answers = [json.loads(body)]
     while not answers[-1]["game"]["finished"] and len(answers) < 12:
@@ -149,30 +149,12 @@ async def play(client: RawClient, key: str, mode: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 async def test_a_training_game_in_every_shape(server: EmbeddedServer, shape: Shape) -> None:
-    key = server.register("client")
-    assert len(key) == 8
     async with raw_client(server, shape) as client:
-        answers = await play(client, key, "training")
+        answers = await play(client, server.register("client"))
     assert len(answers) == 12 or answers[-1]["game"]["finished"]
     assert [answer["game"]["turn"] for answer in answers] == list(range(0, 4 * len(answers), 4))
     for hero in answers[0]["game"]["heroes"][1:]:
         assert not {"userId", "elo"} & hero.keys()
-
-
-async def test_an_arena_game_of_four_shapes_together() -> None:
-    async with serving(rounds=4) as server:
-        async with asyncio.TaskGroup() as group:
-            games = [group.create_task(arena(server, shape)) for shape in (SHAPES[0], SHAPES[2], SHAPES[3], SHAPES[5])]
-        finals = [game.result()[-1] for game in games]
-        assert len({final["game"]["id"] for final in finals}) == 1
-        assert all(final["game"]["finished"] for final in finals)
-        assert sorted(final["hero"]["id"] for final in finals) == [1, 2, 3, 4]
-        assert all({"userId", "elo"} <= hero.keys() for hero in finals[0]["game"]["heroes"])
-
-
-async def arena(server: EmbeddedServer, shape: Shape) -> list[dict[str, Any]]:
-    async with raw_client(server, shape) as client:
-        return await play(client, server.register("client"), "arena")
 
 
 async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:

@@ -48,6 +48,7 @@ async def test_four_make_an_arena_game_in_the_order_in_which_they_came() -> None
         assert len({bot.game["id"] for bot in bots}) == 2
         assert bots[0].game["turn"] == 8
         assert {hero["elo"] for hero in bots[0].game["heroes"]} == {1200}
+        assert len({hero["userId"] for hero in bots[0].game["heroes"]}) == 4
 
 
 async def missing(bot: Bot) -> int | None:

@@ -102,7 +102,7 @@ async def test_every_shape_plays_through_the_proxy(tmp_path: Path) -> None:
 
         async def game(shape: Shape) -> None:
             async with raw_client(proxy, shape) as client:  # it uses only the port
-                answers = await play(client, server.register("client"), "training")
+                answers = await play(client, server.register("client"))
             assert len(answers) == 12 or answers[-1]["game"]["finished"]
 
         await asyncio.gather(*(game(shape) for shape in SHAPES))

@@ -184,22 +184,6 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
         assert connection.execute("SELECT name FROM bots").fetchall() == [("seed",), ("another",)]
 
 
-async def test_bots_are_known_again_after_a_restart(tmp_path: Path) -> None:
-    ids = set()
-    for status in (200, 400):
-        async with (
-            serving(db=tmp_path / "league.db", keys="any") as server,
-            httpx.AsyncClient(base_url=server.url) as client,
-        ):
-            joins = [client.post("/api/training", data={"key": "mysecret", "turns": 1}) for _ in range(3)]
-            ids |= {answer.json()["hero"]["userId"] for answer in await asyncio.gather(*joins)}
-            page = await client.post("/register", data={"name": "unique"})
-            assert page.status_code == status
-            assert len(server.lobby.users) == 2
-    assert len(ids) == 1
-    assert "Name already taken" in page.text
-
-
 @pytest.mark.slow_faults
 async def test_a_file_that_cannot_be_used_ends_the_command_with_a_message(tmp_path: Path) -> None:
     db = tmp_path / "league.db"

@@ -21,7 +21,7 @@ from vindibot.games.game_record import GameRecord
 from vindibot.games.outcome import Reason
 from vindibot.server.store.database import VERSION, Database
 from vindibot.server.store.tables import UserTable, begin_game, end_game, find_record, forget_games, list_games, load_bots
-from vindibot.server.users import Users
+from vindibot.server.users import RegistrationError, Users
 
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
 
@@ -65,6 +65,8 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
     users = Users(UserTable(store))
     assert [user.name for key in keys if (user := users.find(key)) is not None] == ["made", "chosen"]
     assert users.find("00000000") is None
+    with pytest.raises(RegistrationError, match="Name already taken"):
+        await users.sign_up("made")
     assert users.find(keys[0].upper()) is users.find(keys[0])
     assert users.find(keys[1].upper()) is None, "only a key that was made may be written with capitals"
     await store.close()
