@@ -35,12 +35,12 @@ DRAWS = 64
 EPSILON_UNIT = 1000
 
 #: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the
-#: `seed`, `recalled_moves` (0 or 1), and `net_turn`: before this turn of the game, our hero follows a net after its goals. All
-#: other fields are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
+#: `seed`, `recalled_moves` (0 or 1), and `follows_net`: whether our hero follows a net after its goals (0 or 1). All other fields
+#: are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
-        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "net_turn")]
+        [(name, "i8") for name in ("me", "plies", "epsilon", "seed", "recalled_moves", "follows_net")]
         + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
@@ -62,7 +62,7 @@ class Players(NamedTuple):
     rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
     (`behaviours.rollout.repetition`), and `situations` the moves of their situations (`behaviours.rollout.repetition`).
 
-    ``net[0]`` is the network that our hero follows after its goals, before the turn `net_turn`. `found` is its
+    ``net[0]`` is the network that our hero follows after its goals, if the playouts have `follows_net`. `found` is its
     memory: an array of one `behaviours.net.features.FOUND` record.
     """
 
@@ -173,7 +173,7 @@ def own_move(game: GameRecord, scene: Scene, plan: NDArray[np.int16], part: int,
         goal = _goal_of(plan, part)
     if goal >= GOAL_MOVE:
         move = goal - GOAL_MOVE
-    elif goal == NO_GOAL and int64(game.turn) < scene.setup.net_turn:
+    elif goal == NO_GOAL and scene.setup.follows_net:
         move = _follow_net(game, scene)
     else:
         move = int64(policy_move(game, scene.tables, scene.weights, scene.params, me, goal))

@@ -113,9 +113,6 @@ class Rollout(SplitBehaviour):
     net: Annotated[DataFile, AfterValidator(check_nets)] | None = Field(
         None, description="a file of nets, from `vindibot learn`; after a plan we play by its first net"
     )
-    net_rounds: int = Field(
-        100, ge=1, le=100, description="number of first rounds of a playout in which we play by the `net`; later by `params`"
-    )
     rivals: tuple[PolicyParams, ...] = Field(
         (), max_length=64, description="policies that rivals may have (none: the built-in library)"
     )
@@ -156,10 +153,6 @@ class Rollout(SplitBehaviour):
         """Return the policies of all heroes in the playouts from a position. `policies` is the result of `policies`."""
         models = model_opponents(view, weights, policies, self.likelihood_weight)
         return Players(policies, *models, self._network, np.zeros(1, FOUND))
-
-    def net_turn(self, view: View) -> int:
-        """Return the turn of the game before which we play by the net in playouts from a position; 0 without a net."""
-        return 0 if self.net is None else int(view.game.turn) + PLIES_PER_ROUND * self.net_rounds
 
     @cached_property
     def _network(self) -> NDArray[np.void]:
@@ -225,7 +218,7 @@ class Rollout(SplitBehaviour):
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
-        setup["recalled_moves"], setup["net_turn"] = self.recalled_moves, self.net_turn(view)
+        setup["recalled_moves"], setup["follows_net"] = self.recalled_moves, self.net is not None
         setup["lead_weight"] = self.lead_weight if view.moves_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.moves_left)
         return setup

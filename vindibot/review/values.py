@@ -118,7 +118,7 @@ class Valuer:
         players = trait.players(view, self._weights, self._policies)
         setup = np.zeros(1, ROLLOUT_PARAMS)
         setup["me"], setup["plies"], setup["seed"] = view.me, plies, self._seed
-        setup["epsilon"], setup["net_turn"] = round(EPSILON_UNIT * trait.epsilon), trait.net_turn(view)
+        setup["epsilon"], setup["follows_net"] = round(EPSILON_UNIT * trait.epsilon), trait.net is not None
         tables = map_tables_of(view.map)
 
         def play(chosen: NDArray[np.int64], begin: int, count: int, length: int) -> tuple[Any, Any]:

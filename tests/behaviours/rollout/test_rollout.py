@@ -63,14 +63,7 @@ MOVES = {
     "small boards": (small_positions(5, 400), "b407dfedf349cef3"),
     "played games": (played_positions(5, 15), "e53a9279a756dff1"),
 }
-#: Playouts by seed and number of rounds with a net.
-PLAYOUTS = {
-    (0, 0): "60e7aba49c5b3adf",
-    (1, 0): "b11325ed5bbc41d9",
-    (2, 20): "d264befc2b3e83bc",
-    (2, 100): "d264befc2b3e83bc",
-    (2, 4): "cb4cd1c01172528a",
-}
+PLAYOUTS = ["60e7aba49c5b3adf", "b11325ed5bbc41d9", "d264befc2b3e83bc"]
 
 
 @pytest.mark.parametrize(("positions", "recorded"), MOVES.values(), ids=MOVES)
@@ -108,9 +101,9 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     return stats
 
 
-@pytest.mark.parametrize(("seed", "net_rounds"), PLAYOUTS)
-def test_playouts_have_the_outcomes_that_were_recorded(seed: int, net_rounds: int, tmp_path: Path) -> None:
-    """In some of them our hero follows a net after its goals, in all 20 rounds or only in the first."""
+@pytest.mark.parametrize(("seed", "recorded"), list(enumerate(PLAYOUTS)))
+def test_playouts_have_the_outcomes_that_were_recorded(seed: int, recorded: str, tmp_path: Path) -> None:
+    """In the last of them our hero follows a net after its goals."""
     (tmp_path / "net.npz").write_bytes(save_nets([Net(random_network(np.random.default_rng(seed), 16))]))
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
     given: dict[str, Any] = {
@@ -121,10 +114,11 @@ def test_playouts_have_the_outcomes_that_were_recorded(seed: int, net_rounds: in
         "lead_rounds": 200,
         "lead_weight": 2,
         "lead_scale": 0.1,
-    } | ({"net": str(tmp_path / "net.npz"), "net_rounds": net_rounds} if net_rounds else {})
+        "net": str(tmp_path / "net.npz") if seed % 3 == 2 else None,
+    }
     stats = played_out(games, plans_of(View(games, mover(games)), 4), 0, 1, **given)
     assert (stats["count"] == 1).all()
-    assert digest([np.rint(1000 * stats["total"]), stats["first"]]) == PLAYOUTS[seed, net_rounds]
+    assert digest([np.rint(1000 * stats["total"]), stats["first"]]) == recorded
 
 
 def test_scenarios_add_up_and_change_nothing() -> None:
