@@ -156,8 +156,8 @@ async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]
     with capture_logs() as logs:
         async with pool_of(trait("Prints"), STAY, workers=1) as pool:
             assert statuses(await ask(pool, seconds=20.0)) == ["ok", "ok"]
-    (glimpse,) = (line["text"] for line in logs if line["event"] == "trait printed")
-    assert len(glimpse) < 200
+    (shown,) = (line["text"] for line in logs if line["event"] == "trait printed")
+    assert len(shown) < 200
     (printed,) = (line["text"] for line in logs if line["event"] == "all that the trait printed")
     assert OUTPUT_LIMIT < len(printed) < OUTPUT_LIMIT + 100
     assert "more characters" in printed
