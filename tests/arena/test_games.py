@@ -179,7 +179,7 @@ def test_bad_traits_forfeit_or_lose_their_votes_and_nobody_else_does(
     monkeypatch.setattr("vindibot.arena.seats.bots.HANG_MARGIN", 0.5)
     (here / "bad").mkdir()
     bad, good = bad_trait(here / "bad", trait, **parameters), own_bot(here / "good")
-    limits = {"limits__move_ms": 200 if reason == "timeout" else 10_000, "limits__grace_ms": 200}
+    limits = {"limits__move_ms": 2_000 if reason == "timeout" else 10_000, "limits__grace_ms": 200}
     if reason == "memory":
         limits["limits__memory_mb"] = 200
     with nobody_left(here / "children"):

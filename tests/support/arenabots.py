@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,10 @@ def nobody_left(notes: Path | None = None) -> Iterator[None]:
     more = [process for process in psutil.Process().children(recursive=True) if process not in before]
     numbers = [int(word) for word in notes.read_text().split()] if notes is not None and notes.exists() else []
     alive = [process for process in more if _alive(process)]
-    others = [psutil.Process(number) for number in numbers if psutil.pid_exists(number)]
-    _, alive = psutil.wait_procs([*alive, *filter(_alive, others)], timeout=3)
+    for number in numbers:
+        with suppress(psutil.NoSuchProcess):  # it may end at this moment
+            alive.append(psutil.Process(number))
+    _, alive = psutil.wait_procs(alive, timeout=20)
     alive = [process for process in alive if _alive(process)]  # a stopped parent collects no zombies
     assert not alive, alive
 
