@@ -131,6 +131,7 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
         await page.touchscreen.tap(box["x"] + side * (own % 5 + 0.5), box["y"] + side * (own // 5 + 0.5))
         await our_turn(page, 14)
         assert own_moves(only_game(host)) == [*WAYS, 3, 1, 0]
+        await shown(page, "(({ clock, game }) => clock.state === game.last)(vindibotChallenge.shown.view)")  # its text may move the box
         await page.get_by_label("Show how the bots decided").tap()
         await page.get_by_role("heading", name="on turn").wait_for()
         assert await fits(page)

@@ -85,7 +85,7 @@ async def test_a_running_game_is_followed_through_broken_connections(browser: An
                     followed[hero] = now[:4]
                 if number % 7 == 0 or number == 100:
                     assert await heroes(page, number) == followed
-            assert "Played to the end" in await page.locator(".ending").inner_text()
+            await page.locator(".ending", has_text="Played to the end").wait_for()
             gold = [int(text) for text in await page.locator(".heroes .gold").all_inner_texts() if text.isdecimal()]
             assert gold == [hero[2] for hero in followed]
             assert await page.locator(".heroes .name").first.text_content() == NASTY
@@ -163,7 +163,7 @@ async def test_play_and_pause_in_a_live_game(browser: Any) -> None:
             await until(page, "vindibotPage.clock.state === 24 && !vindibotPage.clock.following")
             await page.keyboard.press("Space")  # the game is over: playback begins again
             await until(page, "vindibotPage.clock.state > 0 && vindibotPage.clock.state < 24")
-            assert not await page.get_by_role("button", name="Live").is_visible()
+            await page.get_by_role("button", name="Live").wait_for(state="hidden")
 
 
 @pytest.mark.slow_pages

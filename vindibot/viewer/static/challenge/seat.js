@@ -18,7 +18,8 @@ export class Seat {
     this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ',
       el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
     this.around = el('p', { class: 'unseen', role: 'status' });
-    view.stage.append(this.pad, this.hint, this.around);
+    view.said.before(this.pad); // it stays where it is when the text below it takes another line
+    view.stage.append(this.hint, this.around);
     this._steer();
     this.grown();
   }
