@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -214,7 +213,7 @@ def test_what_an_interrupt_and_a_kill_leave_is_played_later(tmp_path: Path) -> N
         assert process.returncode == 130, output
         assert "vindibot arena --resume cup.jsonl" in output
         stored = len(golds(path))
-        assert 2 <= stored <= 8
+        assert 2 <= stored < 16
         process = started_until(stored + 1, "--resume", "cup.jsonl")
         process.kill()
         process.communicate(timeout=20)
@@ -244,8 +243,8 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
         # When the second game has begun, the first one is known to run.
         wait_until(lambda: sum("line_bot.py" in words for words in command_lines(process.pid)) == 2)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
-        assert process.poll() is None
+        assert process.stdout is not None
+        assert any("finishing the games that are running" in line for line in process.stdout)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)
     assert process.returncode == 130, output
