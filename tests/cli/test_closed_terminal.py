@@ -39,7 +39,7 @@ def ended_on_request(folder: Path) -> bool:
 @pytest.mark.parametrize(
     ("words", "mark", "code", "is_saved"),
     [
-        (SELFPLAY, "entropy", 130, trained),
+        (SELFPLAY, r"\d\.\d\dM ", 130, trained),
         (ARENA, r"[1-9]\d*/\d+ games", 130, lambda folder: bool(read_results(folder / "r.jsonl"))),
         (PLAY, "round 3/600", 130, ended_on_request),
         ("serve --port 0", "http://", 0, lambda _: True),
